@@ -10,8 +10,15 @@ import java.util.List;
 final class ForwardingReader {
   private ForwardingReader() {}
 
-  /** The settings, from the section {@code gateway}. */
-  static ForwardingSettings read(ConfigSection gateway) {
+  /** Whether clients' keys reach engines; {@code AUTO}: where the router has no keys, they may be the engines'. */
+  private enum KeyForwarding { AUTO, ON, OFF }
+
+  /**
+   * The settings, from the section {@code gateway}.
+   *
+   * @param hasKeys whether the router itself checks the clients' keys
+   */
+  static ForwardingSettings read(ConfigSection gateway, boolean hasKeys) {
     ConfigSection reserved = gateway.section("reserved-fields");
     ForwardingSettings read =
         new ForwardingSettings(
@@ -21,9 +28,17 @@ final class ForwardingReader {
                 reserved.texts("body"),
                 reserved.texts("headers")),
             proxies(gateway),
-            gateway.flag("forward-client-keys"));
+            forwardsKeys(gateway.choice("forward-client-keys", KeyForwarding.class), hasKeys));
     reserved.rejectUnread();
     return read;
+  }
+
+  private static boolean forwardsKeys(KeyForwarding forwarding, boolean hasKeys) {
+    return switch (forwarding) {
+      case AUTO -> !hasKeys;
+      case ON -> true;
+      case OFF -> false;
+    };
   }
 
   private static ServedPaths paths(ConfigSection gateway) {

@@ -140,7 +140,7 @@ final class KvasirConfigReader {
             gateway.durationOrOff("keep-alive"),
             gateway.durationOrOff("drain-delay"),
             gateway.duration("drain-timeout"),
-            ForwardingReader.read(gateway),
+            ForwardingReader.read(gateway, access.hasKeys()),
             corsOrigins(gateway));
     gateway.rejectUnread();
     return read;

@@ -78,6 +78,19 @@ final class AccessReaderTest {
   }
 
   @Test
+  void clientsKeys_stayWithARouterThatHasKeys() throws Exception {
+    String keys = "kvasir.access.keys = [{ id = a, sha256 = %s, tenant = t }]\n".formatted(DIGEST);
+    assertThat(forwardsKeys("")).isTrue();
+    assertThat(forwardsKeys(keys)).isFalse();
+    assertThat(forwardsKeys(keys + "kvasir.gateway.forward-client-keys = on")).isTrue();
+    assertThat(forwardsKeys("kvasir.gateway.forward-client-keys = off")).isFalse();
+  }
+
+  private static boolean forwardsKeys(String config) throws ConfigException {
+    return KvasirConfig.of(ConfigFactory.parseString(config)).gateway().forwarding().clientKeys();
+  }
+
+  @Test
   void everySettingOfAKey_isRead() throws Exception {
     Path file = Files.writeString(directory.resolve("keys.conf"), """
         keys = [
