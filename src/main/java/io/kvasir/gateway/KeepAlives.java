@@ -2,11 +2,14 @@ package io.kvasir.gateway;
 
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
+import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Keeps proxies from cutting streams that are silent for long: one thread checks all of them, a few times within the
@@ -16,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class KeepAlives implements AutoCloseable {
   /** Checks within the allowed silence, which may therefore last longer by one of them. */
   private static final int CHECKS = 5;
+
+  private static final Logger LOG = LoggerFactory.getLogger(KeepAlives.class);
 
   private final Set<KeepAlive> watched = ConcurrentHashMap.newKeySet();
   private final @Nullable Duration silence;
@@ -64,10 +69,21 @@ final class KeepAlives implements AutoCloseable {
       while (true) {
         Thread.sleep(pause);
         long now = clock.nanos();
-        watched.forEach(stream -> stream.check(now));
+        for (KeepAlive stream : watched) {
+          check(stream, now);
+        }
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** One stream's failure is not the others'. */
+  private static void check(KeepAlive stream, long now) {
+    try {
+      stream.check(now);
+    } catch (RuntimeException failed) {
+      LOG.error("a stream could not be kept alive", RedactedException.of(failed));
     }
   }
 }
