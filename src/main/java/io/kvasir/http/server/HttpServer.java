@@ -34,11 +34,11 @@ import org.slf4j.LoggerFactory;
 /**
  * The listener: Pekko's HTTP layer over blocking sockets on virtual threads.
  *
- * <p>Pekko parses requests and renders heads and whole answers; the sockets are this package's. A reading thread per
- * connection feeds the layer and sees the client disconnect; the layer's actor runs on whichever virtual thread has
- * something for it ({@link CallerDispatcher}); the body of a streamed answer goes from its relay straight to the
- * socket. So a request costs no hop but the exchange's own thread, and a streamed event costs one write. {@code
- * load-tests/datapath} compares this with the alternatives.
+ * <p>Pekko parses requests, of which it gets one at a time ({@link RequestFramer}), and renders heads and whole
+ * answers; the sockets are this package's. A reading thread per connection feeds the layer and sees the client
+ * disconnect; the layer's actor runs on whichever virtual thread has something for it ({@link CallerDispatcher}); the
+ * body of a streamed answer goes from its relay straight to the socket. So a request costs no hop but the exchange's
+ * own thread, and a streamed event costs one write. {@code load-tests/datapath} compares this with the alternatives.
  *
  * <p>Thread-safe.
  */

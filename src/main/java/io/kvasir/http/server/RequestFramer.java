@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.MemoryBudget;
 import org.apache.pekko.util.ByteString;
 import org.jspecify.annotations.Nullable;
 
@@ -31,12 +32,17 @@ final class RequestFramer {
     ENDED
   }
 
-  private final RequestHead head = new RequestHead();
+  private final RequestHead head;
   private ChunkedBody chunks = new ChunkedBody();
   private Part part = Part.HEAD;
   private byte[] input = NONE;
   private int at;
   private long remaining;
+
+  /** A connection's requests, whose long heads are booked. */
+  RequestFramer(MemoryBudget memory) {
+    this.head = new RequestHead(memory);
+  }
 
   /** Whether input may be added: the request in progress takes more than there is. */
   boolean takesInput() {
@@ -80,6 +86,7 @@ final class RequestFramer {
   /** Forgets what came: nothing comes out any more. */
   void end() {
     part = Part.ENDED;
+    head.release();
     input = NONE;
     at = 0;
   }

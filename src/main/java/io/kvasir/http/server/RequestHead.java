@@ -1,20 +1,28 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.MemoryBudget;
 import java.util.Arrays;
 
 /**
  * The head of a request, collected until it is complete and checked line by line. Each byte is looked at a fixed number
- * of times, however the head is cut into pieces. One thread at a time.
+ * of times, however the head is cut into pieces. What is kept of a long one is booked. One thread at a time.
  */
 final class RequestHead {
   /** The longest head. */
   static final int MAX_BYTES = 64 << 10;
 
   private static final int FIRST_BYTES = 512;
+
+  /** So much is kept without being booked. */
+  private static final int FREE_BYTES = 4 << 10;
+
   private static final byte[] NONE = new byte[0];
+
+  private final MemoryBudget memory;
 
   private byte[] kept = NONE;
   private int size;
+  private int booked;
 
   // Positions from the head's first byte.
   private int scanned;
@@ -26,6 +34,10 @@ final class RequestHead {
   private int end;
 
   private HeadLines lines = new HeadLines();
+
+  RequestHead(MemoryBudget memory) {
+    this.memory = memory;
+  }
 
   /** Begins the next head. */
   void reset() {
@@ -82,6 +94,10 @@ final class RequestHead {
     kept = NONE;
     bytes = NONE;
     size = 0;
+    if (booked > 0) {
+      memory.freeReading(booked);
+      booked = 0;
+    }
   }
 
   /** Whether the complete head stands in the input that was read last. */
@@ -94,12 +110,24 @@ final class RequestHead {
     return lines;
   }
 
-  private void keep(byte[] input, int from, int count) {
+  private void keep(byte[] input, int from, int count) throws RefusedRequestException {
     if (size + count > kept.length) {
-      kept = Arrays.copyOf(kept, Math.max(FIRST_BYTES, Math.max(size + count, 2 * size)));
+      int capacity = Math.max(FIRST_BYTES, Math.max(size + count, 2 * size));
+      book(capacity);
+      kept = Arrays.copyOf(kept, capacity);
     }
     System.arraycopy(input, from, kept, size, count);
     size += count;
+  }
+
+  private void book(int capacity) throws RefusedRequestException {
+    if (capacity > FREE_BYTES) {
+      if (!memory.tryBookReading(capacity - booked)) {
+        throw new RefusedRequestException(
+            503, "this router has no memory left for the request's long head now; send it again in a moment");
+      }
+      booked = capacity;
+    }
   }
 
   /** Checks the lines that have ended since; whether the head has. */

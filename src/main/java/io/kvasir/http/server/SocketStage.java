@@ -41,7 +41,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
   }
 
   private final class SocketLogic extends GraphStageLogic {
-    private final RequestFramer framer = new RequestFramer();
+    private final RequestFramer framer = new RequestFramer(connection.memory());
     private final InboundStream inbound =
         new InboundStream(
             createAsyncCallback(done -> handIn()),
@@ -108,6 +108,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
 
     @Override
     public void postStop() {
+      framer.end();
       connection.streamStopped();
     }
 

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
+import io.kvasir.http.MemoryBudget;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -19,6 +23,9 @@ final class RequestFramerTest {
   private static final String POST = "POST /b?c HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello";
   private static final String CHUNKED = "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
   private static final String CHUNKS = "5;x=\"y\"\r\nhello\r\n00006\r\n world\r\n0;last\r\nTrailer: t\r\n\r\n";
+
+  private static final MemoryBudget MEMORY =
+      new MemoryBudget(16 << 20, NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
 
   /** What came out of a framer: pieces, and the targets of the requests. */
   private record Framed(List<String> pieces, List<String> targets) {
@@ -40,7 +47,7 @@ final class RequestFramerTest {
 
   @Test
   void nextRequest_waitsForTheAnswer() throws Exception {
-    RequestFramer framer = new RequestFramer();
+    RequestFramer framer = new RequestFramer(MEMORY);
     framer.add((GET + POST).getBytes(ISO_8859_1));
     assertThat(text(framer.next())).isEqualTo(GET);
     assertThat(framer.isComplete()).isTrue();
@@ -160,6 +167,47 @@ final class RequestFramerTest {
   }
 
   @Test
+  void longHeads_haveAPartOfTheMemory_shortOnesNeedNone() throws Exception {
+    List<RequestFramer> within = new ArrayList<>();
+    for (int round = 0; round < 3; round++) {
+      while (accepts(30_000, within)) {
+        assertThat(within).hasSizeLessThan(100);
+      }
+      assertThat(within).hasSizeGreaterThan(10);
+      assertThat(accepts(4000, within)).isTrue();
+      within.forEach(RequestFramer::end);
+      within.clear();
+    }
+    RequestFramer framer = new RequestFramer(MEMORY);
+    for (int request = 0; request < 1000; request++) {
+      framer.add(begun(30_000));
+      assertThat(framer.next()).isNull();
+      framer.add("\r\n\r\n".getBytes(ISO_8859_1));
+      assertThat(framer.next()).isNotNull();
+      framer.startNextRequest();
+    }
+  }
+
+  /** Whether the beginning of a head of that length is accepted. */
+  private static boolean accepts(int length, List<RequestFramer> within) {
+    RequestFramer framer = new RequestFramer(MEMORY);
+    framer.add(begun(length));
+    try {
+      framer.next();
+      within.add(framer);
+      return true;
+    } catch (RefusedRequestException e) {
+      assertThat(e.status()).isEqualTo(503);
+      return false;
+    }
+  }
+
+  private static byte[] begun(int length) {
+    String line = "X: " + "x".repeat(995) + "\r\n";
+    return ("GET / HTTP/1.1\r\nHost: x\r\n" + line.repeat(length / 1000 - 1) + "Y: y").getBytes(ISO_8859_1);
+  }
+
+  @Test
   void lastRequests_areKnown() throws Exception {
     assertThat(isLast("HTTP/1.1", "Connection: close")).isTrue();
     assertThat(isLast("HTTP/1.1", "connection: keep-alive, Close")).isTrue();
@@ -170,7 +218,7 @@ final class RequestFramerTest {
   }
 
   private static boolean isLast(String version, String field) throws RefusedRequestException {
-    RequestFramer framer = new RequestFramer();
+    RequestFramer framer = new RequestFramer(MEMORY);
     framer.add(("GET / " + version + "\r\nHost: x\r\n" + field + "\r\n\r\n").getBytes(ISO_8859_1));
     assertThat(framer.next()).isNotNull();
     return framer.isLast();
@@ -192,7 +240,7 @@ final class RequestFramerTest {
   /** Hands the text in, in segments of a length, or of any up to a negative one's, and answers requests at once. */
   private static Framed framed(String text, int segment) throws RefusedRequestException {
     Random random = new Random(segment);
-    RequestFramer framer = new RequestFramer();
+    RequestFramer framer = new RequestFramer(MEMORY);
     Framed framed = new Framed(new ArrayList<>(), new ArrayList<>());
     byte[] bytes = text.getBytes(ISO_8859_1);
     int at = 0;
