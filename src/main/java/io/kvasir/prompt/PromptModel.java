@@ -158,7 +158,7 @@ public final class PromptModel {
       text = render(renderer, chat.body(), item);
     } catch (TemplateException.Raised | TemplateException.Request e) {
       return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
-    } catch (TemplateException.OfRequest e) {
+    } catch (TemplateException.RefusedTemplate e) {
       return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException.Limit e) {
       if (!limitExceeded.getAndSet(true)) {

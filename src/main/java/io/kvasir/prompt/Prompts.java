@@ -156,7 +156,7 @@ public final class Prompts {
       sample(model, source, request, prompt);
     } catch (CancellationException e) {
       throw e;
-    } catch (TemplateException.OfRequest e) {
+    } catch (TemplateException.RefusedTemplate e) {
       prompt = Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (RuntimeException e) {
       log.debug("a prompt for {} could not be read: {}", model.name(), e.getClass().getName());

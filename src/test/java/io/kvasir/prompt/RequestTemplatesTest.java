@@ -70,14 +70,14 @@ final class RequestTemplatesTest {
     assertThat(prompt.reason()).isEqualTo(PromptReason.REQUEST_TEMPLATE_REFUSED);
     assertThat(prompt.detail()).startsWith("chat_template: ");
     assertThatThrownBy(() -> Bodies.tokens(prompts, Api.CHAT, "demo", body(template), false))
-        .isInstanceOf(TemplateException.OfRequest.class);
+        .isInstanceOf(TemplateException.RefusedTemplate.class);
   }
 
   @Test
   void tokens_ownTemplate_isRefusedByDefault() throws IOException {
     Prompts prompts = prompts(false);
     assertThatThrownBy(() -> Bodies.tokens(prompts, Api.CHAT, "demo", body(OWN), false))
-        .isInstanceOf(TemplateException.OfRequest.class);
+        .isInstanceOf(TemplateException.RefusedTemplate.class);
     assertThat(Bodies.tokens(prompts, Api.CHAT, "demo", body(OWN), true)).isNotEmpty();
   }
 

@@ -52,13 +52,13 @@ public final class ChatPrompt {
    *
    * @param body a {@code /v1/chat/completions} request
    * @param now the engine's local time
-   * @throws TemplateException.OfRequest if the request's own template cannot be parsed or exceeds its limits
+   * @throws TemplateException.RefusedTemplate if the request's own template cannot be parsed or exceeds its limits
    * @throws TemplateException if the request or the template is at fault
    */
   public Rendered render(JsonNode body, Supplier<LocalDateTime> now) {
     String requested = RequestTemplate.of(body);
     if (requested == null) {
-      return render(body, templates.select(hasTools(body)), budget(body, RenderLimits.MODEL), now);
+      return render(body, templates.select(body.hasNonNull("tools")), budget(body, RenderLimits.MODEL), now);
     }
     ChatTemplate named = templates.named().get(requested);
     if (named != null) {
@@ -68,16 +68,12 @@ public final class ChatPrompt {
     try {
       return render(body, ChatTemplate.parse(requested, budget), budget, now);
     } catch (TemplateException.Syntax | TemplateException.Limit e) {
-      throw new TemplateException.OfRequest("chat_template: " + e.getMessage());
+      throw new TemplateException.RefusedTemplate("chat_template: " + e.getMessage());
     }
   }
 
   private RenderBudget budget(JsonNode body, RenderLimits limits) {
     return new RenderBudget(limits.forConversation(VllmMessages.textLength(body.path("messages"))), clock);
-  }
-
-  private static boolean hasTools(JsonNode body) {
-    return body.hasNonNull("tools");
   }
 
   private Rendered render(JsonNode body, ChatTemplate template, RenderBudget budget, Supplier<LocalDateTime> now) {

@@ -28,11 +28,14 @@ public final class ChatTemplate {
   /**
    * Parses a template within {@link RenderLimits#MODEL}.
    *
-   * @throws TemplateException.Syntax if the source has an error; with the line
-   * @throws TemplateException.Limit if it is beyond the limits
+   * @throws TemplateException.Syntax if the source has an error, with the line, or is beyond the limits
    */
   public static ChatTemplate parse(String source) {
-    return parse(source, new RenderBudget(RenderLimits.MODEL, NanoClock.SYSTEM));
+    try {
+      return parse(source, new RenderBudget(RenderLimits.MODEL, NanoClock.SYSTEM));
+    } catch (TemplateException.Limit e) {
+      throw new TemplateException.Syntax(e.reason(), 0);
+    }
   }
 
   static ChatTemplate parse(String source, RenderBudget budget) {

@@ -31,12 +31,12 @@ public enum ContentFormat {
     Set<String> messages = new HashSet<>();
     for (Stmt.For loop : loops) {
       if (loop.target() instanceof Stmt.Target.Variable(String name)
-          && variable(source(loop.elements())) instanceof String list && lists.contains(list)) {
+          && source(loop.elements()) instanceof Expr.Name(String list) && lists.contains(list)) {
         messages.add(name);
       }
     }
     for (Stmt.For loop : loops) {
-      if (variable(content(source(loop.elements()))) instanceof String message && messages.contains(message)) {
+      if (content(source(loop.elements())) instanceof Expr.Name(String message) && messages.contains(message)) {
         return OPENAI;
       }
     }
@@ -48,7 +48,7 @@ public enum ContentFormat {
     Map<String, List<String>> targets = new HashMap<>();
     for (Stmt.Set set : sets) {
       if (set.target() instanceof Stmt.Target.Variable(String name)
-          && variable(source(set.value())) instanceof String from) {
+          && source(set.value()) instanceof Expr.Name(String from)) {
         targets.computeIfAbsent(from, _ -> new ArrayList<>()).add(name);
       }
     }
@@ -77,10 +77,6 @@ public enum ContentFormat {
         }
       }
     }
-  }
-
-  private static @Nullable String variable(@Nullable Expr expr) {
-    return expr instanceof Expr.Name(String name) ? name : null;
   }
 
   /** The value whose entry {@code content} an expression is. */

@@ -28,7 +28,7 @@ public final class RequestTemplate {
    * @param body the request
    * @param model the model's name, for the message
    * @param templates the model's own templates, null for none
-   * @throws TemplateException.OfRequest if the request has a source; says what to do instead
+   * @throws TemplateException.RefusedTemplate if the request has a source; says what to do instead
    */
   public static void requireNamed(JsonNode body, String model, @Nullable ChatTemplates templates) {
     String asked = of(body);
@@ -36,7 +36,7 @@ public final class RequestTemplate {
       return;
     }
     Set<String> names = new TreeSet<>(templates == null ? Set.of() : templates.named().keySet());
-    throw new TemplateException.OfRequest(
+    throw new TemplateException.RefusedTemplate(
         "Requests for model '%s' may not have a chat template of their own. Leave %s out%s; or have the operator allow"
             .formatted(model, FIELD, names.isEmpty() ? "" : ", or name one of the model's templates: " + names)
             + " it with request-templates = true in the model's entry here, and with --trust-request-chat-template at"

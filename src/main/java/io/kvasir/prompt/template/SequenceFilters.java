@@ -221,9 +221,9 @@ final class SequenceFilters {
   private static Object unique(RenderContext render, @Nullable Object value, Arguments a) {
     Key key = folded(render, attributes(render, a, 1), a.flag(0, false));
     Set<@Nullable Object> seen = new HashSet<>();
-    return Values.generate(render, Values.iterate(value), element -> {
+    return Generator.of(render, Values.iterate(value), element -> {
       render.elements(2);
-      return seen.add(Values.key(render, key.of(element), seen.size())) ? element : Values.SKIP;
+      return seen.add(Values.key(render, key.of(element), seen.size())) ? element : Generator.SKIP;
     });
   }
 
@@ -326,7 +326,7 @@ final class SequenceFilters {
       Arguments rest = a.after(1);
       change = element -> filter.apply(render, element, rest);
     }
-    return Values.generate(
+    return Generator.of(
         render, Values.truth(value) ? Values.iterate(value) : new ArrayList<>().iterator(), change);
   }
 
@@ -347,7 +347,7 @@ final class SequenceFilters {
     Arguments rest = testing.after(1);
     Iterator<@Nullable Object> elements = Values.truth(value) ? Values.iterate(value)
         : new ArrayList<@Nullable Object>().iterator();
-    return Values.generate(
-        render, elements, element -> test.apply(render, key.of(element), rest) == wanted ? element : Values.SKIP);
+    return Generator.of(
+        render, elements, element -> test.apply(render, key.of(element), rest) == wanted ? element : Generator.SKIP);
   }
 }

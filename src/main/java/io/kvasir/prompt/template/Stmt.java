@@ -103,10 +103,10 @@ sealed interface Stmt {
     }
 
     private Iterator<@Nullable Object> filtered(Iterator<@Nullable Object> elements, Expr condition, Frame outer) {
-      return Values.generate(outer.render(), elements, element -> {
+      return Generator.of(outer.render(), elements, element -> {
         Frame frame = new Frame(outer);
         target.assign(frame, element);
-        return Values.truth(condition.eval(frame)) ? element : Values.SKIP;
+        return Values.truth(condition.eval(frame)) ? element : Generator.SKIP;
       }).rest();
     }
   }

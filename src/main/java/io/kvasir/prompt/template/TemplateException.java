@@ -67,11 +67,11 @@ public abstract sealed class TemplateException extends RuntimeException {
     }
   }
 
-  /** The request's own template is not allowed, cannot be parsed or exceeds its limits: a fault of the client's. */
-  public static final class OfRequest extends TemplateException {
+  /** The template that the request brings is not allowed, cannot be parsed or exceeds its limits. */
+  public static final class RefusedTemplate extends TemplateException {
     private static final long serialVersionUID = 1L;
 
-    OfRequest(String message) {
+    RefusedTemplate(String message) {
       super(message, 0);
     }
   }

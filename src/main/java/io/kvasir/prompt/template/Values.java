@@ -9,8 +9,6 @@ import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.NoSuchElementException;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -369,37 +367,4 @@ final class Values {
     }
     return Undefined.member(value, index);
   }
-
-  /** Reads {@code source} lazily through {@code next}, which returns {@link #SKIP} to leave an element out. */
-  @SuppressWarnings("ReferenceEquality") // SKIP is told from every element by identity.
-  static Generator generate(RenderContext render, Iterator<@Nullable Object> source,
-      UnaryOperator<@Nullable Object> next) {
-    return new Generator(new Iterator<>() {
-      private @Nullable Object ready = SKIP;
-
-      @Override
-      public boolean hasNext() {
-        render.enter();
-        while (ready == SKIP && source.hasNext()) {
-          render.step();
-          ready = next.apply(source.next());
-        }
-        render.leave();
-        return ready != SKIP;
-      }
-
-      @Override
-      public @Nullable Object next() {
-        if (!hasNext()) {
-          throw new NoSuchElementException();
-        }
-        Object element = ready;
-        ready = SKIP;
-        return element;
-      }
-    });
-  }
-
-  /** Not an element: see {@link #generate}. */
-  static final Object SKIP = new Object();
 }

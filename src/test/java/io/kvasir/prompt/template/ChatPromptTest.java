@@ -206,7 +206,7 @@ final class ChatPromptTest {
     JsonNode body = Vectors.MAPPER.createObjectNode().put("chat_template", source)
         .set("messages", Vectors.MAPPER.readTree("[{\"role\": \"user\", \"content\": \"x\"}]"));
     assertThatThrownBy(() -> prompt("model's own").render(body, () -> Vectors.time(0)))
-        .isInstanceOf(TemplateException.OfRequest.class).hasMessageStartingWith("chat_template: ");
+        .isInstanceOf(TemplateException.RefusedTemplate.class).hasMessageStartingWith("chat_template: ");
   }
 
   @Test
