@@ -8,7 +8,10 @@ import org.jspecify.annotations.Nullable;
 
 /** An expression of a template's syntax tree, with its evaluation. */
 sealed interface Expr {
-  /** The expression's value; charges it as a step, and as a level of nesting while it is computed. */
+  /**
+   * The expression's value; charges it as a step, and as a level of nesting while it is computed. Constants and
+   * variables are free: what they are operands of charges them.
+   */
   default @Nullable Object eval(Frame frame) {
     RenderContext render = frame.render();
     render.enter();
@@ -23,6 +26,11 @@ sealed interface Expr {
   /** A constant. */
   record Const(@Nullable Object value) implements Expr {
     @Override
+    public @Nullable Object eval(Frame frame) {
+      return value;
+    }
+
+    @Override
     public @Nullable Object compute(Frame frame) {
       return value;
     }
@@ -30,6 +38,11 @@ sealed interface Expr {
 
   /** A variable; the name is interned. */
   record Name(String name) implements Expr {
+    @Override
+    public @Nullable Object eval(Frame frame) {
+      return frame.get(name);
+    }
+
     @Override
     public @Nullable Object compute(Frame frame) {
       return frame.get(name);
@@ -111,6 +124,7 @@ sealed interface Expr {
   record Concat(List<Expr> parts) implements Expr {
     @Override
     public Object compute(Frame frame) {
+      frame.render().steps(parts.size());
       String[] texts = new String[parts.size()];
       long length = 0;
       for (int i = 0; i < texts.length; i++) {
@@ -126,6 +140,7 @@ sealed interface Expr {
   record Compare(Expr first, List<String> operators, List<Expr> rest) implements Expr {
     @Override
     public Object compute(Frame frame) {
+      frame.render().steps(operators.size());
       Object left = first.eval(frame);
       for (int i = 0; i < operators.size(); i++) {
         Object right = rest.get(i).eval(frame);
@@ -238,6 +253,7 @@ sealed interface Expr {
       if (positional.isEmpty() && names.isEmpty() && star == null && starStar == null) {
         return Arguments.NONE;
       }
+      frame.render().steps(positional.size() + names.size());
       @Nullable Object[] values = new Object[positional.size()];
       for (int i = 0; i < values.length; i++) {
         values[i] = positional.get(i).eval(frame);

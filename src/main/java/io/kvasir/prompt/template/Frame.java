@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 final class Frame {
   private static final String[] NO_NAMES = {};
   private static final Object[] NO_VALUES = {};
+  /** Names that a step, which a look-up follows or precedes, pays for. */
+  private static final int FREE_COMPARISONS = 32;
 
   private final RenderContext render;
   private final @Nullable Frame outer;
@@ -34,8 +36,13 @@ final class Frame {
 
   @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
   @Nullable Object get(String name) {
+    int compared = 0;
     for (Frame frame = this; frame != null; frame = frame.outer) {
-      render.steps(frame.size >> 3);
+      compared += frame.size;
+      if (compared > FREE_COMPARISONS) {
+        render.steps(compared >> 4);
+        compared = 0;
+      }
       for (int i = 0; i < frame.size; i++) {
         if (frame.names[i] == name) {
           return frame.values[i];
@@ -47,7 +54,9 @@ final class Frame {
 
   @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
   void set(String name, @Nullable Object value) {
-    render.steps(1 + (size >> 3));
+    if (size > FREE_COMPARISONS) {
+      render.steps(size >> 4);
+    }
     for (int i = 0; i < size; i++) {
       if (names[i] == name) {
         values[i] = value;
