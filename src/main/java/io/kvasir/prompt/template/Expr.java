@@ -9,29 +9,15 @@ import org.jspecify.annotations.Nullable;
 /** An expression of a template's syntax tree, with its evaluation. */
 sealed interface Expr {
   /**
-   * The expression's value; charges it as a step, and as a level of nesting while it is computed. Constants and
-   * variables are free: what they are operands of charges them.
+   * The expression's value. An expression enters the context while it evaluates its operands, so it is a step and a
+   * level of nesting; constants and variables are not, since what they are operands of is.
    */
-  default @Nullable Object eval(Frame frame) {
-    RenderContext render = frame.render();
-    render.enter();
-    Object value = compute(frame);
-    render.leave();
-    return value;
-  }
-
-  /** The value, its own step already charged. */
-  @Nullable Object compute(Frame frame);
+  @Nullable Object eval(Frame frame);
 
   /** A constant. */
   record Const(@Nullable Object value) implements Expr {
     @Override
     public @Nullable Object eval(Frame frame) {
-      return value;
-    }
-
-    @Override
-    public @Nullable Object compute(Frame frame) {
       return value;
     }
   }
@@ -42,22 +28,20 @@ sealed interface Expr {
     public @Nullable Object eval(Frame frame) {
       return frame.get(name);
     }
-
-    @Override
-    public @Nullable Object compute(Frame frame) {
-      return frame.get(name);
-    }
   }
 
   /** {@code [a, b]}, or {@code (a, b)}. */
   record Sequence(List<Expr> elements, boolean tuple) implements Expr {
     @Override
-    public Object compute(Frame frame) {
-      frame.render().elements(elements.size());
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.elements(elements.size());
+      render.enter();
       @Nullable Object[] values = new Object[elements.size()];
       for (int i = 0; i < values.length; i++) {
         values[i] = elements.get(i).eval(frame);
       }
+      render.leave();
       return tuple ? Tuple.of(values) : new ArrayList<>(Tuple.of(values));
     }
   }
@@ -65,11 +49,14 @@ sealed interface Expr {
   /** {@code {key: value}}. */
   record Dict(List<Expr> keys, List<Expr> values) implements Expr {
     @Override
-    public Object compute(Frame frame) {
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
       Map<@Nullable Object, @Nullable Object> dict = new LinkedHashMap<>();
       for (int i = 0; i < keys.size(); i++) {
-        Values.put(frame.render(), dict, keys.get(i).eval(frame), values.get(i).eval(frame));
+        Values.put(render, dict, keys.get(i).eval(frame), values.get(i).eval(frame));
       }
+      render.leave();
       return dict;
     }
   }
@@ -77,37 +64,50 @@ sealed interface Expr {
   /** {@code value if condition else otherwise}. */
   record Condition(Expr condition, Expr value, @Nullable Expr otherwise) implements Expr {
     @Override
-    public @Nullable Object compute(Frame frame) {
-      if (Values.truth(condition.eval(frame))) {
-        return value.eval(frame);
-      }
-      return otherwise != null ? otherwise.eval(frame) : Undefined.because(
+    public @Nullable Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      Expr chosen = Values.truth(condition.eval(frame)) ? value : otherwise;
+      Object result = chosen != null ? chosen.eval(frame) : Undefined.because(
           "the inline if-expression evaluated to false and no else section was defined");
+      render.leave();
+      return result;
     }
   }
 
   /** {@code not value}. */
   record Not(Expr value) implements Expr {
     @Override
-    public Object compute(Frame frame) {
-      return !Values.truth(value.eval(frame));
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      boolean truth = Values.truth(value.eval(frame));
+      render.leave();
+      return !truth;
     }
   }
 
   /** {@code left and right}, or {@code or}: the operand that decides. */
   record Logic(boolean and, Expr left, Expr right) implements Expr {
     @Override
-    public @Nullable Object compute(Frame frame) {
+    public @Nullable Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
       Object value = left.eval(frame);
-      return Values.truth(value) == and ? right.eval(frame) : value;
+      Object result = Values.truth(value) == and ? right.eval(frame) : value;
+      render.leave();
+      return result;
     }
   }
 
   /** {@code -value} or {@code +value}. */
   record Sign(boolean minus, Expr value) implements Expr {
     @Override
-    public Object compute(Frame frame) {
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
       Object number = value.eval(frame);
+      render.leave();
       return minus ? Numbers.negate(number) : Numbers.negate(Numbers.negate(number));
     }
   }
@@ -115,23 +115,31 @@ sealed interface Expr {
   /** {@code + - * / // % **}. */
   record Arithmetic(String operator, Expr left, Expr right) implements Expr {
     @Override
-    public Object compute(Frame frame) {
-      return Operators.apply(frame.render(), operator, left.eval(frame), right.eval(frame));
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      Object a = left.eval(frame);
+      Object b = right.eval(frame);
+      render.leave();
+      return Operators.apply(render, operator, a, b);
     }
   }
 
   /** {@code a ~ b ~ c}. */
   record Concat(List<Expr> parts) implements Expr {
     @Override
-    public Object compute(Frame frame) {
-      frame.render().steps(parts.size());
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.steps(parts.size());
+      render.enter();
       String[] texts = new String[parts.size()];
       long length = 0;
       for (int i = 0; i < texts.length; i++) {
-        texts[i] = Values.str(frame.render(), parts.get(i).eval(frame));
+        texts[i] = Values.str(render, parts.get(i).eval(frame));
         length += texts[i].length();
       }
-      frame.render().reserve(length);
+      render.leave();
+      render.reserve(length);
       return String.join("", texts);
     }
   }
@@ -139,42 +147,59 @@ sealed interface Expr {
   /** {@code a < b <= c}: each neighbouring pair must compare so. */
   record Compare(Expr first, List<String> operators, List<Expr> rest) implements Expr {
     @Override
-    public Object compute(Frame frame) {
-      frame.render().steps(operators.size());
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.steps(operators.size());
+      render.enter();
+      boolean holds = true;
       Object left = first.eval(frame);
-      for (int i = 0; i < operators.size(); i++) {
+      for (int i = 0; holds && i < operators.size(); i++) {
         Object right = rest.get(i).eval(frame);
-        if (!Operators.compare(frame.render(), operators.get(i), left, right)) {
-          return false;
-        }
+        holds = Operators.compare(render, operators.get(i), left, right);
         left = right;
       }
-      return true;
+      render.leave();
+      return holds;
     }
   }
 
   /** {@code value.name}. */
   record Attribute(Expr value, String name) implements Expr {
     @Override
-    public @Nullable Object compute(Frame frame) {
-      return Attributes.get(frame.render(), value.eval(frame), name);
+    public @Nullable Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      Object owner = value.eval(frame);
+      render.leave();
+      return Attributes.get(render, owner, name);
     }
   }
 
   /** {@code value[index]}. */
   record Item(Expr value, Expr index) implements Expr {
     @Override
-    public @Nullable Object compute(Frame frame) {
-      return Values.item(frame.render(), value.eval(frame), index.eval(frame));
+    public @Nullable Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      Object owner = value.eval(frame);
+      Object key = index.eval(frame);
+      render.leave();
+      return Values.item(render, owner, key);
     }
   }
 
   /** {@code value[start:stop:step]}. */
   record Slice(Expr value, @Nullable Expr start, @Nullable Expr stop, @Nullable Expr step) implements Expr {
     @Override
-    public Object compute(Frame frame) {
-      return Operators.slice(frame.render(), value.eval(frame), bound(start, frame), bound(stop, frame),
-          bound(step, frame));
+    public Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      Object whole = value.eval(frame);
+      Long from = bound(start, frame);
+      Long to = bound(stop, frame);
+      Long by = bound(step, frame);
+      render.leave();
+      return Operators.slice(render, whole, from, to, by);
     }
 
     private static @Nullable Long bound(@Nullable Expr expr, Frame frame) {
@@ -186,18 +211,24 @@ sealed interface Expr {
   /** {@code callee(arguments)}. */
   record Call(Expr callee, CallArguments arguments) implements Expr {
     @Override
-    public @Nullable Object compute(Frame frame) {
+    public @Nullable Object eval(Frame frame) {
       return call(frame, null);
     }
 
     /** With the body of a call block, if there is one. */
     @Nullable Object call(Frame frame, @Nullable Macro caller) {
+      RenderContext render = frame.render();
+      render.enter();
+      Object result;
       if (callee instanceof Attribute(Expr value, String name)) {
         Object self = value.eval(frame);
-        return Attributes.call(frame.render(), self, name, withCaller(frame, caller));
+        result = Attributes.call(render, self, name, withCaller(frame, caller));
+      } else {
+        Object function = callee.eval(frame);
+        result = Expr.call(render, function, withCaller(frame, caller));
       }
-      Object function = callee.eval(frame);
-      return Expr.call(frame.render(), function, withCaller(frame, caller));
+      render.leave();
+      return result;
     }
 
     private Arguments withCaller(Frame frame, @Nullable Macro caller) {
@@ -220,27 +251,36 @@ sealed interface Expr {
   record Filter(@Nullable Expr value, String name, Filters.@Nullable Filter filter, CallArguments arguments)
       implements Expr {
     @Override
-    public @Nullable Object compute(Frame frame) {
-      return apply(frame, value == null ? null : value.eval(frame));
+    public @Nullable Object eval(Frame frame) {
+      RenderContext render = frame.render();
+      render.enter();
+      Object result = apply(frame, value == null ? null : value.eval(frame));
+      render.leave();
+      return result;
     }
 
     @Nullable Object apply(Frame frame, @Nullable Object input) {
-      frame.render().step();
+      RenderContext render = frame.render();
+      render.step();
       if (filter == null) {
         throw Filters.unknown(name);
       }
-      return filter.apply(frame.render(), input, arguments.eval(frame));
+      return filter.apply(render, input, arguments.eval(frame));
     }
   }
 
   /** {@code value is test(arguments)}. */
   record Test(Expr value, String name, Tests.@Nullable Test test, CallArguments arguments) implements Expr {
     @Override
-    public Object compute(Frame frame) {
+    public Object eval(Frame frame) {
       if (test == null) {
         throw Tests.unknown(name);
       }
-      return test.apply(frame.render(), value.eval(frame), arguments.eval(frame));
+      RenderContext render = frame.render();
+      render.enter();
+      boolean passes = test.apply(render, value.eval(frame), arguments.eval(frame));
+      render.leave();
+      return passes;
     }
   }
 

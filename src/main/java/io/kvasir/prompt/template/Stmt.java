@@ -173,11 +173,7 @@ sealed interface Stmt {
   record CallBlock(Expr.Call call, Macro.Definition caller) implements Stmt {
     @Override
     public Flow run(Frame frame) {
-      RenderContext render = frame.render();
-      render.enter();
-      Object text = call.call(frame, new Macro(caller, frame));
-      render.leave();
-      render.write(text);
+      frame.render().write(call.call(frame, new Macro(caller, frame)));
       return Flow.NEXT;
     }
   }

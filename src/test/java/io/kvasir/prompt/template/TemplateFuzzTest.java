@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 final class TemplateFuzzTest {
   private static final RenderLimits LIMITS = new RenderLimits(100_000, 1 << 18, 200, 1 << 16, Duration.ofMinutes(1));
   /** What a step or a character of the budget may cost. */
-  private static final long BYTES_PER_UNIT = 150;
+  private static final long BYTES_PER_UNIT = 250;
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   static Map<String, Object> variables() {
