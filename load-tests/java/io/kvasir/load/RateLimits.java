@@ -69,7 +69,7 @@ final class RateLimits implements Runnable {
 
     private final String limit;
     private final double allowed;
-    private final List<Integer> percent;
+    private final String percent;
 
     /**
      * A scenario.
@@ -80,7 +80,7 @@ final class RateLimits implements Runnable {
     Scenario(String limit, double allowed, String percent) {
       this.limit = limit;
       this.allowed = allowed;
-      this.percent = Arrays.stream(percent.split("/", -1)).map(Integer::valueOf).toList();
+      this.percent = percent;
     }
 
     String key() {
@@ -214,9 +214,13 @@ final class RateLimits implements Runnable {
 
   private static RouterNodes.Node node(Scenario scenario, RouterNodes nodes, Random random) {
     int at = random.nextInt(100);
-    int node = 0;
-    for (int below = scenario.percent.getFirst(); at >= below; below += scenario.percent.get(node)) {
-      node++;
+    int node = -1;
+    int below = 0;
+    for (String percent : scenario.percent.split("/", -1)) {
+      if (at >= below) {
+        node++;
+      }
+      below += Integer.parseInt(percent);
     }
     RouterNodes.Node chosen = nodes.all().get(node);
     return chosen.isOpen() ? chosen : nodes.all().get(random.nextInt(NODES - 1));

@@ -15,6 +15,7 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.Response;
+import io.kvasir.limits.LimitReservation;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.telemetry.Metrics;
@@ -40,6 +41,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   private final EventsHandler events;
   private final InferenceHandler inference;
   private final RouteHandler dryRun;
+  private final CallerLimits limits;
   private final ServedPaths paths;
   private final GatewayMetrics metrics;
 
@@ -70,9 +72,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             cells,
             stored);
     RequestTrace.Services traces = new RequestTrace.Services(this.metrics, stored, access.log(), clock);
-    this.inference =
-        new InferenceHandler(
-            preparer, cells, dispatcher, answers, new CallerLimits(access.limiter()), traces, settings);
+    this.limits = new CallerLimits(access.limiter());
+    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, limits, traces, settings);
     this.paths = settings.forwarding().paths();
     this.dryRun = new RouteHandler(preparer, cells, paths);
   }
@@ -139,7 +140,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     }
     if (RouteHandler.matches(path)) {
       InboundRequest inbound = inbound(exchange, requestId);
-      return method.equals("POST") ? dryRun.answer(inbound) : wrongMethod(exchange, requestId, "POST");
+      return method.equals("POST") ? explain(inbound) : wrongMethod(exchange, requestId, "POST");
     }
     if (EventsHandler.matches(path)) {
       // Engines have keys of their own.
@@ -154,6 +155,16 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       return wrongMethod(exchange, requestId, "POST");
     }
     return inference.answer(inbound, api);
+  }
+
+  /** A dry run is a request of its caller: it takes the router as much work as any other. */
+  private Response explain(InboundRequest inbound) throws ApiException, InterruptedException {
+    LimitReservation reservation = limits.admit(inbound);
+    try {
+      return limits.describe(dryRun.answer(inbound), inbound);
+    } finally {
+      reservation.release();
+    }
   }
 
   private InboundRequest inbound(Exchange exchange, String requestId) throws ApiException {

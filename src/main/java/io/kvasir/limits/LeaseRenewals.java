@@ -68,6 +68,9 @@ final class LeaseRenewals {
   private final Map<String, Renewal> renewals = new HashMap<>();
   private int lastNodes = 1;
 
+  /** Accounts whose limits are kept by the node's own share. */
+  private int shares;
+
   /** One count for all accounts: the reports of one that was forgotten in between are not taken for old ones. */
   private long sequence;
 
@@ -131,7 +134,10 @@ final class LeaseRenewals {
       renewal.share = null;
       renewal.account.setOwnShare(false);
       metrics.ownShare(false);
-      LOG.info("the limits of {} are kept by their owner again", limit);
+      shares--;
+      if (shares == 0) {
+        LOG.info("all limits are kept by their owners again, the last were those of {}", limit);
+      }
     }
     renewal.answer.complete(null);
     if (renewal.again) {
@@ -192,8 +198,12 @@ final class LeaseRenewals {
   private void giveUp(Renewal renewal) {
     Account account = renewal.account;
     lastNodes = Math.max(lastNodes, nodes.getAsInt());
-    LOG.warn("the limits of {} are kept by this node's share, 1 of {}: their owner does not answer",
-        account.id(), lastNodes);
+    shares++;
+    if (shares == 1) {
+      // Of the others /ready and a metric tell: there may be thousands.
+      LOG.warn("the limits of {} are kept by this node's share, 1 of {}: their owner does not answer",
+          account.id(), lastNodes);
+    }
     LimitLedger share = new LimitLedger("", clock.millis());
     renewal.share = share;
     account.setOwnShare(true);

@@ -3,8 +3,13 @@ package io.kvasir.limits;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.InstantSource;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -13,6 +18,7 @@ final class LimitMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(LimitMetrics.class);
   private static final String OTHER = "other";
 
+  private final PrometheusRegistry registry;
   private final int mostTenants;
   private final Set<String> tenants = ConcurrentHashMap.newKeySet();
   private final Counter refusals;
@@ -26,25 +32,51 @@ final class LimitMetrics {
    * @param mostTenants how many tenants are told apart: the first that are refused
    */
   LimitMetrics(Metrics metrics, int mostTenants) {
+    this.registry = metrics.registry();
     this.mostTenants = mostTenants;
     this.refusals = Counter.builder()
         .name("kvasir_limit_refusals_total")
         .help("Requests beyond a limit: limit is whose (key or tenant), shadow is true where they were answered all"
             + " the same")
         .labelNames("limit", "dimension", "tenant", "shadow")
-        .register(metrics.registry());
+        .register(registry);
     this.renewals = Counter.builder()
         .name("kvasir_limit_renewals_total")
         .help("Renewals of leases that this node has asked owners of limits for")
-        .register(metrics.registry());
+        .register(registry);
     this.unanswered = Counter.builder()
         .name("kvasir_limit_renewals_unanswered_total")
         .help("Renewals that an owner did not answer in time: the node's own share decided")
-        .register(metrics.registry());
+        .register(registry);
     this.ownShares = Gauge.builder()
         .name("kvasir_limit_own_shares")
         .help("Keys and tenants whose limits are kept by this node's own share now")
-        .register(metrics.registry());
+        .register(registry);
+  }
+
+  /** Shows what accounts hold and owe from now on. */
+  void watch(Accounts accounts, InstantSource clock) {
+    gauge("kvasir_limit_leased", "What this node has leased and not used, by dimension", accounts, Lease::available);
+    gauge("kvasir_limit_debt", "What requests of all nodes used beyond what there was, by dimension", accounts,
+        lease -> -lease.remaining(clock.millis()));
+  }
+
+  private void gauge(String name, String help, Accounts accounts, ToLongFunction<Lease> value) {
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames("dimension")
+        .callback(gauge -> {
+          for (Dimension dimension : Dimension.values()) {
+            long sum = accounts.all()
+                .flatMap(account -> Stream.of(account.leases()))
+                .filter(lease -> lease.quota().dimension() == dimension)
+                .mapToLong(lease -> Math.max(0, value.applyAsLong(lease)))
+                .sum();
+            gauge.call((double) sum, dimension.label());
+          }
+        })
+        .register(registry);
   }
 
   /** Counts and logs a refusal; returns whether it is to be carried out. */

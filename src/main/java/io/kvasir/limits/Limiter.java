@@ -30,6 +30,7 @@ public final class Limiter {
     this.check = check;
     this.metrics = metrics;
     this.clock = clock;
+    metrics.watch(accounts, clock);
     this.services = new LimitReservation.Services(settings, check, metrics);
   }
 

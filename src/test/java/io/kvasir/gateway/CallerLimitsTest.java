@@ -220,6 +220,19 @@ final class CallerLimitsTest {
     assertThat(header(refused, "anthropic-ratelimit-requests-remaining")).isEqualTo("0");
   }
 
+  /** They tokenise prompts, which is the router's own work. */
+  @Test
+  void dryRuns_areRequests_withoutWork() throws Exception {
+    limit(2, 6000, 1);
+    router.post("/v1/route" + PATH, CHAT);
+    HttpResponse<String> second = router.post("/v1/route" + PATH, CHAT);
+
+    assertThat(header(second, "x-ratelimit-remaining-requests")).isEqualTo("0");
+    assertThat(remaining(Dimension.TOKENS)).isEqualTo(6000);
+    assertThat(remaining(Dimension.CONCURRENT)).isEqualTo(1);
+    assertThat(router.post("/v1/route" + PATH, CHAT).statusCode()).isEqualTo(429);
+  }
+
   @Test
   void stream_isChargedWhenItEnds() throws Exception {
     limit(0, 6000, 1);
