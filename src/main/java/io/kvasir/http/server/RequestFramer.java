@@ -164,7 +164,7 @@ final class RequestFramer {
     int length = end - CHUNK_PREFIX;
     if (length > 0) {
       for (int i = 0; i < 8; i++) {
-        piece[i] = HEX[length >>> 4 * (7 - i) & 15];
+        piece[i] = HEX[(length >>> (4 * (7 - i))) & 15];
       }
       piece[8] = '\r';
       piece[9] = '\n';

@@ -102,7 +102,7 @@ final class RequestHead {
 
   /** Whether the complete head stands in the input that was read last. */
   boolean isInPlace() {
-    return bytes != kept;
+    return size == 0;
   }
 
   /** What its lines say, those that have ended. */

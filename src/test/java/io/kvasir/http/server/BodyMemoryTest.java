@@ -56,9 +56,8 @@ final class BodyMemoryTest {
   @Test
   void announcedBodies_takeWhatHasCome_notWhatWasAnnounced() throws Exception {
     HttpServer server = serve(BodyMemoryTest::length);
-    List<RawClient> clients = new ArrayList<>();
     for (int i = 0; i < 256; i++) {
-      clients.add(client(server).send(head("/", 2 * MIB) + "x"));
+      client(server).send(head("/", 2 * MIB) + "x");
     }
     await("every first byte to be booked", () -> used() >= 256 * 4);
     assertThat(client(server).send(post("/", "ordinary")).answer()).endsWith("8");

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.apache.pekko.util.ByteString;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -263,7 +264,7 @@ final class RequestFramerTest {
     return framed;
   }
 
-  private static String text(ByteString piece) {
-    return new String(piece.toArrayUnsafe(), ISO_8859_1);
+  private static String text(@Nullable ByteString piece) {
+    return piece == null ? "nothing" : new String(piece.toArrayUnsafe(), ISO_8859_1);
   }
 }
