@@ -72,13 +72,20 @@ final class Numbers {
   static int compare(RenderContext render, @Nullable Object a, @Nullable Object b) {
     if (a instanceof BigInteger || b instanceof BigInteger) {
       render.steps(STEPS);
+      double x = isInteger(a) ? 0 : real(a);
+      double y = isInteger(b) ? 0 : real(b);
+      if (!Double.isFinite(x) || !Double.isFinite(y)) {
+        return compare(x, y);
+      }
       return decimal(a).compareTo(decimal(b));
     }
     if (isInteger(a) && isInteger(b)) {
       return Long.compare(integer(a), integer(b));
     }
-    double x = real(a);
-    double y = real(b);
+    return compare(real(a), real(b));
+  }
+
+  private static int compare(double x, double y) {
     return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,6 +87,14 @@ final class ChatTemplateTest {
         () -> render(template, Map.of("role", "user")));
     assertThat(raised.reason()).isEqualTo("Roles must alternate, not user");
     assertThat(raised.line()).isEqualTo(1);
+  }
+
+  @Test
+  void render_largeIntegersAndFloatsThatAreNoNumbers_compareAsInPython() {
+    ChatTemplate template = ChatTemplate.parse("{% set inf = 1e308 * 10 %}{% set nan = (-1) ** 0.5 %}"
+        + "{{ [big < inf, big > -inf, big == inf, inf > big, big < nan, nan < big, big == nan, big > 1.5] }}");
+    assertThat(render(template, Map.of("big", BigInteger.TEN.pow(900))))
+        .isEqualTo("[True, True, False, True, False, False, False, True]");
   }
 
   @Test
