@@ -58,7 +58,11 @@ public final class ReloadingTls {
       List<String> stamps,
       @Nullable X509ExtendedKeyManager keys,
       X509ExtendedTrustManager trust,
-      @Nullable X509ExtendedKeyManager previous) {}
+      @Nullable X509ExtendedKeyManager previous) {
+    String alias() {
+      return "v" + version;
+    }
+  }
 
   /**
    * Reads the files.
@@ -88,6 +92,21 @@ public final class ReloadingTls {
   /** The context for new connections, the same one after reloads. */
   public SSLContext context() {
     return context;
+  }
+
+  /** Whether a listener with these files accepts their certificate from a client. */
+  public boolean acceptsItself() {
+    Material now = material;
+    if (files.authorities() == null || now.keys == null) {
+      return true;
+    }
+    X509Certificate[] chain = Objects.requireNonNull(now.keys.getCertificateChain(now.alias()));
+    try {
+      now.trust.checkClientTrusted(chain, chain[0].getPublicKey().getAlgorithm());
+      return true;
+    } catch (CertificateException refused) {
+      return false;
+    }
   }
 
   private Material current() {
@@ -257,7 +276,7 @@ public final class ReloadingTls {
     /** The keys of the version that an alias was chosen from. */
     private @Nullable X509ExtendedKeyManager holder(String alias) {
       Material now = material;
-      return alias.equals("v" + now.version) ? now.keys : now.previous;
+      return alias.equals(now.alias()) ? now.keys : now.previous;
     }
   }
 

@@ -10,6 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.stream.Collectors;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** A client of one router node's admin API. Thread-safe. Owns its HTTP client. */
@@ -19,11 +21,18 @@ final class AdminClient implements AutoCloseable {
 
   private final URI management;
   private final @Nullable String key;
-  private final HttpCalls calls = new HttpCalls();
+  private final HttpCalls calls;
 
-  AdminClient(URI management, @Nullable String key) {
+  /**
+   * A client of a node.
+   *
+   * @param key null where the node needs none
+   * @param tls for an {@code https} address; null for what the JVM trusts
+   */
+  AdminClient(URI management, @Nullable String key, @Nullable SSLContext tls) {
     this.management = management;
     this.key = key;
+    this.calls = new HttpCalls(null, tls);
   }
 
   /** The response to a GET; parameters of {@code query} that are null are left out. */
@@ -83,11 +92,24 @@ final class AdminClient implements AutoCloseable {
     } catch (HttpCallException failed) {
       throw failed.kind() == HttpCallException.Kind.NOT_JSON
           ? noRouter(uri, "its answer is no JSON", failed)
-          : new AdminFailedException(
-              "nothing answers at " + management + "; is a router running there, and is kvasir.management.host an"
-                  + " address that is reached from here? Name another node with --management",
-              failed);
+          : unreachable(failed);
     }
+  }
+
+  private AdminFailedException unreachable(HttpCallException failed) {
+    for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SSLException) {
+        return new AdminFailedException(
+            "TLS with " + management + " failed: " + cause.getMessage() + "; name the authority of the router's"
+                + " certificate with --ca or KVASIR_MANAGEMENT_CA, and where it wants one of yours, --certificate and"
+                + " --client-key",
+            failed);
+      }
+    }
+    return new AdminFailedException(
+        "nothing answers at " + management + "; is a router running there, does it have TLS (https), and is"
+            + " kvasir.management.host an address that is reached from here? Name another node with --management",
+        failed);
   }
 
   private String refusal(int status, JsonNode error) {

@@ -16,8 +16,8 @@ import picocli.CommandLine.Command;
     },
     footer = {
       "",
-      "Every command takes --management URL, --key-file FILE and --json;",
-      "KVASIR_MANAGEMENT_URL and KVASIR_ADMIN_KEY in the environment do for all.",
+      "Every command takes --management URL, --ca FILE, --key-file FILE and --json;",
+      "KVASIR_MANAGEMENT_URL, KVASIR_MANAGEMENT_CA and KVASIR_ADMIN_KEY in the environment do for all.",
       "Exit status: 0 done, 1 not done, 2 not understood."
     })
 public final class AdminCommand extends GroupCommand {}

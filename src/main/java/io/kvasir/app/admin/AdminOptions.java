@@ -4,15 +4,16 @@ import io.kvasir.gateway.admin.AdminKeys;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options of all admin commands: the router's address, the API key and the output format. */
+/** The options of all admin commands: the router's address, its TLS, the API key and the output format. */
 final class AdminOptions {
   private static final String KEY = "KVASIR_ADMIN_KEY";
   private static final String KEY_FILE = "KVASIR_ADMIN_KEY_FILE";
+  private static final String DIGEST = "sha256:";
 
   @Option(
       names = "--management",
@@ -27,6 +28,8 @@ final class AdminOptions {
       description = "A file with the admin key, where the router needs one. Or KVASIR_ADMIN_KEY, the key itself.")
   private @Nullable Path keyFile;
 
+  @Mixin private TlsOptions tls = new TlsOptions();
+
   @Option(names = "--json", description = "Print the router's answer as it is.")
   private boolean json;
 
@@ -35,7 +38,7 @@ final class AdminOptions {
   }
 
   AdminClient client() throws AdminFailedException {
-    return new AdminClient(address(), key(System.getenv()));
+    return new AdminClient(address(), key(System.getenv()), tls.context(System.getenv()));
   }
 
   private URI address() throws AdminFailedException {
@@ -56,17 +59,24 @@ final class AdminOptions {
     String named = environment.getOrDefault(KEY_FILE, "");
     Path file = keyFile != null ? keyFile : key.isBlank() && !named.isBlank() ? Path.of(named) : null;
     if (file == null) {
-      return key.isBlank() ? null : key.strip();
+      return key.isBlank() ? null : keyOf(key.strip());
     }
     try {
-      List<String> keys = AdminKeys.readFile(file);
-      if (keys.isEmpty()) {
-        throw new AdminFailedException("there is no key in " + file + "; it has to stand on a line of its own");
-      }
-      return keys.getFirst();
+      return AdminKeys.readFile(file).stream()
+          .map(AdminOptions::keyOf)
+          .filter(each -> !each.startsWith(DIGEST))
+          .findFirst()
+          .orElseThrow(
+              () -> new AdminFailedException(
+                  "there is no key in " + file + "; it has to stand on a line of its own, and a digest is none"));
     } catch (IOException unreadable) {
       throw new AdminFailedException(
           "the key's file " + file + " cannot be read; does it exist, and may you read it?", unreadable);
     }
+  }
+
+  /** The key of a line that may also name its holder and role, as a router's file has them. */
+  private static String keyOf(String line) {
+    return line.split("\\s", 2)[0];
   }
 }

@@ -3,7 +3,7 @@ package io.kvasir.app.config;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.app.config.KvasirConfig.ClusterConfig;
-import io.kvasir.app.config.KvasirConfig.Endpoint;
+import io.kvasir.app.config.KvasirConfig.ManagementConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PartitionPolicy;
@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
 /** Reads the section {@code cluster}, and translates it into the platform's own settings. */
 final class ClusterReader {
   private static final Pattern HOST_AND_PORT = Pattern.compile("([^:/\\s]+|\\[[0-9a-fA-F:]+]):\\d{1,5}");
-  private static final Pattern LOOPBACK =
-      Pattern.compile("localhost|127\\.\\d+\\.\\d+\\.\\d+|::1|\\[::1]", Pattern.CASE_INSENSITIVE);
   private static final Pattern WILDCARD = Pattern.compile("0\\.0\\.0\\.0|::|\\[::]");
   private static final String SEED_TIMEOUT = "pekko.cluster.seed-node-timeout";
   private static final Duration PLATFORM_SEED_TIMEOUT = Duration.ofSeconds(5);
@@ -26,7 +24,7 @@ final class ClusterReader {
   private static final String BOOTSTRAP = "pekko.management.cluster.bootstrap.contact-point-discovery.";
 
   private final ConfigSection cluster;
-  private final Endpoint management;
+  private final ManagementConfig management;
   private final int maxLength;
   private final String host;
   private final int port;
@@ -41,10 +39,10 @@ final class ClusterReader {
    *
    * @param config the whole configuration
    * @param cluster the section
-   * @param management the address of the management port, which discovery uses
+   * @param management the management port, which discovery uses
    * @param maxLength the longest message of a peer connection, in bytes
    */
-  ClusterReader(Config config, ConfigSection cluster, Endpoint management, int maxLength) {
+  ClusterReader(Config config, ConfigSection cluster, ManagementConfig management, int maxLength) {
     this.cluster = cluster;
     this.management = management;
     this.maxLength = maxLength;
@@ -123,7 +121,7 @@ final class ClusterReader {
     for (String seed : cluster.texts("seed-nodes")) {
       if (!HOST_AND_PORT.matcher(seed).matches()) {
         cluster.fault("seed-nodes", "'" + seed + "' has to be host:port");
-      } else if (isLoopback(seed.substring(0, seed.lastIndexOf(':')))) {
+      } else if (LoopbackHosts.contain(seed.substring(0, seed.lastIndexOf(':')))) {
         localSeed = seed;
       } else {
         remoteSeed = seed;
@@ -133,7 +131,7 @@ final class ClusterReader {
     if (!seeds.isEmpty() && port == 0) {
       cluster.fault("port", "has to be fixed when there are seed-nodes, so that other nodes find this one");
     }
-    if (remoteSeed != null && isLoopback(host)) {
+    if (remoteSeed != null && LoopbackHosts.contain(host)) {
       cluster.fault(
           "host",
           host + " cannot be reached from other machines, and seed-nodes has " + remoteSeed
@@ -172,16 +170,23 @@ final class ClusterReader {
     if (management.port() == 0) {
       cluster.fault("discovery", "needs a fixed kvasir.management.port: other nodes contact this one there");
     }
-    if (isLoopback(host) && !allowLoopback) {
+    if (LoopbackHosts.contain(host) && !allowLoopback) {
       cluster.fault(
           "host",
           host + " cannot be reached from other machines; set it (KVASIR_CLUSTER_HOST) to an address of this machine");
     }
-    if (isLoopback(management.host()) && !allowLoopback) {
+    if (!management.isReachable() && !allowLoopback) {
       cluster.fault(
           "discovery",
           "needs a kvasir.management.host that other nodes reach, not " + management.host()
               + "; set it (KVASIR_MANAGEMENT_HOST) to 0.0.0.0 or an address of this machine");
+    }
+    if (management.tls() != null && !TlsFilesReader.acceptsItself(management.tls())) {
+      cluster.fault(
+          "discovery",
+          "has nodes show each other the management port's certificate, and kvasir.management.tls.client-authority does"
+              + " not accept it; have it issued by that authority, for servers and for clients, or leave"
+              + " client-authority out");
     }
     boolean everywhere = WILDCARD.matcher(management.host()).matches();
     set("pekko.management.http.hostname", everywhere ? host : management.host());
@@ -230,10 +235,6 @@ final class ClusterReader {
         set("pekko.discovery.kubernetes-api.pod-namespace", namespace);
       }
     }
-  }
-
-  private static boolean isLoopback(String host) {
-    return LOOPBACK.matcher(host).matches();
   }
 
   private void set(String path, Object value) {

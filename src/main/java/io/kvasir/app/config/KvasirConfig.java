@@ -131,23 +131,33 @@ public record KvasirConfig(
   /**
    * What operators use.
    *
-   * @param management the address of the management port
-   * @param adminKeys who may use {@code /admin}
+   * @param management the management port
    * @param decisions how decisions are recorded
    * @param audit the file of the audit log, null for the process's own log
    * @param accessLog the file of the access log, null for none
    * @param log how the process logs
    */
   public record OperationsConfig(
-      Endpoint management,
-      AdminKeys adminKeys,
+      ManagementConfig management,
       DecisionLogSettings decisions,
       @Nullable LogFileSettings audit,
       @Nullable LogFileSettings accessLog,
       LogConfig log) {}
 
-  /** An address to listen on. */
-  public record Endpoint(String host, int port) {}
+  /**
+   * The management port.
+   *
+   * @param host the address to listen on
+   * @param port 0 for any that is free
+   * @param tls its certificate, and the authority of client certificates; null for plain HTTP
+   * @param keys who may use {@code /admin}
+   */
+  public record ManagementConfig(String host, int port, @Nullable TlsFiles tls, AdminKeys keys) {
+    /** Whether other machines can reach it. */
+    public boolean isReachable() {
+      return !LoopbackHosts.contain(host);
+    }
+  }
 
   /** How the process logs. */
   public record LogConfig(LogFormat format, LogLevel level) {}

@@ -58,8 +58,6 @@ final class KvasirConfigReader {
 
   private static final int MAX_PEER_MESSAGE = 1 << 28;
 
-  private static final Pattern LOOPBACK = Pattern.compile("localhost|127(\\.\\d{1,3}){3}|\\[?(::|(0+:){7}0*)1]?");
-
   private static final Pattern ORIGIN = Pattern.compile("[a-z][a-z0-9+.-]*://[^/?#@\\s]+");
 
   private final Config config;
@@ -87,8 +85,7 @@ final class KvasirConfigReader {
     ExecutionConfig execution = execution();
     OperationsConfig operations =
         new OperationsConfig(
-            ManagementReader.endpoint(management),
-            ManagementReader.keys(management),
+            ManagementReader.read(management),
             DecisionLogReader.read(root.section("decisions")),
             logFile("audit"),
             logFile("access-log"),
@@ -164,7 +161,7 @@ final class KvasirConfigReader {
     if (host.equals("auto")) {
       return reachable ? "0.0.0.0" : "127.0.0.1";
     }
-    if (!reachable && !LOOPBACK.matcher(host).matches()) {
+    if (!reachable && !LoopbackHosts.contain(host)) {
       gateway.fault(
           "host",
           "can be reached from other machines, and there is no key: anybody could use the engines. Make one with"

@@ -1,6 +1,6 @@
 package io.kvasir.app.config;
 
-import io.kvasir.app.config.KvasirConfig.Endpoint;
+import io.kvasir.app.config.KvasirConfig.ManagementConfig;
 import io.kvasir.gateway.admin.AdminKey;
 import io.kvasir.gateway.admin.AdminKeys;
 import java.io.IOException;
@@ -9,19 +9,19 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the management port's address, and the keys of administrators. */
+/** Reads the management port: its address, its TLS, and the keys of administrators. */
 final class ManagementReader {
   private static final String KEYS = "admin-keys";
   private static final String FILE = "admin-key-file";
 
   private ManagementReader() {}
 
-  static Endpoint endpoint(ConfigSection management) {
-    return new Endpoint(management.name("host"), management.count("port", 0, 65_535));
-  }
-
-  static AdminKeys keys(ConfigSection management) {
-    return new AdminKeys(written(management), file(management));
+  static ManagementConfig read(ConfigSection management) {
+    return new ManagementConfig(
+        management.name("host"),
+        management.count("port", 0, 65_535),
+        TlsFilesReader.listener(management.section("tls")),
+        new AdminKeys(written(management), file(management)));
   }
 
   private static List<AdminKey> written(ConfigSection management) {

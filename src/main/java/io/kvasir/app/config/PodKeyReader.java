@@ -47,7 +47,7 @@ final class PodKeyReader {
   }
 
   /** Reports a key in a list that only one node of the cluster reads. */
-  static void rejectHere(ConfigSection pod) {
+  static void rejectInList(ConfigSection pod) {
     pod.fault(KEY, "is for pods of the configuration, which every node has; set pod-defaults.api-key-file instead");
   }
 }

@@ -76,7 +76,7 @@ final class PodListReader {
     section.rejectUnread();
     List<Boolean> draining = new ArrayList<>();
     sections.forEach(pod -> draining.add(pod.has("draining") && pod.flag("draining")));
-    sections.stream().filter(pod -> PodKeyReader.isOwn(pod, over)).forEach(PodKeyReader::rejectHere);
+    sections.stream().filter(pod -> PodKeyReader.isOwn(pod, over)).forEach(PodKeyReader::rejectInList);
     List<PodSpec> specs = specs(sections);
     faults.stream().distinct().map(ConfigFault::toString).forEach(onFault);
     List<DiscoveredPod> pods = new ArrayList<>();

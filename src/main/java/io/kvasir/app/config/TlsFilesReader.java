@@ -1,8 +1,10 @@
 package io.kvasir.app.config;
 
 import io.kvasir.http.PemFiles;
+import io.kvasir.http.ReloadingTls;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.http.TlsFiles.Verification;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,6 +54,18 @@ final class TlsFilesReader {
             tls.duration("reload"));
     tls.rejectUnread();
     return certificate == null && authority == null && !insecure ? null : files;
+  }
+
+  /**
+   * Whether a listener accepts its own certificate from a client; also where the files have faults, which are reported
+   * when they are read.
+   */
+  static boolean acceptsItself(TlsFiles listener) {
+    try {
+      return new ReloadingTls(listener, NanoClock.SYSTEM).acceptsItself();
+    } catch (IOException faulty) {
+      return true;
+    }
   }
 
   /** The first certificate of a file; empty after a fault. */

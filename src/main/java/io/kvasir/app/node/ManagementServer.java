@@ -10,8 +10,9 @@ import static org.apache.pekko.http.javadsl.server.Directives.path;
 import static org.apache.pekko.http.javadsl.server.Directives.pathPrefix;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.app.config.KvasirConfig.Endpoint;
+import io.kvasir.app.config.KvasirConfig.ManagementConfig;
 import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.ListenerTls;
 import io.kvasir.telemetry.Metrics;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -27,8 +28,11 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
 import org.apache.pekko.actor.ExtendedActorSystem;
 import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.http.javadsl.ConnectionContext;
 import org.apache.pekko.http.javadsl.Http;
+import org.apache.pekko.http.javadsl.HttpsConnectionContext;
 import org.apache.pekko.http.javadsl.ServerBinding;
+import org.apache.pekko.http.javadsl.ServerBuilder;
 import org.apache.pekko.http.javadsl.model.ContentTypes;
 import org.apache.pekko.http.javadsl.model.HttpEntities;
 import org.apache.pekko.http.javadsl.model.HttpRequest;
@@ -42,6 +46,7 @@ import org.apache.pekko.management.javadsl.CheckResult;
 import org.apache.pekko.management.javadsl.HealthChecks;
 import org.apache.pekko.management.javadsl.PekkoManagement;
 import org.apache.pekko.stream.SystemMaterializer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The management port: Pekko Management's health, cluster and sharding routes, and beside them
@@ -62,9 +67,16 @@ final class ManagementServer implements AutoCloseable {
   /**
    * Binds the port.
    *
+   * @param tls null for plain HTTP
    * @throws StartException when it is taken
    */
-  ManagementServer(ActorSystem<?> system, Endpoint at, Metrics metrics, Readiness readiness, HttpHandler admin)
+  ManagementServer(
+      ActorSystem<?> system,
+      ManagementConfig at,
+      @Nullable ListenerTls tls,
+      Metrics metrics,
+      Readiness readiness,
+      HttpHandler admin)
       throws StartException {
     this.system = system;
     this.metrics = metrics;
@@ -75,11 +87,14 @@ final class ManagementServer implements AutoCloseable {
             (ExtendedActorSystem) system.classicSystem(),
             HealthCheckSettings.create(system.settings().config().getConfig("pekko.management.health-checks")));
     try {
-      this.binding =
+      ServerBuilder server =
           Http.get(system)
               .newServerAt(at.host(), at.port())
-              .withSettings(ServerSettings.create(system.classicSystem()).withRemoteAddressAttribute(true))
-              .bind(routes())
+              .withSettings(ServerSettings.create(system.classicSystem()).withRemoteAddressAttribute(true));
+      HttpsConnectionContext https = tls == null ? null : ConnectionContext.httpsServer(tls::engine);
+      this.binding =
+          (https == null ? server : server.enableHttps(https))
+              .bind(routes(https))
               .toCompletableFuture()
               .join();
     } catch (CompletionException taken) {
@@ -99,12 +114,14 @@ final class ManagementServer implements AutoCloseable {
     binding.terminate(Duration.ofSeconds(2)).toCompletableFuture().join();
   }
 
-  private Route routes() {
+  /** With TLS other nodes contact this one by https, as they find in its routes. */
+  private Route routes(@Nullable HttpsConnectionContext https) {
     return concat(
         path("metrics", () -> get(() -> extractRequest(request -> complete(metrics(request))))),
         path("ready", () -> get(() -> onSuccess(readiness(), answer -> complete(answer)))),
         pathPrefix("admin", () -> extractRequest(request -> completeWithFuture(admin(request)))),
-        PekkoManagement.get(system).getRoutes());
+        PekkoManagement.get(system)
+            .getRoutes(settings -> https == null ? settings : settings.withHttpsConnectionContext(https)));
   }
 
   private HttpResponse metrics(HttpRequest request) {

@@ -56,6 +56,8 @@ import java.util.concurrent.CompletionStage;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.http.javadsl.ConnectionContext;
+import org.apache.pekko.http.javadsl.Http;
 import org.apache.pekko.management.cluster.bootstrap.ClusterBootstrap;
 import org.jspecify.annotations.Nullable;
 
@@ -132,10 +134,10 @@ public final class Node implements AutoCloseable {
       this.admin = admin(routing, reloader, answers, decisions, access, limiter);
       report(reloader, discovery());
       this.management = resources.own(
-          new ManagementServer(system, config.operations().management(), metrics, readiness, admin));
+          new ManagementServer(
+              system, config.operations().management(), tls.management(), metrics, readiness, admin));
       if (config.cluster().discovery() != NodeDiscovery.SEEDS) {
-        // After the management port is bound: other nodes contact it.
-        ClusterBootstrap.get(system).start();
+        findOtherNodes();
       }
     } catch (StartException | RuntimeException failed) {
       resources.close();
@@ -158,12 +160,12 @@ public final class Node implements AutoCloseable {
 
   /** The gateway's address for clients on this machine. */
   public URI gatewayUrl() {
-    return url(scheme(), gateway.address());
+    return url(scheme(tls.listener()), gateway.address());
   }
 
   /** The management port's address for clients on this machine. */
   public URI managementUrl() {
-    return url("http", management.address());
+    return url(scheme(tls.management()), management.address());
   }
 
   public AdminApi admin() {
@@ -264,6 +266,15 @@ public final class Node implements AutoCloseable {
             metrics));
   }
 
+  /** Contacts other nodes' management ports, and is contacted at its own, which is bound. */
+  private void findOtherNodes() {
+    if (tls.contactPoints() != null) {
+      // The platform's client of contact points takes no other TLS; nothing else here uses that client.
+      Http.get(system).setDefaultClientHttpsContext(ConnectionContext.httpsClient(tls.contactPoints()));
+    }
+    ClusterBootstrap.get(system).start();
+  }
+
   private @Nullable AnswerCache answers() throws StartException {
     if (config.execution().answers() == null) {
       return null;
@@ -292,12 +303,12 @@ public final class Node implements AutoCloseable {
   private GatewaySettings gatewaySettings() {
     GatewayConfig settings = config.gateway();
     return new GatewaySettings(
-        scheme(), settings.usageInjection(), settings.keepAlive(), GatewaySettings.STORED_RESPONSES,
+        scheme(tls.listener()), settings.usageInjection(), settings.keepAlive(), GatewaySettings.STORED_RESPONSES,
         settings.forwarding());
   }
 
-  private String scheme() {
-    return tls.listener() == null ? "http" : "https";
+  private static String scheme(@Nullable ListenerTls listener) {
+    return listener == null ? "http" : "https";
   }
 
   private Limiter limiter() {
@@ -323,7 +334,7 @@ public final class Node implements AutoCloseable {
   /** The gateway's address for other nodes. */
   private String addressForNodes() {
     String host = config.source().platform().getString("pekko.remote.artery.canonical.hostname");
-    return scheme() + "://" + host + ":" + gateway.address().getPort();
+    return scheme(tls.listener()) + "://" + host + ":" + gateway.address().getPort();
   }
 
   private static URI url(String scheme, InetSocketAddress listener) {
@@ -349,7 +360,7 @@ public final class Node implements AutoCloseable {
       Limiter limiter) {
     ExternalMetricsBroadcast broadcast = new ExternalMetricsBroadcast(system, routing.externalMetrics());
     return new AdminApi(
-        config.operations().adminKeys(),
+        config.operations().management().keys(),
         List.of(
             new FleetHandler(cells, config.fleet().podDefaults()),
             new ProfilesHandler(reloader),

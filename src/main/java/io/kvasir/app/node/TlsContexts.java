@@ -16,9 +16,16 @@ import org.jspecify.annotations.Nullable;
  * @param listener of the gateway's listener
  * @param gateways for calls to other nodes' gateways: it trusts the gateway's own certificate, and what the
  *     authorities of its chain have issued, for any host, since they name the host that clients use
+ * @param management of the management port's listener
+ * @param contactPoints for calls to other nodes' management ports, as {@code gateways}
  * @param pods for https pods
  */
-record TlsContexts(@Nullable ListenerTls listener, @Nullable SSLContext gateways, @Nullable SSLContext pods) {
+record TlsContexts(
+    @Nullable ListenerTls listener,
+    @Nullable SSLContext gateways,
+    @Nullable ListenerTls management,
+    @Nullable SSLContext contactPoints,
+    @Nullable SSLContext pods) {
   /**
    * Reads the files that a configuration names.
    *
@@ -26,16 +33,26 @@ record TlsContexts(@Nullable ListenerTls listener, @Nullable SSLContext gateways
    */
   static TlsContexts of(KvasirConfig config) throws StartException {
     TlsFiles gateway = config.gateway().tls();
+    TlsFiles management = config.operations().management().tls();
     TlsFiles pods = config.execution().tls();
     return new TlsContexts(
-        gateway == null ? null : new ListenerTls(context(gateway), gateway.authorities() != null),
-        gateway == null ? null : context(betweenNodes(gateway)),
+        listener(gateway),
+        betweenNodes(gateway),
+        listener(management),
+        betweenNodes(management),
         pods == null ? null : context(pods));
   }
 
-  private static TlsFiles betweenNodes(TlsFiles gateway) {
-    return new TlsFiles(
-        gateway.certificate(), gateway.key(), gateway.certificate(), Verification.AUTHORITY, gateway.reload());
+  private static @Nullable ListenerTls listener(@Nullable TlsFiles files) throws StartException {
+    return files == null ? null : new ListenerTls(context(files), files.authorities() != null);
+  }
+
+  private static @Nullable SSLContext betweenNodes(@Nullable TlsFiles files) throws StartException {
+    return files == null
+        ? null
+        : context(
+            new TlsFiles(
+                files.certificate(), files.key(), files.certificate(), Verification.AUTHORITY, files.reload()));
   }
 
   private static SSLContext context(TlsFiles files) throws StartException {

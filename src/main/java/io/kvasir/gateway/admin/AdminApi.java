@@ -8,6 +8,7 @@ import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.RedactedException;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
@@ -66,7 +67,7 @@ public final class AdminApi implements HttpHandler {
       }
       answer = refused(refused);
     } catch (RuntimeException failed) {
-      LOG.warn("{} {} failed", exchange.method(), exchange.path(), failed);
+      LOG.warn("{} {} failed", exchange.method(), exchange.path(), RedactedException.of(failed));
       answer = failure(exchange.target(), 500, "the router failed to answer: " + failed.getMessage());
     }
     requests

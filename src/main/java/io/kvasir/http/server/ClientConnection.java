@@ -2,6 +2,7 @@ package io.kvasir.http.server;
 
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.MemoryBudget;
+import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.InputStream;
@@ -125,7 +126,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     } catch (IOException e) {
       LOG.debug("A connection from {} ended: {}", client(), e.toString());
     } catch (RuntimeException e) {
-      LOG.error("A connection from {} failed", client(), e);
+      LOG.error("A connection from {} failed", client(), RedactedException.of(e));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

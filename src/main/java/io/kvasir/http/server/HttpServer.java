@@ -3,6 +3,7 @@ package io.kvasir.http.server;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -317,7 +318,7 @@ public final class HttpServer implements AutoCloseable {
       connection.checkDeadlines(now);
     } catch (RuntimeException | Error e) {
       // The others' deadlines are still to be kept.
-      LOG.error("Checking the deadlines of a connection from {} failed", connection.client(), e);
+      LOG.error("Checking the deadlines of a connection from {} failed", connection.client(), RedactedException.of(e));
       connection.abort();
     }
   }
@@ -367,7 +368,7 @@ public final class HttpServer implements AutoCloseable {
       }
       SSLSocket socket = (SSLSocket) tls.context().getSocketFactory().createSocket(tcp, null, false);
       socket.setUseClientMode(false);
-      socket.setNeedClientAuth(tls.clientCertificate());
+      socket.setSSLParameters(tls.parameters());
       socket.startHandshake();
       return socket;
     }

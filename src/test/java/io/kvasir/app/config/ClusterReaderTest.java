@@ -141,6 +141,25 @@ public final class ClusterReaderTest {
   }
 
   @Test
+  void discovery_withManagementTls_isOfCertificatesThatNodesAcceptOfEachOther() throws Exception {
+    String discovery = REACHABLE + "cluster { discovery = dns, dns.name = kvasir.example }\n";
+    assertThat(platform(discovery + managementTls("")).getString("pekko.management.http.hostname"))
+        .isEqualTo("10.0.0.1");
+    assertThat(platform(discovery + managementTls("ca")).getString("pekko.management.http.hostname"))
+        .isEqualTo("10.0.0.1");
+    assertThat(faults(discovery + managementTls("other")))
+        .singleElement()
+        .satisfies(
+            fault -> {
+              assertThat(fault.path()).isEqualTo("kvasir.cluster.discovery");
+              assertThat(fault.problem()).contains("management.tls.client-authority", "for servers and for clients");
+            });
+    assertThat(platform(managementTls("other")).getStringList("pekko.cluster.seed-nodes"))
+        .as("no contact by management")
+        .isEmpty();
+  }
+
+  @Test
   void discovery_unknown_isAFault() {
     assertThat(faults("cluster.discovery = zookeeper"))
         .singleElement()
@@ -178,6 +197,12 @@ public final class ClusterReaderTest {
   public static String tls(String certificate, String key, String authority) {
     return "cluster.tls { certificate = \"%s\", key = \"%s\", authority = \"%s\" }\n"
         .formatted(certificate, key, authority);
+  }
+
+  private static String managementTls(String clientAuthority) {
+    return "management.tls { certificate = \"%s\", key = \"%s\", client-authority = \"%s\" }\n"
+        .formatted(
+            made.certificate("n"), made.key("n"), clientAuthority.isEmpty() ? "" : made.certificate(clientAuthority));
   }
 
   private static Config platform(String own) throws ConfigException {

@@ -350,13 +350,14 @@ final class KvasirConfigTest {
 
   @Test
   void load_adminKeys_areAListOrOne_andLong() throws Exception {
-    assertThat(KvasirConfig.load(write("")).operations().adminKeys().isRequired()).isFalse();
+    assertThat(KvasirConfig.load(write("")).operations().management().keys().isRequired()).isFalse();
     String key = "0123456789abcdef";
     Path file = Files.writeString(directory.resolve("keys"), key + "\n");
     for (String keys :
         List.of("admin-keys = \"%s\"".formatted(key), "admin-keys = [\"%s\", \"x%s\"]".formatted(key, key),
             "admin-key-file = \"%s\"".formatted(file))) {
-      assertThat(KvasirConfig.load(write("kvasir.management { " + keys + " }")).operations().adminKeys().isRequired())
+      KvasirConfig keyed = KvasirConfig.load(write("kvasir.management { " + keys + " }"));
+      assertThat(keyed.operations().management().keys().isRequired())
           .isTrue();
     }
     Files.writeString(file, "# none yet\n");
@@ -403,6 +404,11 @@ final class KvasirConfigTest {
         .containsExactlyInAnyOrder(
             "kvasir.gateway.tls.key", "kvasir.execution.tls.key", "kvasir.execution.tls.authority",
             "kvasir.execution.tls.insecure");
+    assertThat(faults(
+            "kvasir.management.tls { certificate = \"%s\", key = \"%s\" }"
+                .formatted(made.certificate("a"), made.key("b"))))
+        .extracting(ConfigFault::path)
+        .containsExactly("kvasir.management.tls.key");
     assertThat(faults("kvasir.gateway.tls.client-authority = \"%s\"".formatted(made.certificate("ca"))))
         .singleElement()
         .extracting(ConfigFault::problem)

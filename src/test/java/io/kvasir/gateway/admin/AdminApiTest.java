@@ -3,6 +3,10 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
+import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.http.Headers;
@@ -26,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 final class AdminApiTest {
   private static final String OLD = "an-old-key-0123456789";
@@ -61,6 +66,25 @@ final class AdminApiTest {
     assertThat(answer.status()).isEqualTo(status);
     assertThat(json(answer).at("/error/code").textValue()).isEqualTo(code);
     assertThat(json(answer).at("/error/message").textValue()).isNotBlank();
+  }
+
+  @Test
+  void failure_isLogged_withoutWhatItSays() {
+    Logger log = (Logger) LoggerFactory.getLogger(AdminApi.class);
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    log.addAppender(logged);
+    try {
+      assertThat(api(new AdminKeys(List.of(), null)).handle(request("GET", "/admin/broken")).status()).isEqualTo(500);
+    } finally {
+      log.detachAppender(logged);
+    }
+    assertThat(logged.list).singleElement().satisfies(line -> {
+      assertThat(line.getFormattedMessage()).isEqualTo("GET /admin/broken failed");
+      assertThat(ThrowableProxyUtil.asString(line.getThrowableProxy()))
+          .contains("IllegalStateException")
+          .doesNotContain("what a client said");
+    });
   }
 
   @Test
@@ -243,7 +267,7 @@ final class AdminApiTest {
                         .put("colour", request.parameter("colour"))))
             .with("colour"),
         AdminRoute.get("/admin/broken", _ -> {
-          throw new IllegalStateException("broken");
+          throw new IllegalStateException("broken by what a client said");
         }));
     return new AdminApi(keys, List.of(things), audit, new Metrics(registry));
   }
