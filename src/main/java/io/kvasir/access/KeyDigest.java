@@ -89,7 +89,7 @@ public final class KeyDigest {
   private static long bigEndian(byte[] bytes, int from) {
     long value = 0;
     for (int i = from; i < from + Long.BYTES; i++) {
-      value = value << Byte.SIZE | bytes[i] & 0xFF;
+      value = (value << Byte.SIZE) | (bytes[i] & 0xFF);
     }
     return value;
   }

@@ -121,7 +121,7 @@ final class InferenceHandler implements AutoCloseable {
     ForwardedRequest workerRequest = parsed.forwarded();
     settings.forwarding().reserved().check(exchange.headers());
     byte[] body = settings.forwarding().reserved().removeFrom(request.body(), workerRequest.body());
-    if (body != workerRequest.body()) {
+    if (body.length != workerRequest.body().length) {
       metrics.reservedFieldsRemoved(api);
     }
     RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound, cancellation);

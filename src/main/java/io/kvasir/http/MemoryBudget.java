@@ -98,7 +98,7 @@ public final class MemoryBudget {
     GaugeWithCallback.builder()
         .name(name)
         .help(help)
-        .callback(callback -> callback.call(value.getAsLong()))
+        .callback(callback -> callback.call((double) value.getAsLong()))
         .register(metrics.registry());
   }
 
@@ -169,7 +169,7 @@ public final class MemoryBudget {
       for (Deque<Wait> queue : List.of(small, large)) {
         for (Wait first = queue.peek(); first != null; first = queue.peek()) {
           Account account = first.account;
-          if (account.take(first.bytes) || mayMakeRoom && makeRoom(account, first.bytes)) {
+          if (account.take(first.bytes) || (mayMakeRoom && makeRoom(account, first.bytes))) {
             booked.add(first);
           } else if (now - first.deadline >= 0) {
             account.refuse("full");
@@ -347,11 +347,11 @@ public final class MemoryBudget {
         return stalled;
       }
       long difference = booked() - other.booked();
-      return difference > 0 || difference == 0 && number > other.number;
+      return difference > 0 || (difference == 0 && number > other.number);
     }
 
     private boolean givesWayTo(Account asking, boolean isSmall, long now) {
-      return isClosed() || booked() >= asking.booked() && (isSmall || hasStalled(now));
+      return isClosed() || (booked() >= asking.booked() && (isSmall || hasStalled(now)));
     }
 
     private boolean take(long bytes) {

@@ -62,6 +62,7 @@ final class LineLog implements AutoCloseable {
     }
   }
 
+  @SuppressWarnings("ReferenceEquality") // The end is that one object.
   private void write() {
     try (RotatingFile file = new RotatingFile(settings)) {
       for (Supplier<? extends JsonNode> line = queue.take(); line != END; line = queue.take()) {

@@ -52,7 +52,7 @@ public record KeyChange(
     }
     boolean gone = deleted || other.deleted;
     boolean ownEntry = entryTime > other.entryTime
-        || entryTime == other.entryTime && entry.compareTo(other.entry) >= 0;
+        || (entryTime == other.entryTime && entry.compareTo(other.entry) >= 0);
     boolean refused = stateTime == other.stateTime ? disabled || other.disabled
         : stateTime > other.stateTime ? disabled : other.disabled;
     return new KeyChange(

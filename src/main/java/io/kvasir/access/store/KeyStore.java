@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
@@ -75,7 +76,7 @@ public final class KeyStore {
 
   /** Why changes could not be written into the file, empty when they were. */
   public Optional<String> fileFault() {
-    String fault = fileFault.get();
+    String fault = Objects.requireNonNull(fileFault.get());
     return fault.isEmpty() ? Optional.empty() : Optional.of(fault);
   }
 }

@@ -165,7 +165,7 @@ final class IssuerKeys implements AutoCloseable {
         try {
           PublicKey key = asymmetric.toPublicKey();
           if (key instanceof ECPublicKey
-              || key instanceof RSAPublicKey rsa && rsa.getModulus().bitLength() >= MIN_RSA_BITS) {
+              || (key instanceof RSAPublicKey rsa && rsa.getModulus().bitLength() >= MIN_RSA_BITS)) {
             String algorithm = jwk.getAlgorithm() == null ? null : jwk.getAlgorithm().getName();
             usable.add(new IssuerKey(jwk.getKeyID(), algorithm, key));
           }

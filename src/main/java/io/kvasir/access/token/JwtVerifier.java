@@ -151,6 +151,7 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
   }
 
   /** Checks for whom and when the token is; returns when it expires, in milliseconds since 1970. */
+  @SuppressWarnings("JavaUtilDate") // the library's own
   private long checkClaims(JWTClaimsSet claims) throws RefusedException {
     if (!settings.issuer().equals(claims.getIssuer())) {
       throw new RefusedException("is of another issuer than this router accepts");

@@ -50,7 +50,7 @@ final class KeysFile implements KeysAdmin {
     try {
       return reader.readFile(file).keys().stream().map(key -> new KnownKey(key, KeySource.FILE)).toList();
     } catch (ConfigException faulty) {
-      throw new UneditableException(faulty.getMessage());
+      throw new UneditableException(String.valueOf(faulty.getMessage()));
     }
   }
 
@@ -118,7 +118,7 @@ final class KeysFile implements KeysAdmin {
       return new KeyResult.Unknown();
     }
     ArrayNode keys = content.withArray(KEYS);
-    keys.removeIf(each -> each == entry);
+    keys.removeIf(entry::equals);
     return write(content, entry, null);
   }
 

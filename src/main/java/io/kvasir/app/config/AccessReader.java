@@ -80,7 +80,7 @@ final class AccessReader {
             access.flag("open"),
             access.flag("open-routing-details"));
     boolean secretGiven = !access.text(SECRET).isBlank() || path(SECRET + "-file") != null;
-    if (!secretGiven && isolated.stream().anyMatch(grants -> grants.isolation() != Isolation.NONE)) {
+    if (!secretGiven && isolated.stream().anyMatch(grants -> !grants.isolation().equals(Isolation.NONE))) {
       access.fault(SECRET, "is empty, and keys are isolated; write a random text, such as openssl rand -hex 32 prints");
     }
     access.rejectUnread();

@@ -45,7 +45,7 @@ final class ForwardingReader {
     List<String> paths = gateway.texts("paths");
     for (String path : paths) {
       if (!path.startsWith("/") || path.contains("//") || path.contains("?") || path.contains("..")
-          || (path.length() > 1 && path.endsWith("/")) || path.indexOf('*') >= 0 && !path.endsWith("/*")) {
+          || (path.length() > 1 && path.endsWith("/")) || (path.indexOf('*') >= 0 && !path.endsWith("/*"))) {
         gateway.fault("paths", "has '" + path + "', which is no path such as \"/v1/files\" or \"/v1/files/*\"");
       }
     }

@@ -86,7 +86,7 @@ public final class KeyEntryReader {
       source = ConfigFiles.parse(file).resolve(ConfigResolveOptions.defaults());
     } catch (com.typesafe.config.ConfigException unresolved) {
       throw new ConfigException(
-          List.of(new ConfigFault(ConfigSection.place(unresolved.origin()), "the file", unresolved.getMessage())));
+          List.of(new ConfigFault(ConfigSection.place(unresolved.origin()), "the file", String.valueOf(unresolved.getMessage()))));
     }
     List<ConfigFault> faults = new ArrayList<>();
     ConfigSection section = new ConfigSection(source, "", faults);
@@ -230,7 +230,7 @@ public final class KeyEntryReader {
       }
     }
     List<String> models = section.texts("models");
-    if (models.stream().anyMatch(model -> model.isBlank() || model.indexOf('*') >= 0 && !model.endsWith("*"))) {
+    if (models.stream().anyMatch(model -> model.isBlank() || (model.indexOf('*') >= 0 && !model.endsWith("*")))) {
       section.fault("models", "has to be names of models; a * stands at the end of one, for all that begin like it");
     }
     String profile = section.text("profile");

@@ -98,7 +98,7 @@ final class AccessAssembly implements AutoCloseable {
         .callback(gauge -> {
           for (KeySource source : KeySource.values()) {
             long keys = catalog.keys().values().stream().filter(key -> key.source() == source).count();
-            gauge.call(keys, source.name().toLowerCase(Locale.ROOT));
+            gauge.call((double) keys, source.name().toLowerCase(Locale.ROOT));
           }
         })
         .register(metrics.registry());

@@ -117,7 +117,7 @@ final class KeyCatalog {
               .formatted(change.id()));
         }
         ApiKey key = written.key();
-        boolean disabled = key.disabled() || change.disabled() && !change.deleted();
+        boolean disabled = key.disabled() || (change.disabled() && !change.deleted());
         keys.put(change.id(), new KnownKey(key.withDisabled(disabled), written.source()));
       } else if (!change.entry().isEmpty()) {
         try {

@@ -31,12 +31,12 @@ public enum ContentFormat {
     Set<String> messages = new HashSet<>();
     for (Stmt.For loop : loops) {
       if (loop.target() instanceof Stmt.Target.Variable(String name)
-          && source(loop.elements()) instanceof Expr.Name(String list) && lists.contains(list)) {
+          && source(loop.elements()) instanceof Expr.Name list && lists.contains(list.name())) {
         messages.add(name);
       }
     }
     for (Stmt.For loop : loops) {
-      if (content(source(loop.elements())) instanceof Expr.Name(String message) && messages.contains(message)) {
+      if (content(source(loop.elements())) instanceof Expr.Name message && messages.contains(message.name())) {
         return OPENAI;
       }
     }
@@ -48,8 +48,8 @@ public enum ContentFormat {
     Map<String, List<String>> targets = new HashMap<>();
     for (Stmt.Set set : sets) {
       if (set.target() instanceof Stmt.Target.Variable(String name)
-          && source(set.value()) instanceof Expr.Name(String from)) {
-        targets.computeIfAbsent(from, _ -> new ArrayList<>()).add(name);
+          && source(set.value()) instanceof Expr.Name from) {
+        targets.computeIfAbsent(from.name(), _ -> new ArrayList<>()).add(name);
       }
     }
     Set<String> names = new HashSet<>(Set.of(variable));
