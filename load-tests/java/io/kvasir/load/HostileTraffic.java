@@ -7,6 +7,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -76,7 +77,7 @@ final class HostileTraffic implements AutoCloseable {
     for (int number = 0; running.get(); number++) {
       long at = due;
       int of = number;
-      Phase counted = phase.get();
+      Phase counted = Objects.requireNonNull(phase.get());
       Thread.startVirtualThread(() -> chat(of, at, counted));
       due += interval;
       LockSupport.parkNanos(due - System.nanoTime());

@@ -123,7 +123,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     };
     ApiError error = ApiError.of(status, code, message);
     metrics.requestRefused(status);
-    LOG.info("a request to {} refused with {}: {}", path, status, message);
+    // At debug: whoever sends malformed requests would fill the log.
+    LOG.debug("a request to {} refused with {}: {}", path, status, message);
     return identified(
         ErrorFormat.forPath(path), status == 503 ? error.retryAfter(1) : error, RequestIds.generate());
   }

@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -298,8 +299,7 @@ final class AnswerCacheTest {
       AnswerKey key = miss(cache.lookUp(request(CHAT, "{\"seed\":1}"))).key();
       StoredAnswer answer = new StoredAnswer(JSON, bytes(chat("one")), Instant.EPOCH);
       byte[] encoded = answer.encoded(key);
-      StoredAnswer decoded = StoredAnswer.decoded(encoded, key);
-      assertThat(decoded).isNotNull();
+      StoredAnswer decoded = Objects.requireNonNull(StoredAnswer.decoded(encoded, key));
       assertThat(decoded.body()).isEqualTo(answer.body());
       assertThat(decoded.contentType()).isEqualTo(JSON);
       assertThat(decoded.storedAt()).isEqualTo(Instant.EPOCH);

@@ -6,6 +6,7 @@ import io.kvasir.http.client.ScriptedPod;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -114,14 +115,14 @@ final class RequestPathsTest {
 
   /** The status of an answer to a target that goes over the wire as it is. */
   private int status(String method, String target) throws IOException {
-    try (Socket socket = new Socket("127.0.0.1", router.url("/").getPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), router.url("/").getPort())) {
       String body = method.equals("POST") || method.equals("PUT") ? BODY : "";
       socket.getOutputStream().write((method + " " + target + " HTTP/1.1\r\nHost: router\r\nConnection: close\r\n"
           + (body.isEmpty() ? "" : "Content-Type: application/json\r\nContent-Length: " + body.length() + "\r\n")
           + "\r\n" + body).getBytes(StandardCharsets.UTF_8));
       String line = new BufferedReader(
           new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8)).readLine();
-      return Integer.parseInt(line.split(" ")[1]);
+      return Integer.parseInt(line.split(" ", -1)[1]);
     }
   }
 }

@@ -231,8 +231,8 @@ final class MemoryBudgetTest {
       ModelAccount own = model.get(random.nextInt(model.size()));
       switch (random.nextInt(8)) {
         case 0, 1, 2, 3 -> {
-          long bytes = 1 + random.nextInt(random.nextBoolean() ? 64 << 10 : MIB);
-          assertThat(own.account.tryBook(bytes)).as("step %d", step).isEqualTo(book(model, own, bytes, limit, step));
+          long bytes = 1L + random.nextInt(random.nextBoolean() ? 64 << 10 : MIB);
+          assertThat(own.account.tryBook(bytes)).as("step %d", step).isEqualTo(book(model, own, bytes, limit));
         }
         case 4 -> {
           long bytes = own.booked == 0 ? 0 : random.nextLong(own.booked + 1);
@@ -261,7 +261,7 @@ final class MemoryBudgetTest {
     }
   }
 
-  private static boolean book(List<ModelAccount> model, ModelAccount own, long bytes, long limit, int step) {
+  private static boolean book(List<ModelAccount> model, ModelAccount own, long bytes, long limit) {
     boolean small = own.booked + bytes <= MemoryBudget.SMALL;
     long most = small ? limit - limit / 16 : limit - limit / 4;
     while (true) {
@@ -331,8 +331,8 @@ final class MemoryBudgetTest {
       endings.incrementAndGet();
       end.countDown();
     });
-    long first = 1 + random.nextInt(MIB);
-    long more = 1 + random.nextInt(4 * MIB);
+    long first = 1L + random.nextInt(MIB);
+    long more = 1L + random.nextInt(4 * MIB);
     Runnable complete = () -> {
       if (account.complete()) {
         most.accumulateAndGet(held.addAndGet(first + more), Math::max);

@@ -134,10 +134,4 @@ final class DecisionLogTest {
     return new DecisionOutcome(
         "2026-01-01T00:00:01Z", request, "whole", worker, "completed", 12.5, 389, 48, null, 7);
   }
-
-  private static DecisionLogSettings settings(
-      @Nullable Path file, double sample, long maxBytes, int keep, int recent) {
-    return new DecisionLogSettings(
-        file == null ? null : new LogFileSettings(file, maxBytes, keep), sample, recent);
-  }
 }

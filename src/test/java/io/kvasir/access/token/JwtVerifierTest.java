@@ -48,6 +48,7 @@ import java.util.Base64;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -319,7 +320,7 @@ final class JwtVerifierTest {
     HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext("/jwks", exchange -> {
       fetches.incrementAndGet();
-      byte[] body = published.get().getBytes(StandardCharsets.UTF_8);
+      byte[] body = Objects.requireNonNull(published.get()).getBytes(StandardCharsets.UTF_8);
       exchange.sendResponseHeaders(200, body.length);
       exchange.getResponseBody().write(body);
       exchange.close();

@@ -12,6 +12,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.apache.pekko.util.ByteString;
 import org.jspecify.annotations.Nullable;
@@ -50,12 +51,12 @@ final class RequestFramerTest {
   void nextRequest_waitsForTheAnswer() throws Exception {
     RequestFramer framer = new RequestFramer(MEMORY);
     framer.add((GET + POST).getBytes(ISO_8859_1));
-    assertThat(text(framer.next())).isEqualTo(GET);
+    assertThat(text(Objects.requireNonNull(framer.next()))).isEqualTo(GET);
     assertThat(framer.isComplete()).isTrue();
     assertThat(framer.next()).isNull();
     assertThat(framer.takesInput()).isFalse();
     framer.startNextRequest();
-    assertThat(text(framer.next())).isEqualTo(POST);
+    assertThat(text(Objects.requireNonNull(framer.next()))).isEqualTo(POST);
   }
 
   @Test
