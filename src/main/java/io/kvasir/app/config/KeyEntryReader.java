@@ -86,7 +86,9 @@ public final class KeyEntryReader {
       source = ConfigFiles.parse(file).resolve(ConfigResolveOptions.defaults());
     } catch (com.typesafe.config.ConfigException unresolved) {
       throw new ConfigException(
-          List.of(new ConfigFault(ConfigSection.place(unresolved.origin()), "the file", String.valueOf(unresolved.getMessage()))));
+          List.of(
+              new ConfigFault(
+                  ConfigSection.place(unresolved.origin()), "the file", String.valueOf(unresolved.getMessage()))));
     }
     List<ConfigFault> faults = new ArrayList<>();
     ConfigSection section = new ConfigSection(source, "", faults);
