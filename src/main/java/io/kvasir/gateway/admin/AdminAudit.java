@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class AdminAudit {
   private static final int MAX_LENGTH = 1024;
+  private static final List<String> NAMES = List.of("/id", "/pod", "/key/id");
   private static final String REQUEST_ID = "X-Request-Id";
 
   private final AuditLog log;
@@ -39,10 +40,8 @@ final class AdminAudit {
 
   /** Records what has been done, with the state of it afterwards. */
   void done(Exchange exchange, Administrator by, AdminResponse answer, @Nullable JsonNode before) {
-    JsonNode name = answer.body().path(answer.body().has("id") ? "id" : "pod");
-    JsonNode after = answer.status() == 201 && name.isTextual()
-        ? read(exchange, exchange.path() + "/" + name.textValue())
-        : state(exchange);
+    String name = answer.status() == 201 ? created(answer.body()) : null;
+    JsonNode after = name == null ? state(exchange) : read(exchange, exchange.path() + "/" + name);
     ObjectNode line = line(exchange, by, "success", answer.status());
     set(line, "before", answer.status() == 201 ? null : before);
     set(line, "after", after);
@@ -70,6 +69,16 @@ final class AdminAudit {
         .put("status", status)
         .put("request_id",
             given == null ? HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong()) : clean(given));
+  }
+
+  /** The name of what has been made, as answers have it. */
+  private static @Nullable String created(JsonNode answer) {
+    for (String pointer : NAMES) {
+      if (answer.at(pointer).isTextual()) {
+        return answer.at(pointer).textValue();
+      }
+    }
+    return null;
   }
 
   private @Nullable JsonNode read(Exchange exchange, String path) {

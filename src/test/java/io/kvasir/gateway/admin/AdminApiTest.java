@@ -178,9 +178,9 @@ final class AdminApiTest {
         api(new AdminKeys(
             List.of(AdminKey.parse(OLD + " eve viewer"), AdminKey.parse("sha256:" + digest + " ada")), null));
 
-    assertThat(api.handle(change(OLD)).status()).isEqualTo(403);
+    assertThat(api.handle(change("/admin/things", OLD)).status()).isEqualTo(403);
     assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
-    assertThat(api.handle(change(NEW)).status()).isEqualTo(201);
+    assertThat(api.handle(change("/admin/things", NEW)).status()).isEqualTo(201);
   }
 
   @ParameterizedTest
@@ -199,9 +199,9 @@ final class AdminApiTest {
     AdminApi api =
         api(new AdminKeys(List.of(AdminKey.parse(OLD + " eve viewer"), AdminKey.parse(NEW + " ada")), null));
 
-    assertThat(api.handle(change(NEW)).status()).isEqualTo(201);
-    api.handle(change(OLD));
-    api.handle(change("a-wrong-key-0123456789\u0007"));
+    assertThat(api.handle(change("/admin/things", NEW)).status()).isEqualTo(201);
+    api.handle(change("/admin/things", OLD));
+    api.handle(change("/admin/things", "a-wrong-key-0123456789\u0007"));
     assertThat(asked(api, "Bearer " + NEW, "192.0.2.1").status()).isEqualTo(200);
 
     List<JsonNode> lines = new ArrayList<>();
@@ -221,9 +221,19 @@ final class AdminApiTest {
     assertThat(lines.getFirst().has("before")).isFalse();
   }
 
-  private static DirectExchange change(String key) {
+  @Test
+  void audit_hasWhatWasMade_notAllThereIs(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("audit.jsonl");
+    audit = new AuditLog(new LogFileSettings(file, 1 << 20, 1), new Metrics(new PrometheusRegistry()));
+
+    api(new AdminKeys(List.of(AdminKey.parse(NEW)), null)).handle(change("/admin/keys", NEW));
+
+    assertThat(JSON.readTree(Files.readString(file)).path("after").toString()).isEqualTo("{\"id\":\"k-1\"}");
+  }
+
+  private static DirectExchange change(String path, String key) {
     return new DirectExchange(
-        "POST", "/admin/things", Headers.of("Authorization", "Bearer " + key, "X-Request-Id", "id-7"),
+        "POST", path, Headers.of("Authorization", "Bearer " + key, "X-Request-Id", "id-7"),
         InetAddress.getLoopbackAddress(),
         "{\"id\":\"x\",\"secret\":\"the-secret-of-x\"}".getBytes(StandardCharsets.UTF_8));
   }
@@ -266,6 +276,14 @@ final class AdminApiTest {
                         .put("thing", request.variable("thing"))
                         .put("colour", request.parameter("colour"))))
             .with("colour"),
+        AdminRoute.post(
+            "/admin/keys",
+            _ -> new AdminResponse(
+                201, AdminResponse.object().set("key", AdminResponse.object().put("id", "k-1")))),
+        AdminRoute.get(
+            "/admin/keys/{key}",
+            request -> AdminResponse.ok(AdminResponse.object().put("id", request.variable("key")))),
+        AdminRoute.get("/admin/keys", _ -> AdminResponse.ok(AdminResponse.object().put("all", 1))),
         AdminRoute.get("/admin/broken", _ -> {
           throw new IllegalStateException("broken by what a client said");
         }));
