@@ -66,7 +66,10 @@ final class ClusterConfigsTest {
     List<String> ports = container.path("ports").findValuesAsText("name");
     assertThat(container.findParents("httpGet"))
         .hasSize(3)
-        .allSatisfy(probe -> assertThat(probe.at("/httpGet/port").asText()).isEqualTo("management").isIn(ports));
+        .allSatisfy(probe -> {
+          assertThat(probe.at("/httpGet/port").asText()).isEqualTo("management").isIn(ports);
+          assertThat(probe.at("/httpGet/scheme").asText()).as("the port has TLS").isEqualTo("HTTPS");
+        });
     assertThat(manifests).containsKey("Service " + set.at("/spec/serviceName").asText());
     assertThat(manifests).containsKey("ServiceAccount " + pod.path("serviceAccountName").asText());
     assertThat(manifests).containsKey("ConfigMap " + pod.at("/volumes/0/configMap/name").asText());
@@ -94,7 +97,7 @@ final class ClusterConfigsTest {
   /** As in a pod: with its address, the API within reach, and the secrets' files. */
   @Test
   void configMap_isValid(@TempDir Path directory) throws Exception {
-    Certificates made = new Certificates(directory).authority("ca").node("node", "ca");
+    Certificates made = new Certificates(directory).authority("ca").node("node", "ca").server("management", "ca");
     Path keys = Files.writeString(directory.resolve("keys.conf"), "keys = []");
     KvasirConfig config =
         KvasirConfig.of(
@@ -102,8 +105,9 @@ final class ClusterConfigsTest {
                     """
                     kvasir { cluster.host = 10.0.0.1, pods-from.kubernetes { api = "http://10.0.0.2", namespace = n } }
                     kvasir.access.keys-file = "%s"
+                    kvasir.management.tls { certificate = "%s", key = "%s" }
                     """
-                        .formatted(keys))
+                        .formatted(keys, made.certificate("management"), made.key("management")))
                 .withFallback(
                     ConfigFactory.parseString(
                         "kvasir {\n"
@@ -113,6 +117,7 @@ final class ClusterConfigsTest {
     assertThat(config.cluster().discovery()).isEqualTo(NodeDiscovery.KUBERNETES);
     assertThat(config.fleet().discovery().kubernetes()).isNotNull();
     assertThat(config.source().platform().getString("pekko.remote.artery.transport")).isEqualTo("tls-tcp");
+    assertThat(config.operations().management().tls()).as("the admin key is not sent in the clear").isNotNull();
     assertThat(config.gateway().http().host()).as("reached by clients, since there are keys").isEqualTo("0.0.0.0");
   }
 
@@ -136,15 +141,24 @@ final class ClusterConfigsTest {
             "kvasir.cluster.tls.certificate", "kvasir-cluster-tls",
             "kvasir.cluster.tls.key", "kvasir-cluster-tls",
             "kvasir.cluster.tls.authority", "kvasir-cluster-tls",
+            "kvasir.management.tls.certificate", "kvasir-management-tls",
+            "kvasir.management.tls.key", "kvasir-management-tls",
             "kvasir.access.keys-file", "kvasir-keys");
     files.forEach((setting, secret) -> {
       Path file = Path.of(own.getString(setting));
       assertThat(mounted).as(setting).containsEntry(String.valueOf(file.getParent()), secret);
       assertThat(readme).contains("secret generic " + secret).contains("--from-file=" + file.getFileName());
     });
-    JsonNode certificate = manifest(read(KUBERNETES.resolve("cert-manager")), "Certificate kvasir-cluster-tls");
+    Map<String, JsonNode> issued = read(KUBERNETES.resolve("cert-manager"));
+    JsonNode certificate = manifest(issued, "Certificate kvasir-cluster-tls");
     assertThat(certificate.at("/spec/secretName").asText()).isEqualTo("kvasir-cluster-tls");
     assertThat(certificate.at("/spec/privateKey/algorithm").asText()).isEqualTo("RSA");
+    JsonNode management = manifest(issued, "Certificate kvasir-management-tls");
+    assertThat(management.at("/spec/secretName").asText()).isEqualTo("kvasir-management-tls");
+    assertThat(texts(management.at("/spec/dnsNames")))
+        .as("no name by which a router knows another")
+        .contains("localhost")
+        .doesNotContainAnyElementsOf(texts(certificate.at("/spec/dnsNames")));
   }
 
   @Test
