@@ -109,7 +109,7 @@ final class AdminIT {
     }
     for (String operation : AdminDocument.operations()) {
       if (operation.startsWith("GET ")) {
-        called.add(done(operation, operation.substring(4).replace("{pod}", "all"), "", 200));
+        called.add(done(operation, operation.substring(4).replaceFirst("\\{(pod|id)}", "all"), "", 200));
       }
     }
     called.add(done("DELETE /admin/keys/{id}", "/admin/keys/all", "", 200));

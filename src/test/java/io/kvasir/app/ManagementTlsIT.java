@@ -14,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -96,6 +97,20 @@ final class ManagementTlsIT {
     }
   }
 
+  @Test
+  void certificate_isReplacedWhileTheNodeRuns() throws Exception {
+    certificates.server("replaced", "ca");
+    try (Node node = node("reload = 100 ms", "replaced")) {
+      assertThat(subject(node.management())).isEqualTo("CN=replaced");
+      for (String kind : List.of(".crt", ".key")) {
+        Files.copy(
+            directory.resolve("operator" + kind), directory.resolve("replaced" + kind),
+            StandardCopyOption.REPLACE_EXISTING);
+      }
+      await("the new certificate", () -> subject(node.management()).equals("CN=operator"));
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void nodes_findEachOtherByDns(boolean clientAuthority) throws Exception {
@@ -106,6 +121,7 @@ final class ManagementTlsIT {
         nodes.add(
             node(
                 clientAuthority ? "client-authority = \"%s\"".formatted(certificates.certificate("ca")) : "",
+                "node",
                 """
                 management.port = %d
                 cluster {
@@ -125,18 +141,22 @@ final class ManagementTlsIT {
     }
   }
 
-  private static Node node(String tls, String... more) throws Exception {
+  private static Node node(String tls) throws Exception {
+    return node(tls, "node");
+  }
+
+  private static Node node(String tls, String alias, String... more) throws Exception {
     String own =
-        "certificate = \"%s\", key = \"%s\"".formatted(certificates.certificate("node"), certificates.key("node"));
+        "certificate = \"%s\", key = \"%s\"".formatted(certificates.certificate(alias), certificates.key(alias));
     return TestNodes.start(
         """
         kvasir {
           gateway.tls { %s }
-          management { admin-keys = ["%s ada"], tls { %s, %s } }
+          management { admin-keys = ["%s ada"], tls { %s, reload = 1 s, %s } }
           %s
         }
         """
-            .formatted(own, ADMIN_KEY, own, tls.isEmpty() ? "reload = 1 s" : tls, String.join("\n", more)));
+            .formatted(own, ADMIN_KEY, own, tls, String.join("\n", more)));
   }
 
   private static TestCommand command(Node node, String... command) {
@@ -155,13 +175,7 @@ final class ManagementTlsIT {
 
   /** The version and the application protocol that a client and a listener agree upon. */
   private static String handshake(InetSocketAddress listener, String... versions) throws Exception {
-    ReloadingTls client =
-        new ReloadingTls(
-            new TlsFiles(
-                null, null, Path.of(certificates.certificate("ca")), Verification.HOST, Duration.ofMinutes(1)),
-            NanoClock.SYSTEM);
-    try (SSLSocket socket =
-        (SSLSocket) client.context().getSocketFactory().createSocket(listener.getAddress(), listener.getPort())) {
+    try (SSLSocket socket = connected(listener)) {
       SSLParameters wanted = socket.getSSLParameters();
       wanted.setProtocols(versions);
       wanted.setApplicationProtocols(new String[] {"h2", "http/1.1"});
@@ -169,5 +183,20 @@ final class ManagementTlsIT {
       socket.startHandshake();
       return socket.getSession().getProtocol() + " " + socket.getApplicationProtocol();
     }
+  }
+
+  private static String subject(InetSocketAddress listener) throws Exception {
+    try (SSLSocket socket = connected(listener)) {
+      return socket.getSession().getPeerPrincipal().getName();
+    }
+  }
+
+  private static SSLSocket connected(InetSocketAddress listener) throws Exception {
+    ReloadingTls client =
+        new ReloadingTls(
+            new TlsFiles(
+                null, null, Path.of(certificates.certificate("ca")), Verification.HOST, Duration.ofMinutes(1)),
+            NanoClock.SYSTEM);
+    return (SSLSocket) client.context().getSocketFactory().createSocket(listener.getAddress(), listener.getPort());
   }
 }
