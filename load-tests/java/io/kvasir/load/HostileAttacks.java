@@ -244,7 +244,7 @@ final class HostileAttacks {
   }
 
   private static String unread(HostileFleet fleet, HostileClient client) throws IOException, InterruptedException {
-    byte[] body = chat("kvasir-demo", "Hi", "\"max_tokens\":1000,\"stream\":true").getBytes(UTF_8);
+    byte[] body = chat("kvasir-demo", "Hi", "\"max_tokens\":100000,\"stream\":true").getBytes(UTF_8);
     client.atOnce(300, number -> {
       Socket socket = client.connect();
       socket.getOutputStream().write(HostileClient.head(CHATS, body.length));

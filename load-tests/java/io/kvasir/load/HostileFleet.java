@@ -53,7 +53,7 @@ final class HostileFleet implements AutoCloseable {
     Files.createDirectories(work);
     ChildProcess engines = own(
         ChildProcess.java(
-            "engines", work.resolve("engines.log"), List.of("-Xmx256m"), FakeEngines.class, "kvasir-demo", "1",
+            "engines", work.resolve("engines.log"), List.of("-Xmx256m"), FakeEngines.class, "kvasir-demo", "20",
             "0", "0", "0"));
     List<String> pods =
         Arrays.stream(engines.awaitLine("ports").strip().split(" ", -1))

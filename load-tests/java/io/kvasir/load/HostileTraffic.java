@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -28,6 +30,10 @@ final class HostileTraffic implements AutoCloseable {
 
   private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final AtomicReference<Phase> phase = new AtomicReference<>(new Phase());
+  /** Threads of their own: the hostile clients' virtual ones may take all carriers. */
+  private final ExecutorService threads =
+      Executors.newCachedThreadPool(Thread.ofPlatform().daemon().name("ordinary-", 0).factory());
+
   private final AtomicBoolean running = new AtomicBoolean(true);
   private final URI gateway;
 
@@ -70,6 +76,7 @@ final class HostileTraffic implements AutoCloseable {
   public void close() {
     running.set(false);
     http.shutdownNow();
+    threads.shutdownNow();
   }
 
   private void begin(long interval) {
@@ -78,7 +85,7 @@ final class HostileTraffic implements AutoCloseable {
       long at = due;
       int of = number;
       Phase counted = Objects.requireNonNull(phase.get());
-      Thread.startVirtualThread(() -> chat(of, at, counted));
+      threads.execute(() -> chat(of, at, counted));
       due += interval;
       LockSupport.parkNanos(due - System.nanoTime());
     }
