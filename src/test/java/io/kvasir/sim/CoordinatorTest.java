@@ -52,7 +52,8 @@ final class CoordinatorTest extends EngineTest {
     int port = coordinator.url().getPort();
 
     coordinator.close();
-    coordinator = CacheCoordinator.start("127.0.0.1", port, Duration.ofSeconds(30));
+    // The system may keep the port for a moment, for connections that were open.
+    await(() -> startedAgain(port));
 
     awaitMember();
   }
@@ -122,6 +123,15 @@ final class CoordinatorTest extends EngineTest {
         .isEqualTo("200 {\"instance_id\":\"gone\",\"re_registered\":true}");
 
     assertThat(send("POST", "/cache/prefetches", prefetch("gone", 600))).startsWith("502 ");
+  }
+
+  private boolean startedAgain(int port) {
+    try {
+      coordinator = CacheCoordinator.start("127.0.0.1", port, Duration.ofSeconds(30));
+      return true;
+    } catch (IOException taken) {
+      return false;
+    }
   }
 
   private SimEngine member(String instance) throws IOException {
