@@ -1,6 +1,7 @@
 package io.kvasir.load;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.transfer.TransferDialect;
 import java.io.IOException;
@@ -109,7 +110,6 @@ final class Chaos implements Callable<Integer> {
   public Integer call() throws Exception {
     Result result = measure(true);
     ChaosResults tally = result.tally();
-    System.err.println();
     result.tally().lost().forEach(System.out::println);
     System.out.printf("trouble: %s%n", result.trouble());
     if (pairs > 0) {
@@ -140,12 +140,14 @@ final class Chaos implements Callable<Integer> {
     try (ChaosFleet fleet = new ChaosFleet(workers, pairs, dialect())) {
       ChaosClient first = new ChaosClient(fleet.gateway(), trouble);
       try (first) {
-        drive(first, cases, Math.min(requests, 2 * DISTINCT), 0, new ChaosResults(), false);
+        drive(first, cases, Math.min(requests, 2 * DISTINCT), 0, new ChaosResults(), null);
       }
       ChaosFootprint before = settled(fleet, shows);
       ChaosClient client = new ChaosClient(fleet.gateway(), trouble);
-      try (client; ChaosMonkey _ = calm ? null : new ChaosMonkey(fleet, trouble, seed)) {
-        drive(client, cases, requests, seconds, tally, shows);
+      try (client;
+          ChaosMonkey _ = calm ? null : new ChaosMonkey(fleet, trouble, seed);
+          ProgressBar progress = shows ? new ProgressBar() : null) {
+        drive(client, cases, requests, seconds, tally, progress);
       }
       fleet.awaitHealthy();
       ChaosFootprint after = settled(fleet, shows);
@@ -184,7 +186,7 @@ final class Chaos implements Callable<Integer> {
       int count,
       int limitSeconds,
       ChaosResults tally,
-      boolean shows)
+      @Nullable ProgressBar progress)
       throws InterruptedException {
     AtomicInteger begun = new AtomicInteger();
     AtomicInteger done = new AtomicInteger();
@@ -202,8 +204,8 @@ final class Chaos implements Callable<Integer> {
       }
       executor.shutdown();
       while (!executor.awaitTermination(500, TimeUnit.MILLISECONDS)) {
-        if (shows) {
-          show(done.get(), count, tally);
+        if (progress != null) {
+          progress.draw(share(done.get(), count, limitSeconds, System.nanoTime() - from), tally.toString());
         }
       }
     }
@@ -233,10 +235,11 @@ final class Chaos implements Callable<Integer> {
     return ChaosFootprint.now();
   }
 
-  private static void show(int done, int count, ChaosResults tally) {
-    int filled = 30 * done / Math.max(1, count);
-    System.err.printf(
-        "\r[%s%s] %s of %d  ",
-        "#".repeat(Math.min(30, filled)), " ".repeat(Math.max(0, 30 - filled)), tally, count);
+  /** How much of the run is over, by its requests or its time, whichever ends it first. */
+  private static double share(int done, int count, int limitSeconds, long nanos) {
+    double ofRequests = (double) done / Math.max(1, count);
+    return limitSeconds == 0
+        ? ofRequests
+        : Math.max(ofRequests, (double) nanos / TimeUnit.SECONDS.toNanos(limitSeconds));
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -74,7 +75,7 @@ final class ChildProcess implements AutoCloseable {
 
   /** CPU seconds spent so far. */
   double cpuSeconds() {
-    return processTree().mapToDouble(ChildProcess::cpuSeconds).sum();
+    return processTree().mapToDouble(each -> cpuSeconds(Path.of("/proc/" + each.pid() + "/stat"))).sum();
   }
 
   /** Resident memory in MB (2^20 bytes). */
@@ -82,13 +83,52 @@ final class ChildProcess implements AutoCloseable {
     return processTree().mapToDouble(ChildProcess::residentMegabytes).sum();
   }
 
+  /** CPU seconds of its JVM's compiler threads, as far as they live; 0 for other programs. */
+  double compilerSeconds() {
+    return processTree()
+        .flatMap(each -> tasks(each).stream())
+        .filter(ChildProcess::isCompiler)
+        .mapToDouble(task -> cpuSeconds(task.resolve("stat")))
+        .sum();
+  }
+
+  private static boolean isCompiler(Path task) {
+    try {
+      return Files.readString(task.resolve("comm")).matches("C[12] CompilerThre\\s*");
+    } catch (IOException ended) {
+      return false;
+    }
+  }
+
+  /** Threads now. */
+  long threads() {
+    return processTree().mapToLong(each -> tasks(each).size()).sum();
+  }
+
+  /** Times its threads that live now have given up a core, to wait or because they were made to. */
+  long contextSwitches() {
+    return processTree()
+        .flatMap(each -> tasks(each).stream())
+        .mapToLong(task -> statusSum(task.resolve("status"), "voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"))
+        .sum();
+  }
+
+  private static List<Path> tasks(ProcessHandle of) {
+    try (Stream<Path> tasks = Files.list(Path.of("/proc/" + of.pid() + "/task"))) {
+      return tasks.toList();
+    } catch (IOException ended) {
+      return List.of();
+    }
+  }
+
   private Stream<ProcessHandle> processTree() {
     return Stream.concat(Stream.of(process.toHandle()), process.toHandle().descendants());
   }
 
-  private static double cpuSeconds(ProcessHandle of) {
+  /** Of a process's or thread's {@code stat}. */
+  private static double cpuSeconds(Path file) {
     try {
-      String stat = Files.readString(Path.of("/proc/" + of.pid() + "/stat"));
+      String stat = Files.readString(file);
       // The name stands in parentheses and may hold blanks; user and system time are fields 14 and 15.
       String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
       return (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) / TICKS_PER_SECOND;
@@ -98,12 +138,16 @@ final class ChildProcess implements AutoCloseable {
   }
 
   private static double residentMegabytes(ProcessHandle of) {
-    try (Stream<String> lines = Files.lines(Path.of("/proc/" + of.pid() + "/status"))) {
+    return statusSum(Path.of("/proc/" + of.pid() + "/status"), "VmRSS:") / 1024.0;
+  }
+
+  /** The sum of these fields of a process's or thread's status. */
+  private static long statusSum(Path status, String... fields) {
+    try (Stream<String> lines = Files.lines(status)) {
       return lines
-              .filter(line -> line.startsWith("VmRSS:"))
-              .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
-              .sum()
-          / 1024.0;
+          .filter(line -> Arrays.stream(fields).anyMatch(line::startsWith))
+          .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+          .sum();
     } catch (IOException | UncheckedIOException e) {
       return 0;
     }

@@ -53,6 +53,25 @@ final class DataPathProbe {
     }
   }
 
+  /**
+   * What a turn of a conversation of 242 KB costs, in CPU milliseconds.
+   *
+   * @param cold in the first seconds after the first answer
+   * @param repeated when all but the last question has been there before
+   * @param growing when each turn adds an answer and a question to the one before
+   * @param cpuMicrosPerRequest for a chat of 2 KB, warm
+   */
+  record LongTurns(
+      String name, double cold, double repeated, double growing, double p50Millis, double cpuMicrosPerRequest) {
+    static final String COLUMNS = "     cold   repeated    growing     p50 ms  CPU us/2KB";
+
+    @Override
+    public String toString() {
+      return String.format(
+          Locale.ROOT, "%9.2f %10.2f %10.2f %10.2f %11.1f", cold, repeated, growing, p50Millis, cpuMicrosPerRequest);
+    }
+  }
+
   private final LoadGenerator.Remote load;
   private final String model;
   private final double scale;
@@ -105,6 +124,33 @@ final class DataPathProbe {
         cpu.residentMegabytes());
   }
 
+  /** Measures long turns only, from the first on. */
+  LongTurns measureLongTurns(String name, int port, CpuClock cpu) throws IOException {
+    progress(name, "long turns, cold");
+    double cold = millisPerTurn(cpu, () -> run(port, ArrivalMode.CLOSED, 2, 0, 3, 0, LONG_BYTES));
+    progress(name, "long turns, warming up");
+    run(port, ArrivalMode.CLOSED, 2, 0, 6, 0, LONG_BYTES);
+    progress(name, "long turns, repeated");
+    double p50 = run(port, ArrivalMode.CLOSED, 1, 0, 1, 0, LONG_BYTES).p50Millis();
+    double repeated = millisPerTurn(cpu, () -> run(port, ArrivalMode.CLOSED, 2, 0, 4, 0, LONG_BYTES));
+    progress(name, "long turns, growing");
+    double growing = millisPerTurn(cpu, () -> grow(port, 4));
+    progress(name, "64 clients");
+    run(port, ArrivalMode.CLOSED, 64, 0, 4, 0, CHAT_BYTES);
+    double chat = millisPerTurn(cpu, () -> run(port, ArrivalMode.CLOSED, 64, 0, 3, 0, CHAT_BYTES));
+    return new LongTurns(name, cold, repeated, growing, p50, 1e3 * chat);
+  }
+
+  private interface Phase {
+    LoadResult run() throws IOException;
+  }
+
+  private static double millisPerTurn(CpuClock cpu, Phase phase) throws IOException {
+    double before = cpu.seconds();
+    long requests = phase.run().requests();
+    return 1e3 * (cpu.seconds() - before) / requests;
+  }
+
   /** Whose CPU and memory are counted. */
   interface CpuClock {
     /** No router: direct access. */
@@ -143,8 +189,15 @@ final class DataPathProbe {
   private LoadResult run(int port, ArrivalMode arrival, int connections, int rate, double seconds, int events,
       int bytes)
       throws IOException {
-    LoadResult tally =
-        load.run(new Task(port, model, arrival, connections, rate, seconds * scale, events, bytes));
+    return run(new Task(port, model, arrival, connections, rate, seconds * scale, events, bytes, false));
+  }
+
+  private LoadResult grow(int port, double seconds) throws IOException {
+    return run(new Task(port, model, ArrivalMode.CLOSED, 2, 0, seconds * scale, 0, LONG_BYTES, true));
+  }
+
+  private LoadResult run(Task task) throws IOException {
+    LoadResult tally = load.run(task);
     if (tally.errors() > 0 || tally.requests() == 0) {
       throw new IOException(
           "%d of %d requests failed, the first with: %s"

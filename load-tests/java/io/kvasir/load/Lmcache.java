@@ -3,6 +3,7 @@ package io.kvasir.load;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.load.LmcacheFleet.Hardware;
 import io.kvasir.load.LongSessions.Request;
 import io.kvasir.sim.EngineStats;
@@ -25,7 +26,6 @@ import picocli.CommandLine.Option;
 final class Lmcache implements Runnable {
   private static final ObjectMapper JSON =
       JsonMapper.builder().propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE).build();
-  private static final int BAR = 30;
 
   @Option(
       names = "--profiles",
@@ -103,23 +103,21 @@ final class Lmcache implements Runnable {
   private void drive(String profile, LmcacheFleet fleet, LongSessions load) throws IOException, InterruptedException {
     boolean killed = false;
     boolean back = false;
-    while (!load.awaitEnd(Duration.ofMillis(250))) {
-      int done = load.ended().size();
-      if (!killed && done >= requests * 2 / 5) {
-        fleet.killController();
-        killed = true;
-      } else if (!back && done >= requests * 3 / 5) {
-        fleet.startController();
-        back = true;
+    try (ProgressBar progress = new ProgressBar(profile)) {
+      while (!load.awaitEnd(Duration.ofMillis(250))) {
+        int done = load.ended().size();
+        if (!killed && done >= requests * 2 / 5) {
+          fleet.killController();
+          killed = true;
+        } else if (!back && done >= requests * 3 / 5) {
+          fleet.startController();
+          back = true;
+        }
+        String controller = killed == back ? "" : ", controller killed";
+        progress.draw((double) done / requests, "%d of %d requests%s".formatted(done, requests, controller));
       }
-      String controller = killed == back ? "" : "controller killed";
-      System.err.printf("\r%-24s [%-" + BAR + "s] %5d/%d  %-18s", profile, bar(done), done, requests, controller);
+      progress.draw(1, "%d requests".formatted(requests));
     }
-    System.err.printf("\r%-24s [%-" + BAR + "s] %5d/%d  %-18s%n", profile, bar(requests), requests, requests, "");
-  }
-
-  private String bar(int done) {
-    return "=".repeat(Math.clamp((long) done * BAR / requests, 0, BAR));
   }
 
   private static Result result(String profile, List<Request> requests, LmcacheFleet fleet) {

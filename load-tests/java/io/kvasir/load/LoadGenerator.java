@@ -12,6 +12,7 @@ import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.URI;
@@ -45,10 +46,24 @@ final class LoadGenerator {
    * @param rate requests per second, when paced
    * @param events events of each answer, 0 for one whole JSON answer
    * @param bodyBytes about how long each request's body is
+   * @param grows whether each turn adds an answer and a question to its conversation, up to {@code bodyBytes};
+   *     otherwise only the last question changes
+   * @param others ports of further routers: of twenty requests each of them gets one, the first router the rest
    */
   record Task(
       int port, String model, ArrivalMode arrival, int connections, int rate, double seconds, int events,
-      int bodyBytes) {}
+      int bodyBytes, boolean grows, List<Integer> others) {
+    Task(
+        int port, String model, ArrivalMode arrival, int connections, int rate, double seconds, int events,
+        int bodyBytes, boolean grows) {
+      this(port, model, arrival, connections, rate, seconds, events, bodyBytes, grows, List.of());
+    }
+
+    private int port(int number) {
+      int turn = Math.floorMod(number, 20);
+      return turn < others.size() ? others.get(turn) : port;
+    }
+  }
 
   /**
    * What came of it.
@@ -84,7 +99,6 @@ final class LoadGenerator {
   private final class Run {
     private final Task task;
     private final Bodies bodies;
-    private final URI target;
     private final Histogram latencies = new ConcurrentHistogram(60_000_000_000L, 3);
     private final LongAdder errors = new LongAdder();
     private final LongAdder events = new LongAdder();
@@ -92,14 +106,13 @@ final class LoadGenerator {
 
     Run(Task task) {
       this.task = task;
-      this.bodies = new Bodies(task.model(), task.events(), task.bodyBytes());
-      this.target = URI.create("http://127.0.0.1:" + task.port());
+      this.bodies = new Bodies(task);
     }
 
     void send(int number, long due, byte[] buffer) {
       PodRequest request =
           new PodRequest(
-              target,
+              URI.create("http://127.0.0.1:" + task.port(number)),
               "POST",
               "/v1/chat/completions",
               Headers.of(
@@ -203,15 +216,24 @@ final class LoadGenerator {
   private static final class Bodies {
     private static final int TURN = 600;
 
+    /** Turns of a conversation that grows, after which another one takes its place. */
+    private static final int TURNS = 64;
+
+    private static final byte[] AFTER_QUESTION = "\"},{\"role\":\"assistant\",\"content\":\"".getBytes(UTF_8);
+    private static final byte[] AFTER_ANSWER = "\"},{\"role\":\"user\",\"content\":\"".getBytes(UTF_8);
+
     private final byte[] before;
     private final byte[][] histories = new byte[SESSIONS][];
     private final byte[] after = "\"}]}".getBytes(UTF_8);
+    private final boolean grows;
 
-    Bodies(String model, int events, int bytes) {
+    Bodies(Task task) {
+      grows = task.grows();
       before =
           "{\"model\":\"%s\",\"stream\":%b,\"max_tokens\":%d,\"temperature\":0.7,\"messages\":["
-              .formatted(model, events > 0, Math.max(events, 1))
+              .formatted(task.model(), task.events() > 0, Math.max(task.events(), 1))
               .getBytes(UTF_8);
+      int bytes = task.bodyBytes() - (grows ? (TURNS - 1) * 2 * TURN : 0);
       for (int session = 0; session < SESSIONS; session++) {
         StringBuilder history = new StringBuilder();
         history.append("{\"role\":\"system\",\"content\":\"");
@@ -232,6 +254,31 @@ final class LoadGenerator {
     }
 
     byte[] body(int number) {
+      return grows ? grown(number % SESSIONS, number / SESSIONS) : withNewTurn(number);
+    }
+
+    /** The body of a session's {@code turn}: its conversation, begun anew every {@value #TURNS} turns. */
+    private byte[] grown(int session, int turn) {
+      ByteArrayOutputStream body = new ByteArrayOutputStream(before.length + histories[session].length + TURN);
+      body.writeBytes(before);
+      body.writeBytes(histories[session]);
+      // The first words tell one conversation from the next; the history before them is theirs in common.
+      long conversation = -1L - session - (long) SESSIONS * (turn / TURNS);
+      int messages = 1 + 2 * (turn % TURNS);
+      StringBuilder text = new StringBuilder(TURN);
+      for (int i = 0; i < messages; i++) {
+        if (i > 0) {
+          body.writeBytes(i % 2 == 1 ? AFTER_QUESTION : AFTER_ANSWER);
+        }
+        text.setLength(0);
+        words(text, conversation * TURNS * 2 - i, TURN);
+        body.writeBytes(text.toString().getBytes(UTF_8));
+      }
+      body.writeBytes(after);
+      return body.toByteArray();
+    }
+
+    private byte[] withNewTurn(int number) {
       byte[] history = histories[number % SESSIONS];
       StringBuilder turn = new StringBuilder(TURN);
       words(turn, -1L - number, TURN);

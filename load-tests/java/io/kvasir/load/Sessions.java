@@ -1,18 +1,11 @@
 package io.kvasir.load;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.app.terminal.ProgressBar;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +17,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -40,7 +31,8 @@ import picocli.CommandLine.Option;
 @Command(name = "load-tests/sessions", mixinStandardHelpOptions = true, sortOptions = false)
 final class Sessions implements Runnable {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Pattern PREDICTED = Pattern.compile("cached=(\\d+)/");
+  /** Of the fleet's engines. */
+  private static final int BLOCK_SIZE = 16;
 
   @Option(names = "--requests", defaultValue = "10000", description = "Requests for each profile.")
   private int requests;
@@ -110,9 +102,10 @@ final class Sessions implements Runnable {
     List<String> flags =
         List.of("--speed", String.valueOf(speed), "--capacity", String.valueOf(capacity));
     try (ProcessFleet fleet = new ProcessFleet(Path.of("./kvasir").toAbsolutePath(), work, 4, profile, flags);
-        HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
-      Load load = new Load(fleet.gateway(), http);
-      try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
+        ChatClient client = new ChatClient(fleet.gateway(), null)) {
+      Load load = new Load(client);
+      try (ProgressBar progress = new ProgressBar(profile);
+          ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
         for (int i = 0; i < sessions; i++) {
           int seed = i;
           executor.execute(() -> load.converse(seed));
@@ -120,20 +113,23 @@ final class Sessions implements Runnable {
         executor.shutdown();
         int killedAt = 0;
         while (!executor.awaitTermination(1, TimeUnit.SECONDS)) {
-          System.err.printf(
-              "\r%-16s %6d/%d requests, %d errors   ", profile, load.done.get(), requests, load.errors.get());
+          progress.draw(
+              (double) load.done.get() / requests,
+              "%d of %d requests, %d errors".formatted(load.done.get(), requests, load.errors.get()));
           if (kill && killedAt == 0 && load.done.get() > requests / 3) {
             fleet.kill(1);
             killedAt = load.done.get();
-            System.err.printf("%nengine-1 killed after %d requests%n", killedAt);
+            progress.startLine();
+            System.err.printf("engine-1 killed after %d requests%n", killedAt);
           } else if (kill && killedAt > 0 && load.done.get() > 2 * requests / 3) {
             fleet.restart(1);
-            System.err.printf("%nengine-1 started again after %d requests%n", load.done.get());
+            progress.startLine();
+            System.err.printf("engine-1 started again after %d requests%n", load.done.get());
             killedAt = -1;
           }
         }
+        progress.end();
       }
-      System.err.println();
       return load.result(profile);
     } catch (IOException e) {
       throw new IllegalStateException(e);
@@ -145,8 +141,7 @@ final class Sessions implements Runnable {
 
   /** The conversations of one run and what came back. */
   private final class Load {
-    private final URI chat;
-    private final HttpClient http;
+    private final ChatClient client;
     private final AtomicInteger begun = new AtomicInteger();
     private final AtomicInteger done = new AtomicInteger();
     private final AtomicInteger errors = new AtomicInteger();
@@ -157,9 +152,8 @@ final class Sessions implements Runnable {
     private final AtomicLong nanos = new AtomicLong();
     private final Map<String, LongAdder> byWorker = new ConcurrentSkipListMap<>();
 
-    Load(URI gateway, HttpClient http) {
-      this.chat = gateway.resolve("/v1/chat/completions");
-      this.http = http;
+    Load(ChatClient client) {
+      this.client = client;
     }
 
     /** Conversations one after the other, until enough requests have begun. */
@@ -185,20 +179,13 @@ final class Sessions implements Runnable {
       body.set("messages", messages);
       long from = System.nanoTime();
       try {
-        HttpRequest request =
-            HttpRequest.newBuilder(chat)
-                .header("Content-Type", "application/json")
-                .timeout(Duration.ofMinutes(2))
-                .POST(BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)))
-                .build();
-        HttpResponse<byte[]> response = http.send(request, BodyHandlers.ofByteArray());
-        JsonNode answer = JSON.readTree(response.body());
-        if (response.statusCode() != 200) {
-          return failed(response.statusCode() + " " + answer);
+        ChatClient.Answer answer = client.ask(body);
+        if (answer.status() != 200) {
+          return failed(answer.status() + " " + answer.body());
         }
         nanos.addAndGet(System.nanoTime() - from);
-        count(answer.path("usage"), response);
-        messages.add(answer.path("choices").path(0).path("message").deepCopy());
+        count(answer);
+        messages.add(answer.message());
         return true;
       } catch (IOException e) {
         return failed(e.toString());
@@ -210,20 +197,17 @@ final class Sessions implements Runnable {
       }
     }
 
-    private void count(JsonNode usage, HttpResponse<?> response) {
-      long actual = usage.path("prompt_tokens_details").path("cached_tokens").asLong(-1);
-      String reason = response.headers().firstValue("X-Router-Reason").orElse("");
-      Matcher matcher = PREDICTED.matcher(reason);
-      long expected = matcher.find() ? Long.parseLong(matcher.group(1)) : -2;
-      if (actual == expected) {
+    private void count(ChatClient.Answer answer) {
+      int expected =
+          CachePrediction.parse(answer.header("X-Router-Reason"), BLOCK_SIZE).map(CachePrediction::tokens).orElse(-2);
+      if (answer.cachedTokens() == expected) {
         exact.incrementAndGet();
       }
-      prompt.add(usage.path("prompt_tokens").asLong());
-      cached.add(Math.max(0, actual));
+      prompt.add(answer.promptTokens());
+      cached.add(Math.max(0, answer.cachedTokens()));
       predicted.add(Math.max(0, expected));
-      byWorker
-          .computeIfAbsent(response.headers().firstValue("X-Router-Backend").orElse("?"), w -> new LongAdder())
-          .increment();
+      String worker = answer.header("X-Router-Backend");
+      byWorker.computeIfAbsent(worker.isEmpty() ? "?" : worker, w -> new LongAdder()).increment();
     }
 
     private boolean failed(String what) {

@@ -35,8 +35,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * index takes comes on top. Budget with it: 5 µs p50 at 256 workers and 24 blocks.
  *
  * <pre>
- * mvn -q -B test-compile dependency:build-classpath -Dmdep.outputFile=target/classpath
- * java -cp target/test-classes:target/classes:$(cat target/classpath) org.openjdk.jmh.Main SelectorBenchmark -prof gc
+ * load-tests/with-jdk org.openjdk.jmh.Main SelectorBenchmark -prof gc
  * </pre>
  */
 @State(Scope.Benchmark)

@@ -36,6 +36,9 @@ final class NamesTest {
   private static final Set<String> ALLOWED = Set.of(
       "Values#truth", // Jinja's truth of a value
       "CellsWiring#tell", "DirectoryClient#ask", // the actors' own patterns, tell and ask
+      // traces call a request to a worker a leg: the attribute kvasir.leg
+      "Builder#leg", "LegTrace", "LegTrace#leg", "TracedLeg", "TracedRequest#hasFailedLeg", "TracedRequest#leg",
+      "TracedRequest#legs",
       "Gpt2Splitter#numbersApart"); // the regular expression's own alternatives
 
   @Test

@@ -62,8 +62,8 @@ import org.openjdk.jmh.annotations.Warmup;
  * <p>Baseline in the same run: the same formula over one map from block to workers, block by block, under a lock, as
  * a single serial actor would do it.
  *
- * <p>Budget: p50 at most 5 µs, p99 at most 15 µs at 256 workers; what is allocated does not grow with the workers; what
- * is spent is the same within a tenth from 1 to 1,000 cells, of which one is there and stands for all.
+ * <p>Budget: p50 at most 4 µs, p99 at most 10 µs at 256 workers; what is allocated does not grow with the workers;
+ * what is spent is the same within a tenth from 1 to 1,000 cells, of which one is there and stands for all.
  *
  * <pre>
  * load-tests/with-jdk -Xmx2g org.openjdk.jmh.Main DecisionBenchmark -t 1 -prof gc

@@ -3,6 +3,7 @@ package io.kvasir.load.index;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.load.index.IndexTrace.Request;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -182,26 +183,36 @@ final class IndexBench implements Callable<Integer> {
 
   private Result measure(IndexReplay replay, String name, IntFunction<IndexUnderTest> make)
       throws InterruptedException {
-    bar(name, "memory", 0, 1).accept(0);
+    try (ProgressBar progress = new ProgressBar(name)) {
+      return measure(replay, name, make, progress);
+    }
+  }
+
+  private Result measure(IndexReplay replay, String name, IntFunction<IndexUnderTest> make, ProgressBar progress)
+      throws InterruptedException {
+    int steps = 2 + 4 * rounds;
+    progress.draw(0, "memory");
     double bytes = replay.bytesPerPair(() -> make.apply(workers));
-    int mismatches = replay.mismatches(make.apply(workers), bar(name, "check", 0, 1));
+    int mismatches = replay.mismatches(make.apply(workers), step(progress, "check", 1, steps));
     Histogram lookups = new Histogram(10_000_000_000L, 3);
     List<Double> one = new ArrayList<>();
     List<Double> two = new ArrayList<>();
     for (int round = 0; round < 2 * rounds; round++) {
-      IndexReplay.Pass pass = replay.pass(make.apply(workers), 1, bar(name, "1 event thread", round, 2 * rounds));
+      DoubleConsumer step = step(progress, "1 event thread", 2 + round, steps);
+      IndexReplay.Pass pass = replay.pass(make.apply(workers), 1, step);
       if (round >= rounds) {
         one.add(pass.blocksPerSecond());
         lookups.add(pass.lookups());
       }
     }
     for (int round = 0; round < 2 * rounds; round++) {
-      IndexReplay.Pass pass = replay.pass(make.apply(workers), 2, bar(name, "2 event threads", round, 2 * rounds));
+      DoubleConsumer step = step(progress, "2 event threads", 2 + 2 * rounds + round, steps);
+      IndexReplay.Pass pass = replay.pass(make.apply(workers), 2, step);
       if (round >= rounds) {
         two.add(pass.blocksPerSecond());
       }
     }
-    System.err.printf("\r%-70s\r", "");
+    progress.end();
     return new Result(name, median(one), median(two), lookups, bytes, mismatches);
   }
 
@@ -210,12 +221,8 @@ final class IndexBench implements Callable<Integer> {
     return sorted.get(sorted.size() / 2);
   }
 
-  private static DoubleConsumer bar(String name, String what, int step, int steps) {
-    return part -> {
-      int done = (int) (30 * (step + part) / steps);
-      System.err.printf("\r%-12s %-16s [%s%s] ", name, what, "#".repeat(done), ".".repeat(30 - done));
-      System.err.flush();
-    };
+  private static DoubleConsumer step(ProgressBar progress, String what, int step, int steps) {
+    return part -> progress.draw((step + part) / steps, what);
   }
 
   private static String machine() {

@@ -23,6 +23,19 @@ public record Caller(
     return new Caller(null, "", grants, Limits.NONE, Limits.NONE);
   }
 
+  /**
+   * The same caller as an administrator looks at it: answers to it say how a request was routed.
+   *
+   * @param profile the routing profile of its requests; null to leave it as it is
+   */
+  public Caller explained(@Nullable String profile) {
+    Grants shown =
+        new Grants(
+            grants.models(), grants.apis(), profile == null ? grants.profile() : profile, grants.highestClass(),
+            grants.weight(), grants.isolation(), true, grants.requestTemplates());
+    return new Caller(keyId, tenant, shown, limits, tenantLimits);
+  }
+
   /** Whether the caller has shown credentials. */
   public boolean isIdentified() {
     return keyId != null;

@@ -3,6 +3,7 @@ package io.kvasir.answers;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.http.ApiPath;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -135,10 +136,13 @@ public final class AnswerCache implements AutoCloseable {
     return metrics.stats(store);
   }
 
-  /** What does not work at the moment, in an operator's words. */
-  public List<String> degraded() {
-    return store.outage().map(outage -> List.of("the response cache is bypassed, its store is away: " + outage))
-        .orElse(List.of());
+  /** What does not work at the moment. */
+  public List<Problem> problems() {
+    return store.outage().stream()
+        .map(outage -> Problem.warning(
+            "the response cache is bypassed, its store is away: " + outage,
+            "see that the store runs and that kvasir.answers.redis.url is right; it is used as soon as it answers"))
+        .toList();
   }
 
   AnswerSettings settings() {

@@ -3,21 +3,29 @@ package io.kvasir.app;
 import io.kvasir.app.admin.AdminCommand;
 import io.kvasir.app.admin.AdminFailedException;
 import io.kvasir.app.admin.ClusterCommand;
+import io.kvasir.app.admin.DoctorCommand;
 import io.kvasir.app.admin.KeysCommand;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.command.LabCommand;
+import io.kvasir.app.command.PickerCommand;
 import io.kvasir.app.command.ReplayCommand;
 import io.kvasir.app.command.ServeCommand;
 import io.kvasir.app.command.SimCommand;
+import io.kvasir.app.command.TrainCommand;
 import io.kvasir.app.command.ValidateCommand;
 import io.kvasir.app.command.VersionCommand;
 import io.kvasir.app.config.ConfigException;
+import io.kvasir.app.init.InitCommand;
+import io.kvasir.app.llmd.LlmdPicker;
 import io.kvasir.app.node.StartException;
+import io.kvasir.app.top.TopCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -33,14 +41,19 @@ import picocli.CommandLine.Spec;
     versionProvider = VersionCommand.class,
     subcommands = {
       DemoCommand.class,
+      InitCommand.class,
       ServeCommand.class,
+      PickerCommand.class,
       ValidateCommand.class,
+      TopCommand.class,
+      DoctorCommand.class,
       ClusterCommand.class,
       AdminCommand.class,
       KeysCommand.class,
       SimCommand.class,
       LabCommand.class,
       ReplayCommand.class,
+      TrainCommand.class,
       VersionCommand.class
     },
     footer = {
@@ -61,10 +74,12 @@ public final class Main implements Runnable {
     System.exit(run(args));
   }
 
-  static int run(String... args) {
+  static int run(String... line) {
+    String[] args = LlmdPicker.commandLine(line);
     CommandLine command = new CommandLine(new Main());
     command.setCaseInsensitiveEnumValuesAllowed(true);
     command.setExecutionExceptionHandler(Main::explain);
+    command.setParameterExceptionHandler((wrong, _) -> misunderstood(wrong.getCommandLine(), List.of(wrong)));
     // All faults of a command line are reported together, not only the first.
     for (CommandLine each : everyCommand(command)) {
       each.getCommandSpec().parser().collectErrors(true);
@@ -94,14 +109,25 @@ public final class Main implements Runnable {
 
   private static int misunderstood(CommandLine command, List<Exception> errors) {
     PrintWriter err = command.getErr();
+    List<String> missing = new ArrayList<>();
     for (Exception error : errors) {
-      err.println("kvasir: " + error.getMessage());
+      // picocli reports a missing parameter again by itself.
+      if (!(error instanceof MissingParameterException absent) || isNews(absent, missing)) {
+        err.println("kvasir: " + error.getMessage());
+      }
     }
     if (errors.get(0) instanceof ParameterException first) {
       CommandLine.UnmatchedArgumentException.printSuggestions(first, err);
     }
     err.println("See: " + command.getCommandSpec().qualifiedName() + " --help");
     return USAGE;
+  }
+
+  private static boolean isNews(MissingParameterException absent, List<String> told) {
+    List<String> names = absent.getMissing().stream().map(ArgSpec::paramLabel).toList();
+    boolean news = !told.containsAll(names);
+    told.addAll(names);
+    return news;
   }
 
   /** Prints a command's failure in plain words, with a stack trace only for unforeseen ones. */

@@ -1,6 +1,8 @@
 package io.kvasir.cell;
 
+import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Problem;
 import java.util.List;
 import java.util.Set;
 
@@ -33,6 +35,30 @@ public interface Cells {
    */
   List<WorkerStatus> describeWorkers();
 
+  /**
+   * The workers of cells whose home is this node that answer, but not as they should. From this node's memory: never
+   * waits. Bounded.
+   */
+  List<Problem> problems();
+
+  /** The last changes of the health of workers whose cells are at home on this node, newest first. Never waits. */
+  List<HealthChange> healthChanges();
+
+  /**
+   * The last changes of the health of a pod's workers, newest first, as their cell's home has seen them; empty when
+   * that does not answer in time. Waits like {@link #describeWorkers}.
+   */
+  List<HealthChange> healthChanges(String pod);
+
+  /** The last moves of cells, all that this node has seen, newest first. Never waits. */
+  List<CellMove> moves();
+
+  /**
+   * How far the workers of a model hold the beginnings of chains, as the index has it now. Asks the homes of the
+   * model's cells on other nodes, and waits like {@link #describeWorkers}.
+   */
+  HeldPrefixes heldPrefixes(String model, List<Chain> chains);
+
   /** Nodes, cells with their homes, and workers; waits like {@link #describeWorkers}. */
   ClusterStatus describeCluster();
 
@@ -42,7 +68,10 @@ public interface Cells {
   /** The workers of the roster that serve a model, from this node's memory: never waits. */
   List<WorkerSummary> workers(String model);
 
-  /** The ids of all workers of the roster. Unmodifiable; from this node's memory, and not copied. */
+  /**
+   * The ids of all workers of the roster. Unmodifiable; from this node's memory, and not copied: the very set of before
+   * unless a pod has come, gone or changed.
+   */
   Set<String> workerIds();
 
   /** Every name requests may call a model by, wherever its workers are. */

@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -19,8 +20,13 @@ public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List
    * @param reachable whether heartbeats reach it
    * @param version of Kvasir that runs there
    * @param self whether it is the node that answers
+   * @param cutOff whether the cluster has taken it out while it runs; only the node itself knows, of others it is null
+   *     until they say
+   * @param uptime how long it has run; null for others than the node that answers, until they say
    */
-  public record NodeStatus(String address, String state, boolean reachable, String version, boolean self) {}
+  public record NodeStatus(
+      String address, String state, boolean reachable, String version, boolean self, @Nullable Boolean cutOff,
+      @Nullable Duration uptime) {}
 
   /**
    * A cell.

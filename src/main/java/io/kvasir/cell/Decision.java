@@ -15,11 +15,29 @@ public sealed interface Decision {
    * @param order whether a step begins with what the one before it has answered
    * @param steps at least one; the last one's answer is the client's. When one step was to be replanned, that step
    * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
+   * @param origin where it was made, null where that was not noted
    */
-  record Planned(String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason) implements Decision {
+  record Planned(
+      String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason, @Nullable Origin origin)
+      implements Decision {
+    /** A decision whose origin is not noted. */
+    public Planned(String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason) {
+      this(workflow, order, steps, reason, null);
+    }
+
     /** Copies what it is given. */
     public Planned {
       steps = List.copyOf(steps);
+    }
+
+    /** The same with other steps, and for another reason. */
+    public Planned with(List<Chosen> others, String because) {
+      return new Planned(workflow, order, others, because, origin);
+    }
+
+    /** The same, made there. */
+    public Planned from(Origin other) {
+      return new Planned(workflow, order, steps, reason, other);
     }
 
     /** The step whose answer is the client's. */
@@ -44,21 +62,45 @@ public sealed interface Decision {
   }
 
   /**
+   * Where a decision was made.
+   *
+   * @param way how it was reached
+   * @param cell whose workers were chosen
+   * @param home host and port of the node that decided, null where it is this one or not known
+   */
+  record Origin(Way way, String cell, @Nullable String home) {}
+
+  /** How a cell's home is reached. */
+  enum Way {
+    /** It is this node. */
+    LOCAL,
+    /** By the peer connection to it. */
+    LINE,
+    /** By the cluster's messages, for there is no peer connection or the cell has moved. */
+    CLUSTER,
+    /** Not at all: this node has chosen from the roster. */
+    FALLBACK;
+
+    /** Its name in metrics and traces. */
+    public String label() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /**
    * One step of a plan and what is booked for it.
    *
    * @param step what is to be done, by which worker, and what when that fails
    * @param reservation the booked load; the holder of the decision closes it
    * @param depth leading blocks of the chain the worker holds
-   * @param predictedCachedTokens what the engine should report as cached
-   * @param confirmedCachedTokens how many of those its engine has reported; the others are predicted
+   * @param cached tokens of the prompt that are cached, there and elsewhere
    * @param suspect whether the worker's index is known to have missed events
    */
   record Chosen(
       RoutingPlan.Step step,
       Reservation reservation,
       int depth,
-      int predictedCachedTokens,
-      int confirmedCachedTokens,
+      CachedTokens cached,
       boolean suspect) {
     /** The worker that does the step. */
     public Worker worker() {
@@ -71,8 +113,14 @@ public sealed interface Decision {
    *
    * @param reason the kind of want
    * @param detail in plain words, for the error body
+   * @param load the workers that there are; null where the cell did not say
    */
-  record NoWorker(NoWorkerReason reason, String detail) implements Decision {}
+  record NoWorker(NoWorkerReason reason, String detail, @Nullable CellLoad load) implements Decision {
+    /** Without what the cell says. */
+    public NoWorker(NoWorkerReason reason, String detail) {
+      this(reason, detail, null);
+    }
+  }
 
   /** Why there is no worker. */
   enum NoWorkerReason {
@@ -83,11 +131,19 @@ public sealed interface Decision {
     /** All are at their limit: 429. */
     ALL_FULL,
     /**
-     * The cell's home did not answer in time, or does not know yet how its workers are. {@link Cells} finds a worker
-     * in the roster instead, so no request meets this while there is one, but on a node that is cut off and configured
-     * to refuse: 503.
+     * The cell's home did not answer in time, or does not know yet how its workers are, for the cell is being moved.
+     * {@link Cells} finds a worker in the roster instead, so no request meets this while there is one: 503.
      */
-    NO_HOME;
+    NO_HOME,
+    /**
+     * This node is cut off from the others, so that no home can be reached. {@link Cells} finds a worker in the roster
+     * instead, unless it is configured to refuse then: 503.
+     */
+    CUT_OFF,
+    /** This node is stopping, and another one serves the request: 503. */
+    STOPPING,
+    /** The request is for a worker that has some of its prompt only, and the one that was chosen has none: 412. */
+    NOT_CACHED;
 
     /** Its name in {@link io.kvasir.telemetry.DecisionRecord#refused()}. */
     public String label() {

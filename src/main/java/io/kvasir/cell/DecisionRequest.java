@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param prepared what the profile's preparers found out where the request arrived
  * @param stream whether the answer is to come token by token, so that silence may mean that the worker has stalled
  * @param constraints what earlier failures leave to choose from
+ * @param traceId of its trace, 32 hexadecimal digits; null for a request that is in none, and from a node of an earlier
+ *     version
  */
 public record DecisionRequest(
     String requestId,
@@ -28,7 +30,21 @@ public record DecisionRequest(
     Prompt prompt,
     PreparedSlots prepared,
     boolean stream,
-    Constraints constraints) {
+    Constraints constraints,
+    @Nullable String traceId) {
+  /** A request that is in no trace. */
+  public DecisionRequest(
+      String requestId,
+      String model,
+      @Nullable String profile,
+      RequestShape shape,
+      Prompt prompt,
+      PreparedSlots prepared,
+      boolean stream,
+      Constraints constraints) {
+    this(requestId, model, profile, shape, prompt, prepared, stream, constraints, null);
+  }
+
   /**
    * A prompt, as far as decisions need it.
    *
@@ -73,7 +89,7 @@ public record DecisionRequest(
 
   /** The same request as one that a single worker has to serve. */
   public DecisionRequest onSingleWorker() {
-    RequestShape whole = new RequestShape(false, shape.mediaItems());
+    RequestShape whole = new RequestShape(false, shape.mediaItems(), shape.severalPrompts(), shape.anyRank());
     return with(whole, prompt, Constraints.excluding(constraints.excluded));
   }
 
@@ -83,8 +99,15 @@ public record DecisionRequest(
     return with(shape, grown, Constraints.excluding(constraints.excluded));
   }
 
+  /** The same request as one of another model, of whose blocks nothing is known, without some workers. */
+  public DecisionRequest ofModel(String other, Set<String> excluded) {
+    return new DecisionRequest(
+        requestId, other, profile, shape, new Prompt(Chain.EMPTY, prompt.tokens), PreparedSlots.EMPTY, stream,
+        Constraints.excluding(Set.copyOf(excluded)));
+  }
+
   private DecisionRequest with(RequestShape newShape, Prompt newPrompt, Constraints newConstraints) {
     return new DecisionRequest(
-        requestId, model, profile, newShape, newPrompt, prepared, stream, newConstraints);
+        requestId, model, profile, newShape, newPrompt, prepared, stream, newConstraints, traceId);
   }
 }

@@ -10,7 +10,8 @@ import java.util.concurrent.CompletionStage;
 public interface HealthProbe {
   /**
    * Completes with whether the pod answered its health route with success within the probe's own
-   * deadline; exceptionally when there was no connection to ask on, because it was refused or cut.
+   * deadline; exceptionally when there was no connection to ask on, because it was refused or cut. Among the causes of
+   * a refusal is a {@link java.net.ConnectException}: no process listens there.
    */
   CompletionStage<Boolean> probe(URI pod);
 

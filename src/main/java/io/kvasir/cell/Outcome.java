@@ -18,7 +18,7 @@ public sealed interface Outcome {
   /** The client left. */
   record Cancelled() implements Outcome {}
 
-  /** The worker was full (429 or 503): not a failure, but not an answer either. */
+  /** The worker said that it is full (429 or 503): not a failure while it has other requests, nor an answer. */
   record Refused(int status) implements Outcome {}
 
   /**
@@ -28,4 +28,18 @@ public sealed interface Outcome {
    * @param detail for the log
    */
   record Failed(boolean transport, String detail) implements Outcome {}
+
+  /**
+   * The worker answered that it does not serve a model that the roster says it has: its own failure, which has nothing
+   * to do with what was asked.
+   *
+   * @param status of its answer
+   * @param model as the request named it
+   */
+  record UnknownModel(int status, String model) implements Outcome {
+    /** The failure in words that follow the worker's name. */
+    public String detail() {
+      return "it answers that it does not serve the model '%s' (status %d)".formatted(model, status);
+    }
+  }
 }

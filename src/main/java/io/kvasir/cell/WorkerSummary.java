@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.cell.WorkerStatus.Health;
 import java.net.URI;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -12,8 +13,9 @@ import java.util.Set;
  * @param pod its pod's name
  * @param url the pod's base URL
  * @param models names requests may call a model by there
+ * @param labels the operator's labels
  * @param draining whether it finishes what it has and gets nothing new
  * @param health as its cell's home published it last, {@link Health#UNKNOWN} until it has
  */
 public record WorkerSummary(
-    String id, String pod, URI url, Set<String> models, boolean draining, Health health) {}
+    String id, String pod, URI url, Set<String> models, Map<String, String> labels, boolean draining, Health health) {}

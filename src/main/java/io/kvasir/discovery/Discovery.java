@@ -2,12 +2,21 @@ package io.kvasir.discovery;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSource;
+import io.kvasir.kubernetes.ObjectWatch;
+import io.kvasir.kubernetes.inference.InferenceMetrics;
+import io.kvasir.kubernetes.inference.InferenceObjects;
+import io.kvasir.kubernetes.inference.StatusWriter;
+import io.kvasir.pools.PoolSet;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Behavior;
@@ -25,8 +34,13 @@ import org.jspecify.annotations.Nullable;
  * leaves, the next one takes over: what it reads is compared with the replicated roster, so no pod disappears in
  * between, and pods that were removed meanwhile are removed then.
  */
-public final class Discovery {
+public final class Discovery implements AutoCloseable {
+  /** How often the status writer looks at references again. */
+  private static final Duration STATUS_INTERVAL = Duration.ofMinutes(1);
+
   private final List<SourceState> states = new ArrayList<>();
+  private @Nullable InferenceObjects pools;
+  private volatile @Nullable StatusWriter statuses;
 
   /**
    * The sources of pods.
@@ -50,8 +64,20 @@ public final class Discovery {
     }
   }
 
-  /** Starts the singletons, which read the sources on this node when it is the oldest. They end with the system. */
-  public Discovery(ActorSystem<?> system, Settings settings, PodsReader reader, Cells cells, Metrics metrics) {
+  /**
+   * What discovery needs to know of the pods that it finds.
+   *
+   * @param reader of their descriptions
+   * @param inquiry after the models of those that name none
+   * @param pools takes the InferencePools that this node sees, and what belongs to them, after each change
+   */
+  public record Readers(PodsReader reader, ModelInquiry inquiry, Consumer<PoolSet> pools) {}
+
+  /**
+   * Starts the singletons, which read the sources on this node when it is the oldest, and the watch of InferencePools,
+   * which every node has. The singletons end with the system.
+   */
+  public Discovery(ActorSystem<?> system, Settings settings, Readers readers, Cells cells, Metrics metrics) {
     Path file = settings.file();
     if (file != null) {
       SourceState state = state(PodSource.FILE, metrics);
@@ -59,22 +85,88 @@ public final class Discovery {
           system,
           PodSource.FILE,
           state,
-          () -> new PodFile(file, settings.interval(), reader, cells, state));
+          () -> new PodFile(file, settings.interval(), readers.reader, cells, state));
     }
     KubernetesSettings kubernetes = settings.kubernetes();
     if (kubernetes != null) {
       SourceState state = state(PodSource.KUBERNETES, metrics);
+      ObjectWatch.Pace pace = ObjectWatch.Pace.of(kubernetes.relist());
+      InferenceMetrics inference = new InferenceMetrics(metrics);
+      pools = watchPools(kubernetes, pace, inference, readers.pools);
+      KubernetesSource source = new KubernetesSource(kubernetes, pace, pools);
       startSingleton(
           system,
           PodSource.KUBERNETES,
           state,
-          () -> new KubernetesPods(kubernetes, reader, cells, state));
+          () -> {
+            KubernetesPods pods = new KubernetesPods(source, readers.reader, readers.inquiry, cells, state);
+            StatusWriter writer = writeStatuses(source, inference);
+            return () -> {
+              pods.close();
+              if (writer != null) {
+                writer.close();
+              }
+              statuses = null;
+            };
+          });
     }
   }
 
-  /** Degradations for readiness, each in a sentence: faults of the sources that this node reads. */
-  public List<String> degraded() {
-    return states.stream().flatMap(state -> state.degraded().stream()).toList();
+  private static @Nullable InferenceObjects watchPools(
+      KubernetesSettings kubernetes, ObjectWatch.Pace pace, InferenceMetrics metrics, Consumer<PoolSet> onChange) {
+    PoolSettings settings = kubernetes.pools();
+    if (settings == null) {
+      return null;
+    }
+    InferenceObjects objects =
+        new InferenceObjects(kubernetes.connection(), settings.namespaces(), pace, metrics);
+    objects.onChange(() -> onChange.accept(objects.forPicker()));
+    objects.start();
+    return objects;
+  }
+
+  private @Nullable StatusWriter writeStatuses(KubernetesSource source, InferenceMetrics metrics) {
+    KubernetesSettings settings = source.settings();
+    InferenceObjects objects = source.pools();
+    PoolSettings poolSettings = settings.pools();
+    if (objects == null || poolSettings == null || !poolSettings.writesStatus()) {
+      return null;
+    }
+    StatusWriter writer =
+        new StatusWriter(
+            objects, settings.connection(), "kvasir.io/" + settings.namespace(), STATUS_INTERVAL, metrics,
+            InstantSource.system());
+    statuses = writer;
+    return writer;
+  }
+
+  /**
+   * Degradations for readiness, each in a sentence: faults of the sources that this node reads, and of InferencePools
+   * and what belongs to them.
+   */
+  public List<Problem> problems() {
+    List<Problem> problems = new ArrayList<>(states.stream().flatMap(state -> state.problems().stream()).toList());
+    if (pools != null) {
+      problems.addAll(pools.problems());
+    }
+    StatusWriter writer = statuses;
+    if (writer != null) {
+      writer.problem().ifPresent(problems::add);
+    }
+    return problems;
+  }
+
+  /** What keeps a picker from serving: InferencePools that have not been read since this node runs. */
+  public Optional<Problem> obstacle() {
+    return pools == null ? Optional.empty() : pools.obstacle();
+  }
+
+  /** Ends the watch of InferencePools. */
+  @Override
+  public void close() {
+    if (pools != null) {
+      pools.close();
+    }
   }
 
   private SourceState state(PodSource source, Metrics metrics) {

@@ -2,6 +2,7 @@ package io.kvasir.discovery;
 
 import io.kvasir.cell.PodSource;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ public final class SourceState {
   private final Gauge pods;
   private final Gauge faultCount;
   private volatile List<String> faults = List.of();
+  private volatile String remedy = "";
 
   /** Registers the metrics of a source; once per source. */
   SourceState(PodSource source, Metrics metrics) {
@@ -40,34 +42,36 @@ public final class SourceState {
         .register(metrics.registry());
   }
 
-  /** Degradations for readiness, each in a sentence; no more than a few. */
-  public List<String> degraded() {
+  /** The faults of the source and of its pods; no more than a few. */
+  public List<Problem> problems() {
     List<String> current = faults;
-    if (current.size() <= MAX_REPORTED) {
-      return current;
+    List<String> reported = new ArrayList<>(current.subList(0, Math.min(MAX_REPORTED, current.size())));
+    if (current.size() > MAX_REPORTED) {
+      reported.add("... and " + (current.size() - MAX_REPORTED) + " more faults of pods from " + source);
     }
-    List<String> reported = new ArrayList<>(current.subList(0, MAX_REPORTED));
-    reported.add("... and " + (current.size() - MAX_REPORTED) + " more faults of pods from " + source);
-    return reported;
+    String mend = remedy;
+    return reported.stream().map(fault -> Problem.warning(fault, mend)).toList();
   }
 
   /** The source was read: {@code count} pods are valid, the others have faults. */
   void accepted(int count, List<String> podFaults) {
     reads.labelValues(podFaults.isEmpty() ? "taken" : "faulty").inc();
     pods.set(count);
-    report(podFaults);
+    report(podFaults, "correct the pod where it is declared: until then it gets no requests");
   }
 
   /** The source was read and rejected whole: the known pods stay. */
   void rejected(List<String> sourceFaults) {
     reads.labelValues("faulty").inc();
-    report(sourceFaults);
+    report(sourceFaults, "correct it: it is read again when it has changed, and the pods known before stay");
   }
 
   /** The source could not be read: the known pods stay. */
   void failed(String reason) {
     reads.labelValues("failed").inc();
-    report(List.of(reason));
+    report(
+        List.of(reason),
+        "see that this node can reach and read it: it is tried again, and the pods known before stay");
   }
 
   /** This node no longer reads the source. */
@@ -77,13 +81,14 @@ public final class SourceState {
     pods.set(0);
   }
 
-  private void report(List<String> current) {
+  private void report(List<String> current, String mend) {
     if (!current.equals(faults)) {
       current.forEach(fault -> LOG.warn("pods from {}: {}", source, fault));
       if (current.isEmpty()) {
         LOG.info("pods from {}: no faults any more", source);
       }
     }
+    remedy = mend;
     faults = List.copyOf(current);
     faultCount.set(current.size());
   }

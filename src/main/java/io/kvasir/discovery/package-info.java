@@ -1,9 +1,9 @@
 /**
  * Discovery: the sources of workers that come and go while the routers run. {@link io.kvasir.discovery.Discovery} reads
  * each source on one node of the cluster: a file of pods ({@code PodFile}), polled, and Kubernetes ({@code
- * KubernetesPods} by way of {@code KubernetesApi}), listed and watched. Each declares the pods it finds to {@link
- * io.kvasir.cell.Cells#declare}, where the directory compares them with the roster; {@code SourceState} keeps the
- * faults for metrics and readiness.
+ * KubernetesPods} by way of {@link io.kvasir.kubernetes.ObjectWatch}), listed and watched. Each declares the pods it
+ * finds to {@link io.kvasir.cell.Cells#declare}, where the directory compares them with the roster; {@code SourceState}
+ * keeps the faults for metrics and readiness.
  */
 @NullMarked
 package io.kvasir.discovery;

@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
   @JsonSubTypes.Type(value = EventFeed.Grpc.class, name = "grpc")
 })
 public interface EventFeed {
+  /** What it is called where sources are told apart: as in configurations and metrics. */
+  String kind();
+
   /** Whether the router itself connects to the engine, so that a lost connection is a sign of a failed engine. */
   boolean direct();
 
@@ -33,6 +36,11 @@ public interface EventFeed {
    * @param transports the node's transports, which the source shares with other workers' sources
    */
   EventSource open(WorkerAddress worker, EventTransports transports);
+
+  /** A trial of one worker's events; null where a second reader would take them away, or could not read them. */
+  default @Nullable FeedTrial trial(WorkerAddress worker) {
+    return null;
+  }
 
   /**
    * ZMQ sockets, as vLLM and SGLang have them. Rank r is found at each port + r.
@@ -50,6 +58,11 @@ public interface EventFeed {
      */
     public ZmqEndpoints endpoints() {
       return new ZmqEndpoints(endpoint, replay, topic, bind);
+    }
+
+    @Override
+    public String kind() {
+      return "zmq";
     }
 
     @Override
@@ -71,6 +84,11 @@ public interface EventFeed {
    * @param key the bearer token a request has to carry in {@code Authorization}, null for none
    */
   record Push(@Nullable String key) implements EventFeed {
+    @Override
+    public String kind() {
+      return "push";
+    }
+
     @Override
     public boolean direct() {
       return false;
@@ -94,6 +112,11 @@ public interface EventFeed {
   record Nats(String servers, String stream, String subject, Duration history, @Nullable String credentials)
       implements EventFeed {
     @Override
+    public String kind() {
+      return "nats";
+    }
+
+    @Override
     public boolean direct() {
       return false;
     }
@@ -102,10 +125,18 @@ public interface EventFeed {
     public EventSource open(WorkerAddress worker, EventTransports transports) {
       NatsConnections connections =
           transports.shared(NatsConnections.class, _ -> new NatsConnections(transports.clock()));
-      NatsEndpoint endpoint =
-          new NatsEndpoint(servers, stream, worker.expand(subject), history, credentials, worker.id());
+      NatsEndpoint endpoint = endpoint(worker);
       return transports.polled(
           "nats", endpoint.description(), () -> new NatsTransport(endpoint, connections.to(endpoint)));
+    }
+
+    @Override
+    public FeedTrial trial(WorkerAddress worker) {
+      return new NatsTrial(endpoint(worker));
+    }
+
+    private NatsEndpoint endpoint(WorkerAddress worker) {
+      return new NatsEndpoint(servers, stream, worker.expand(subject), history, credentials, worker.id());
     }
   }
 
@@ -116,6 +147,11 @@ public interface EventFeed {
    * @param stream the worker's key, a pattern
    */
   record Redis(URI url, String stream) implements EventFeed {
+    @Override
+    public String kind() {
+      return "redis";
+    }
+
     @Override
     public boolean direct() {
       return false;
@@ -129,6 +165,11 @@ public interface EventFeed {
           key + " at " + url.getHost() + ":" + RedisTransport.port(url),
           () -> new RedisTransport(url, key));
     }
+
+    @Override
+    public FeedTrial trial(WorkerAddress worker) {
+      return new RedisTrial(url, worker.expand(stream));
+    }
   }
 
   /**
@@ -138,6 +179,11 @@ public interface EventFeed {
    * @param interval pause after a response without events
    */
   record TensorRt(@Nullable URI url, Duration interval) implements EventFeed {
+    @Override
+    public String kind() {
+      return "tensorrt";
+    }
+
     @Override
     public boolean direct() {
       return true;
@@ -159,6 +205,11 @@ public interface EventFeed {
    */
   record Grpc(String address, boolean tls) implements EventFeed {
     @Override
+    public String kind() {
+      return "grpc";
+    }
+
+    @Override
     public boolean direct() {
       return true;
     }
@@ -170,6 +221,11 @@ public interface EventFeed {
           "grpc",
           "rank " + worker.rank() + " at " + address,
           () -> new GrpcTransport(channels.to(address, tls), worker.rank()));
+    }
+
+    @Override
+    public FeedTrial trial(WorkerAddress worker) {
+      return new GrpcTrial(address, tls, worker.rank());
     }
   }
 }

@@ -47,7 +47,8 @@ public final class EventMetrics {
     endings =
         Counter.builder()
             .name("kvasir_events_gap_endings_total")
-            .help("Ends of gaps: closed (all messages recovered) or abandoned (messages lost).")
+            .help("Ends of gaps: closed (all messages recovered), abandoned (messages lost) or restarted (the engine is"
+                + " another process, and has none of the messages).")
             .labelNames(SOURCE, "result")
             .register(registry);
     missed = counter("lost_messages_total", "Messages that were lost.", registry);
@@ -110,6 +111,7 @@ public final class EventMetrics {
     private final CounterDataPoint gaps;
     private final CounterDataPoint gapsClosed;
     private final CounterDataPoint gapsAbandoned;
+    private final CounterDataPoint gapsRestarted;
     private final CounterDataPoint missed;
     private final CounterDataPoint replays;
     private final CounterDataPoint restarts;
@@ -131,6 +133,7 @@ public final class EventMetrics {
       gaps = EventMetrics.this.gaps.labelValues(source);
       gapsClosed = endings.labelValues(source, "closed");
       gapsAbandoned = endings.labelValues(source, "abandoned");
+      gapsRestarted = endings.labelValues(source, "restarted");
       missed = EventMetrics.this.missed.labelValues(source);
       replays = EventMetrics.this.replays.labelValues(source);
       restarts = EventMetrics.this.restarts.labelValues(source);
@@ -177,6 +180,10 @@ public final class EventMetrics {
       if (removals > 0) {
         removed.inc(removals);
       }
+    }
+
+    void gapEndedByRestart() {
+      gapsRestarted.inc();
     }
 
     void replay() {

@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.util.HashMap;
 import java.util.List;
@@ -67,9 +68,9 @@ public final class EventTransports implements AutoCloseable {
     return found;
   }
 
-  /** What keeps streams of any transport from being up to date, in words; empty when nothing does. */
-  public synchronized List<String> degraded() {
-    return shared.values().stream().flatMap(transport -> transport.degraded().stream()).toList();
+  /** What keeps streams of any transport from being up to date; empty when nothing does. */
+  public synchronized List<Problem> problems() {
+    return shared.values().stream().flatMap(transport -> transport.problems().stream()).toList();
   }
 
   @Override

@@ -69,9 +69,10 @@ final class NatsConnections implements SharedTransport {
         try {
           connection = Nats.connect(options());
         } catch (IOException e) {
-          failure = e;
+          // The client's message names the servers with their passwords.
+          failure = new IOException(NatsEndpoint.withoutPasswords(String.valueOf(e.getMessage())));
           failedAt = clock.nanos();
-          throw e;
+          throw failure;
         }
       }
       if (connection.getStatus() != Connection.Status.CONNECTED) {

@@ -17,6 +17,11 @@ record NatsEndpoint(
     String servers, String stream, String subject, Duration history, @Nullable String credentials, String worker) {
   /** The subject and the servers, without passwords. */
   String description() {
-    return subject + " at " + servers.replaceAll("//[^/@,]*@", "//");
+    return subject + " at " + withoutPasswords(servers);
+  }
+
+  /** A text without the users and passwords of the addresses in it. */
+  static String withoutPasswords(String text) {
+    return text.replaceAll("//[^/@,]*@", "//");
   }
 }

@@ -66,7 +66,7 @@ final class NatsTransport implements Puller.Transport {
   public Puller.Session open(Inbox inbox) throws Exception {
     Connection connection = connector.connect();
     JetStreamManagement management = connection.jetStreamManagement();
-    StreamInfo stream = stream(management);
+    StreamInfo stream = stream(endpoint, management);
     if (stream.getStreamState().getLastSequence() < last) {
       // Another stream: its numbers began again.
       last = 0;
@@ -82,7 +82,9 @@ final class NatsTransport implements Puller.Transport {
     return new NatsSession(connection, management, stream, consumer, inbox, singleSubject);
   }
 
-  private StreamInfo stream(JetStreamManagement management) throws IOException, JetStreamApiException {
+  /** The stream that keeps an endpoint's subject. */
+  static StreamInfo stream(NatsEndpoint endpoint, JetStreamManagement management)
+      throws IOException, JetStreamApiException {
     if (!endpoint.stream().isEmpty()) {
       return management.getStreamInfo(endpoint.stream());
     }

@@ -26,7 +26,7 @@ final class RedisTransport implements Puller.Transport {
   private static final int ENTRIES = 256;
   private static final int WAIT_MILLIS = 2000;
   private static final int TIMEOUT_MILLIS = 10_000;
-  private static final byte[] BEGINNING = bytes("0-0");
+  static final byte[] BEGINNING = bytes("0-0");
   private static final byte[] BATCH = bytes("batch");
   private static final byte[] SEQ = bytes("seq");
 
@@ -48,12 +48,13 @@ final class RedisTransport implements Puller.Transport {
 
   @Override
   public Puller.Session open(Inbox inbox) {
-    Connection connection = new Connection(new HostAndPort(url.getHost(), port(url)), config());
+    Connection connection = new Connection(new HostAndPort(url.getHost(), port(url)), config(url));
     inbox.connected(true);
     return new RedisSession(connection, inbox);
   }
 
-  private DefaultJedisClientConfig config() {
+  /** How a server is connected to. */
+  static DefaultJedisClientConfig config(URI url) {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .resp2()
@@ -73,6 +74,16 @@ final class RedisTransport implements Puller.Transport {
     }
     String path = url.getPath() == null ? "" : url.getPath().replace("/", "");
     return config.database(path.isEmpty() ? 0 : Integer.parseInt(path)).build();
+  }
+
+  /** The batch among an entry's fields, null without one. */
+  static byte @Nullable [] payload(List<?> fields) {
+    for (int i = 0; i + 1 < fields.size(); i += 2) {
+      if (Arrays.equals((byte[]) fields.get(i), BATCH)) {
+        return (byte[]) fields.get(i + 1);
+      }
+    }
+    return null;
   }
 
   private static byte[] bytes(String text) {

@@ -123,6 +123,11 @@ final class Sequencer {
     return next;
   }
 
+  /** Notes that messages may be missed from now on, as nothing can be received. */
+  void unreceivable() {
+    openGap();
+  }
+
   /** Notes that the engine, or the stored history of it, has restarted, as the transport knows. */
   void restarted() {
     restart();
@@ -333,6 +338,9 @@ final class Sequencer {
     }
     if (highest >= 0 || next > 0) {
       emit(new KvEvent.Restarted());
+    }
+    if (gapOpen) {
+      metrics.gapEndedByRestart();
     }
     buffer.clear();
     next = 0;

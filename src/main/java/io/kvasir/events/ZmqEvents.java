@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -75,13 +76,14 @@ public final class ZmqEvents implements SharedTransport {
   }
 
   @Override
-  public List<String> degraded() {
+  public List<Problem> problems() {
     List<String> reasons = loops.stream().flatMap(loop -> loop.behind().stream()).toList();
     return reasons.isEmpty()
         ? List.of()
-        : List.of(
+        : List.of(Problem.warning(
             "the index of " + reasons.size() + " workers is behind: no socket can be opened for their events, "
-                + reasons.getFirst());
+                + reasons.getFirst(),
+            "raise the limit of open files (ulimit -n), or spread the workers over more nodes"));
   }
 
   /** The source of a worker's events. Nothing is connected before the source is run. */

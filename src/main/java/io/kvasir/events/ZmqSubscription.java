@@ -143,7 +143,7 @@ final class ZmqSubscription
         sub = null;
       }
       if (behind == null) {
-        deliver(KvBatch.ofStream(new KvEvent.Gap(sequencer.next())), 0, false);
+        sequencer.unreceivable();
       }
       retryAfter(endpoints.endpoint(), failed, this::connect);
     }

@@ -3,6 +3,10 @@ package io.kvasir.execution;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.RequestFacts;
+import io.kvasir.telemetry.LogIds;
+import io.kvasir.tracing.TraceContext;
+import io.kvasir.tracing.TracedRequest;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A request to be carried out. Immutable; the body's bytes must not be changed.
@@ -12,9 +16,22 @@ import io.kvasir.routing.RequestFacts;
  * @param http the request as the client sent it
  * @param rules how the responses of workers are treated
  * @param maxResumes how often a stream that its worker cut may be continued by another; 0 for never
+ * @param ifCached whether it is for a worker that has some of its prompt, and for none else
+ * @param trace where decisions and legs are noted, null when the request is not traced
  */
 public record Call(
-    DecisionRequest decision, RequestFacts facts, ClientHttp http, ResponseRules rules, int maxResumes) {
+    DecisionRequest decision,
+    RequestFacts facts,
+    ClientHttp http,
+    ResponseRules rules,
+    int maxResumes,
+    boolean ifCached,
+    @Nullable TracedRequest trace) {
+  /** A call for any worker that is not traced. */
+  public Call(DecisionRequest decision, RequestFacts facts, ClientHttp http, ResponseRules rules, int maxResumes) {
+    this(decision, facts, http, rules, maxResumes, false, null);
+  }
+
   /**
    * The HTTP request of the client.
    *
@@ -38,15 +55,25 @@ public record Call(
    */
   public record ResponseRules(boolean retryable, boolean hasTerminator, boolean stripUsage, boolean namesModel) {}
 
+  /** The ids of the log's lines about it. */
+  public LogIds logIds() {
+    TraceContext context =
+        trace == null ? TraceContext.parse(http.headers().only(TraceContext.HEADER)) : trace.context();
+    return new LogIds(decision.requestId(), context == null ? null : context.traceId());
+  }
+
   /** The call with all of a stream's usage, for a reader on its way to the client. */
   public Call withUsage() {
     ResponseRules all = new ResponseRules(rules.retryable, rules.hasTerminator, false, rules.namesModel);
-    return new Call(decision, facts, http, all, maxResumes);
+    return new Call(decision, facts, http, all, maxResumes, ifCached, trace);
   }
 
   /** The call that continues this one's stream where it was cut. */
   public Call continuation(DecisionRequest next, byte[] body) {
     ClientHttp rest = new ClientHttp(http.method, http.target, http.headers, body);
-    return new Call(next, facts, rest, rules, maxResumes);
+    if (trace != null) {
+      trace.resumes();
+    }
+    return new Call(next, facts, rest, rules, maxResumes, false, trace);
   }
 }

@@ -101,7 +101,7 @@ public final class ExecutionMetrics {
       case Outcome.Completed _ -> "completed";
       case Outcome.Cancelled _ -> "cancelled";
       case Outcome.Refused _ -> "refused";
-      case Outcome.Failed _ -> "failed";
+      case Outcome.Failed _, Outcome.UnknownModel _ -> "failed";
     }).inc();
   }
 

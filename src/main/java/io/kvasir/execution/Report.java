@@ -1,6 +1,9 @@
 package io.kvasir.execution;
 
+import io.kvasir.cell.CachedTokens;
+import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param worker the last that was tried, null when none could be chosen
  * @param outcome how it went there, null when none could be chosen
  * @param tries how many workers were tried
- * @param prediction what the index expected of that worker's cache
+ * @param prediction what the index expected of the caches
  * @param usage what the engine reported
  * @param timing where the time went
  */
@@ -22,14 +25,19 @@ public record Report(
     TokenUsage usage,
     Timing timing) {
   /**
-   * What the index expected of a worker's cache.
+   * What the index expected of the caches of the worker that reads the prompt, and of others.
    *
-   * @param cachedTokens tokens of the prompt that the index has in the worker's cache
-   * @param confirmedTokens those of them that its engine's events have confirmed
+   * @param role of the step in which it reads it
+   * @param tokens of the prompt that are cached
    */
-  public record CachePrediction(int cachedTokens, int confirmedTokens) {
+  public record CachePrediction(Role role, CachedTokens tokens) {
     /** Nothing was expected. */
-    public static final CachePrediction NONE = new CachePrediction(0, 0);
+    public static final CachePrediction NONE = new CachePrediction(Role.BOTH, CachedTokens.NONE);
+
+    /** What was expected of a step's worker. */
+    public static CachePrediction of(Decision.Chosen chosen) {
+      return new CachePrediction(chosen.step().role(), chosen.cached());
+    }
   }
 
   /**

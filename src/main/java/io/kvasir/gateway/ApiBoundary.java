@@ -2,6 +2,7 @@ package io.kvasir.gateway;
 
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
+import io.kvasir.telemetry.LogIds;
 import io.kvasir.telemetry.RedactedException;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -10,9 +11,10 @@ import org.slf4j.LoggerFactory;
 /**
  * The one place where what goes wrong with a request becomes an answer in its API's words.
  *
+ * @param ids of the request
  * @param onError records an error that was answered, for metrics and logs
  */
-record ApiBoundary(Exchange exchange, String requestId, Consumer<ApiError> onError) {
+record ApiBoundary(Exchange exchange, LogIds ids, Consumer<ApiError> onError) {
   private static final Logger LOG = LoggerFactory.getLogger(ApiBoundary.class);
 
   /** Makes an answer. */
@@ -28,14 +30,14 @@ record ApiBoundary(Exchange exchange, String requestId, Consumer<ApiError> onErr
     } catch (ApiException e) {
       return failed(e.error());
     } catch (RuntimeException | LinkageError | StackOverflowError e) {
-      LOG.error("request {} {} {} failed inside the router", requestId, exchange.method(), exchange.path(),
-          RedactedException.of(e));
+      ids.in(LOG.atError()).setCause(RedactedException.of(e))
+          .log("{} {} failed inside the router", exchange.method(), exchange.path());
       return failed(ApiError.INTERNAL);
     }
   }
 
   private Response failed(ApiError error) {
     onError.accept(error);
-    return ErrorFormat.of(exchange.path(), exchange.headers()).answer(error, requestId);
+    return ErrorFormat.of(exchange.path(), exchange.headers()).answer(error, ids.requestId());
   }
 }

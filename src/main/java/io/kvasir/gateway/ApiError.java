@@ -13,9 +13,16 @@ import org.jspecify.annotations.Nullable;
  * @param type the kind of error in OpenAI's APIs, null for that of the status
  * @param retryAfterMillis when to come back, 0 when that would not help, {@link #NEVER} when the same request must
  *     not be sent again
+ * @param refusal the gate that refused the request, null where the request itself is at fault or something failed
  */
 record ApiError(
-    int status, String message, @Nullable String param, String code, @Nullable String type, long retryAfterMillis) {
+    int status,
+    String message,
+    @Nullable String param,
+    String code,
+    @Nullable String type,
+    long retryAfterMillis,
+    @Nullable GateRefusal refusal) {
   /** The same request must not be sent again: clients that repeat failed requests by themselves are told so. */
   static final int NEVER = -1;
 
@@ -33,7 +40,8 @@ record ApiError(
         "model",
         "model_not_found",
         null,
-        0);
+        0,
+        null);
   }
 
   /** Credentials that are nobody's. */
@@ -47,25 +55,35 @@ record ApiError(
   }
 
   static ApiError badField(String field, String code, String message) {
-    return new ApiError(400, message, field, code, null, 0);
+    return new ApiError(400, message, field, code, null, 0, null);
   }
 
   static ApiError of(int status, String code, String message) {
-    return new ApiError(status, message, null, code, null, 0);
+    return new ApiError(status, message, null, code, null, 0, null);
   }
 
   /** The same, to be repeated after some seconds, or {@link #NEVER}. */
   ApiError retryAfter(int seconds) {
-    return new ApiError(status, message, param, code, type, seconds == NEVER ? NEVER : seconds * 1000L);
+    return new ApiError(status, message, param, code, type, seconds == NEVER ? NEVER : seconds * 1000L, refusal);
   }
 
   /** The same, to be repeated after a time. */
   ApiError retryAfter(Duration time) {
-    return new ApiError(status, message, param, code, type, time.toMillis());
+    return new ApiError(status, message, param, code, type, time.toMillis(), refusal);
   }
 
   /** The same with another kind of error in OpenAI's APIs. */
   ApiError typed(String kind) {
-    return new ApiError(status, message, param, code, kind, retryAfterMillis);
+    return new ApiError(status, message, param, code, kind, retryAfterMillis, refusal);
+  }
+
+  /** The same, refused by a gate; null for none. */
+  ApiError refusedBy(@Nullable GateRefusal gate) {
+    return new ApiError(status, message, param, code, type, retryAfterMillis, gate);
+  }
+
+  /** Whether the same request may be served when it is sent again later. */
+  boolean isRetryable() {
+    return retryAfterMillis > 0;
   }
 }

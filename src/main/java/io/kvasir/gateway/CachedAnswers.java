@@ -50,17 +50,18 @@ final class CachedAnswers {
   }
 
   /** One request and what belongs to it. */
-  private record CacheableRequest(Exchange exchange, RequestTrace trace, ApiBoundary boundary, WorkerAnswer worker) {}
+  private record CacheableRequest(Exchange exchange, RequestTelemetry telemetry, ApiBoundary boundary,
+      WorkerAnswer worker) {}
 
   Response answer(
-      Exchange exchange, ApiRequest request, RequestContext context, RequestTrace trace, ApiBoundary boundary,
+      Exchange exchange, ApiRequest request, RequestContext context, RequestTelemetry telemetry, ApiBoundary boundary,
       WorkerAnswer worker)
       throws ApiException, InterruptedException {
-    CacheableRequest cacheable = new CacheableRequest(exchange, trace, boundary, worker);
+    CacheableRequest cacheable = new CacheableRequest(exchange, telemetry, boundary, worker);
     return switch (cache.lookUp(request(exchange, request, context))) {
       case Lookup.Bypassed(Bypass why) -> bypass(cacheable, why);
       case Lookup.Hit hit -> {
-        trace.servedFromCache(200);
+        telemetry.servedFromCache(200);
         yield replay(hit);
       }
       case Lookup.Miss miss -> answerMiss(cacheable, miss, true);
@@ -130,7 +131,7 @@ final class CachedAnswers {
     Response answer = subscriber.awaitHead();
     if (answer == null) {
       if (!subscriber.isLeader()) {
-        request.trace.cancelledFromCache(false);
+        request.telemetry.cancelledFromCache(false);
       }
       return ClientCancelled.RESPONSE;
     }
@@ -140,11 +141,11 @@ final class CachedAnswers {
     }
     Response marked = answer.with(marked(answer.headers(), miss, subscriber.isLeader(), answer.status()));
     if (subscriber.isStreamed()) {
-      return new Response.Streaming(answer.status(), marked.headers(), new SharedBody(subscriber, request.trace));
+      return new Response.Streaming(answer.status(), marked.headers(), new SharedBody(subscriber, request.telemetry));
     }
     subscriber.cancel();
     if (!subscriber.isLeader()) {
-      request.trace.servedFromCache(answer.status());
+      request.telemetry.servedFromCache(answer.status());
     }
     return marked;
   }
@@ -165,15 +166,15 @@ final class CachedAnswers {
     return leader || status != 200 ? marked.set(CACHE, MISS).build() : marked.set(CACHE, HIT).set("Age", "0").build();
   }
 
-  /** A subscriber's copy of a shared body. The leader's trace is finished with the worker's answer. */
+  /** A subscriber's copy of a shared body. The leader's telemetry is finished with the worker's answer. */
   private static final class SharedBody implements StreamingBody {
     private final SharedResponse<Response>.Subscriber subscriber;
-    private final RequestTrace trace;
+    private final RequestTelemetry telemetry;
     private final AtomicBoolean traced;
 
-    SharedBody(SharedResponse<Response>.Subscriber subscriber, RequestTrace trace) {
+    SharedBody(SharedResponse<Response>.Subscriber subscriber, RequestTelemetry telemetry) {
       this.subscriber = subscriber;
-      this.trace = trace;
+      this.telemetry = telemetry;
       this.traced = new AtomicBoolean(subscriber.isLeader());
     }
 
@@ -186,7 +187,7 @@ final class CachedAnswers {
         throw e;
       }
       if (!traced.getAndSet(true)) {
-        trace.servedFromCache(200);
+        telemetry.servedFromCache(200);
       }
     }
 
@@ -198,7 +199,7 @@ final class CachedAnswers {
 
     private void cancelled() {
       if (!traced.getAndSet(true)) {
-        trace.cancelledFromCache(true);
+        telemetry.cancelledFromCache(true);
       }
     }
   }
@@ -210,12 +211,12 @@ final class CachedAnswers {
       if (hit == null) {
         publish(response, request.boundary.answer(() -> request.worker.answer(response.cancellation())));
       } else {
-        request.trace.servedFromCache(200);
+        request.telemetry.servedFromCache(200);
         response.complete(replay(hit));
       }
     } catch (Exception | LinkageError | StackOverflowError e) {
-      LOG.error("an answer for {} {} failed inside the router", request.exchange.method(), request.exchange.path(),
-          RedactedException.of(e));
+      request.telemetry.logIds().in(LOG.atError()).setCause(RedactedException.of(e))
+          .log("an answer for {} {} failed inside the router", request.exchange.method(), request.exchange.path());
       response.fail(e);
     }
   }

@@ -54,6 +54,17 @@ final class CallerIsolation {
     return new Salt(field, salt);
   }
 
+  /**
+   * Checks that a request can be isolated: what is put into a body is put between its bytes as UTF-8.
+   *
+   * @throws ApiException when the caller's requests are salted, and this one is JSON in another encoding
+   */
+  void check(Caller caller, ApiRequest request, byte[] body) throws ApiException {
+    if (caller.cacheGroup() != null && request.body() != null && !UsageInjection.isUtf8(body)) {
+      throw new ApiException(ApiError.of(400, "invalid_json", "The request body is not in UTF-8. Send it as UTF-8."));
+    }
+  }
+
   /** Whether a caller's requests to an API are served by chats, since engines take no salt there. */
   boolean needsChat(Caller caller, ApiPath api) {
     return api == ApiPath.MESSAGES && caller.cacheGroup() != null;

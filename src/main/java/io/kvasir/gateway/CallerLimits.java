@@ -71,7 +71,7 @@ final class CallerLimits {
     if (answered || left) {
       long prompt = usage.promptTokens() == Outcome.UNKNOWN ? promptTokens : usage.promptTokens();
       long cached =
-          usage.cachedTokens() == Outcome.UNKNOWN ? report.prediction().cachedTokens() : usage.cachedTokens();
+          usage.cachedTokens() == Outcome.UNKNOWN ? report.prediction().tokens().predicted() : usage.cachedTokens();
       long output = usage.outputTokens() == Outcome.UNKNOWN ? usage.streamedEvents() : usage.outputTokens();
       cached = Math.min(cached, prompt);
       reservation.settle(new Work(prompt - cached, cached, output));
@@ -173,17 +173,37 @@ final class CallerLimits {
       case BUDGET -> tokens(refusal, "budget", goDuration(quota.windowMillis()));
     };
     String message = what + " " + resets;
+    GateRefusal gate =
+        new GateRefusal(
+            GateRefusal.Gate.LIMITS,
+            "limits." + knob(quota.dimension()),
+            new GateRefusal.Measure(
+                refusal.used() + refusal.requested(),
+                quota.amount(),
+                quota.dimension().countsWork() ? "tokens" : "requests"));
     if (refusal.isTerminal()) {
       boolean anthropic = ErrorFormat.forPath(path) == ErrorFormat.ANTHROPIC;
       return new ApiException(
           ApiError.of(anthropic ? 402 : 429, "insufficient_quota", message)
               .typed("insufficient_quota")
+              .refusedBy(gate)
               .retryAfter(ApiError.NEVER));
     }
     return new ApiException(
         ApiError.of(429, "rate_limit_exceeded", message)
             .typed(quota.dimension() == Dimension.TOKENS ? "tokens" : "requests")
+            .refusedBy(gate)
             .retryAfter(refusal.resetsIn()));
+  }
+
+  /** The setting of a limit, below {@code limits} of a key or tenant. */
+  private static String knob(Dimension dimension) {
+    return switch (dimension) {
+      case REQUESTS -> "requests-per-minute";
+      case TOKENS -> "tokens-per-minute";
+      case CONCURRENT -> "concurrent";
+      case BUDGET -> "budgets";
+    };
   }
 
   private static String tokens(Refusal refusal, String name, String window) {

@@ -1,21 +1,23 @@
 package io.kvasir.gateway;
 
 import io.kvasir.http.ByteSink;
-import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
-import io.kvasir.http.RequestMemory;
+import io.kvasir.http.server.ArrivedRequest;
 import io.kvasir.http.server.Exchange;
+import io.kvasir.http.server.ExchangeView;
 import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.ReachedLimit;
+import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Lets pages of other origins use the gateway from a browser (Fetch standard, CORS protocol): answers preflights, and
- * allows the origin in every answer. Pages show their key in a header, so credentials of the browser's own are not
- * allowed. Thread-safe.
+ * allows the origin in every answer. All answers say that they vary with the origin, so that no cache keeps for one
+ * what was answered to another. Pages show their key in a header, so credentials of the browser's own are not allowed.
+ * Thread-safe.
  */
 public final class CorsHandler implements HttpHandler {
   private static final String ORIGIN = "Origin";
@@ -39,10 +41,8 @@ public final class CorsHandler implements HttpHandler {
   @Override
   public Response handle(Exchange exchange) throws Exception {
     String origin = allowed(exchange.headers());
-    if (origin == null) {
-      return gateway.handle(exchange);
-    }
-    if (exchange.method().equals("OPTIONS") && exchange.headers().has("Access-Control-Request-Method")) {
+    boolean preflight = exchange.method().equals("OPTIONS") && exchange.headers().has("Access-Control-Request-Method");
+    if (origin != null && preflight) {
       return new Response.Buffered(204, preflight(exchange.headers(), origin), new byte[0]);
     }
     Response answer = gateway.handle(new CrossOriginExchange(exchange, origin));
@@ -50,17 +50,24 @@ public final class CorsHandler implements HttpHandler {
   }
 
   @Override
-  public Response.@Nullable Buffered refusal(String target, Headers headers) {
-    Response.Buffered refusal = gateway.refusal(target, headers);
-    String origin = allowed(headers);
-    return refusal == null || origin == null
-        ? refusal
-        : new Response.Buffered(refusal.status(), allowing(refusal.headers(), origin), refusal.body());
+  public Response.@Nullable Buffered refusal(ArrivedRequest request) {
+    Response.Buffered refusal = gateway.refusal(request);
+    return refusal == null ? null : allowing(refusal, request);
   }
 
   @Override
-  public Response.Buffered failure(String target, int status, String message) {
-    return gateway.failure(target, status, message);
+  public Response.Buffered failure(ArrivedRequest request, RequestFailure why) {
+    return allowing(gateway.failure(request, why), request);
+  }
+
+  private Response.Buffered allowing(Response.Buffered answer, ArrivedRequest request) {
+    return new Response.Buffered(
+        answer.status(), allowing(answer.headers(), allowed(request.headers())), answer.body());
+  }
+
+  @Override
+  public void unanswered(ReachedLimit limit) {
+    gateway.unanswered(limit);
   }
 
   private @Nullable String allowed(Headers headers) {
@@ -77,54 +84,18 @@ public final class CorsHandler implements HttpHandler {
     return (wanted == null ? answer : answer.set("Access-Control-Allow-Headers", wanted)).build();
   }
 
-  private static Headers allowing(Headers headers, String origin) {
-    return headers.toBuilder()
-        .set(ALLOW_ORIGIN, origin)
-        .add("Vary", ORIGIN)
-        .set("Access-Control-Expose-Headers", EXPOSED)
-        .build();
+  private static Headers allowing(Headers headers, @Nullable String origin) {
+    Headers.Builder varying = headers.toBuilder().add("Vary", ORIGIN);
+    return origin == null
+        ? varying.build()
+        : varying.set(ALLOW_ORIGIN, origin).set("Access-Control-Expose-Headers", EXPOSED).build();
   }
 
-  /** An exchange whose early head allows the origin, too. */
-  private record CrossOriginExchange(Exchange of, String origin) implements Exchange {
-    @Override
-    public String method() {
-      return of.method();
-    }
-
-    @Override
-    public String target() {
-      return of.target();
-    }
-
-    @Override
-    public Headers headers() {
-      return of.headers();
-    }
-
-    @Override
-    public byte[] body() {
-      return of.body();
-    }
-
-    @Override
-    public RequestMemory memory() {
-      return of.memory();
-    }
-
-    @Override
-    public InetAddress client() {
-      return of.client();
-    }
-
-    @Override
-    public Cancellation cancellation() {
-      return of.cancellation();
-    }
-
+  /** An exchange whose early head allows the origin, too, or none. */
+  private record CrossOriginExchange(Exchange exchange, @Nullable String origin) implements ExchangeView {
     @Override
     public ByteSink sendHead(int status, Headers headers) throws IOException {
-      return of.sendHead(status, allowing(headers, origin));
+      return exchange.sendHead(status, allowing(headers, origin));
     }
   }
 }

@@ -70,6 +70,11 @@ enum ErrorFormat {
       }
     }
     Headers.Builder headers = Headers.builder().add("Content-Type", "application/json");
+    GateRefusal refusal = error.refusal();
+    if (refusal != null) {
+      body.withObject("/error").set("refusal", refusal.json(error.isRetryable()));
+      headers.add(GateRefusal.HEADER, refusal.header(error.isRetryable()));
+    }
     if (error.retryAfterMillis() > 0) {
       headers
           .add("Retry-After", Long.toString(Math.ceilDiv(error.retryAfterMillis(), 1000)))

@@ -12,15 +12,21 @@ import io.kvasir.events.PushEvents;
 import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
+import io.kvasir.http.server.ArrivedRequest;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.ReachedLimit;
+import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import io.kvasir.limits.LimitReservation;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.LiveProfiles;
+import io.kvasir.telemetry.LogIds;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
+import io.kvasir.tracing.Tracing;
 import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +49,11 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   private final RouteHandler dryRun;
   private final CallerLimits limits;
   private final ServedPaths paths;
+  private final TenantTraffic tenants;
+  private final SampledChains chains;
   private final GatewayMetrics metrics;
+  private final Tracing tracing;
+  private final NanoClock clock;
 
   /** A gateway over these rooms; it owns none of them. Without {@code answers} no answer is kept. */
   public Gateway(
@@ -57,10 +67,13 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       @Nullable AnswerCache answers,
       GatewaySettings settings,
       Metrics metrics,
+      Tracing tracing,
       NanoClock clock) {
     this.authenticator = access.authenticator();
     this.cells = cells;
     this.metrics = new GatewayMetrics(metrics);
+    this.tracing = tracing;
+    this.clock = clock;
     this.models = new ModelsHandler(cells);
     this.events = new EventsHandler(events, forwarder, cells);
     StoredResponses stored = new StoredResponses(settings.storedResponses());
@@ -71,20 +84,57 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             new CallerIsolation(access.salts()),
             cells,
             stored);
-    RequestTrace.Services traces = new RequestTrace.Services(this.metrics, stored, access.log(), clock);
+    this.tenants = new TenantTraffic(clock);
+    TenantMetrics.register(tenants, metrics);
+    this.chains = new SampledChains(InstantSource.system());
+    RequestTelemetry.Services services =
+        new RequestTelemetry.Services(this.metrics, tenants, chains, stored, access.log(), tracing, clock);
     this.limits = new CallerLimits(access.limiter());
-    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, limits, traces, settings);
+    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, limits, services, settings);
     this.paths = settings.forwarding().paths();
     this.dryRun = new RouteHandler(preparer, cells, paths);
   }
 
+  private static LogIds logIds(Exchange exchange, String requestId) {
+    return new LogIds(requestId, InboundRequest.traceId(exchange.headers()));
+  }
+
   @Override
   public Response handle(Exchange exchange) throws InterruptedException {
+    return answer(exchange, requestId -> route(RetargetedExchange.of(exchange), requestId));
+  }
+
+  /**
+   * Has a request decided on that a proxy sends to its worker itself, and answers it with the worker's response as it
+   * is to reach the client. What the gateway does not understand goes to a worker all the same.
+   */
+  public Response handle(ProxiedRequest request) throws InterruptedException {
+    return answer(request.exchange(), requestId -> routeProxied(request, requestId));
+  }
+
+  /** Answers a request that has an id. */
+  @FunctionalInterface
+  private interface IdentifiedSource {
+    Response answer(String requestId) throws ApiException, InterruptedException;
+  }
+
+  private Response answer(Exchange exchange, IdentifiedSource source) throws InterruptedException {
     String requestId = RequestIds.of(exchange.headers());
-    ApiBoundary boundary = new ApiBoundary(exchange, requestId, error -> metrics.requestRefused(error.status()));
-    Response answer = boundary.answer(() -> route(RetargetedExchange.of(exchange), requestId));
+    ApiBoundary boundary = new ApiBoundary(
+        exchange, logIds(exchange, requestId), error -> refused(arrived(exchange), requestId, error));
+    Response answer = boundary.answer(() -> source.answer(requestId));
     ErrorFormat format = ErrorFormat.of(exchange.path(), exchange.headers());
     return answer.with(format.identified(answer.headers(), requestId));
+  }
+
+  /** The traffic of its callers by tenant. */
+  public TenantTraffic tenants() {
+    return tenants;
+  }
+
+  /** A sample of the blocks of its requests' prompts. */
+  public SampledChains chains() {
+    return chains;
   }
 
   /** Stops keeping streams alive. */
@@ -95,8 +145,9 @@ public final class Gateway implements HttpHandler, AutoCloseable {
 
   /** A client without credentials is refused before its body comes. */
   @Override
-  public Response.@Nullable Buffered refusal(String target, Headers headers) {
-    String path = path(target);
+  public Response.@Nullable Buffered refusal(ArrivedRequest request) {
+    String path = request.path();
+    Headers headers = request.headers();
     if (EventsHandler.matches(path) || path.equals("/health")) {
       return null;
     }
@@ -104,13 +155,12 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     if (error == null) {
       return null;
     }
-    metrics.requestRefused(error.status());
-    return identified(ErrorFormat.of(path, headers), error, RequestIds.of(headers));
+    return refused(request, error);
   }
 
   @Override
-  public Response.Buffered failure(String target, int status, String message) {
-    String path = path(target);
+  public Response.Buffered failure(ArrivedRequest request, RequestFailure why) {
+    int status = why.status();
     String code = switch (status) {
       case 408 -> "request_timeout";
       case 413 -> "request_too_large";
@@ -121,12 +171,32 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       case 503 -> "unavailable";
       default -> "bad_request";
     };
-    ApiError error = ApiError.of(status, code, message);
-    metrics.requestRefused(status);
+    ReachedLimit limit = why.limit();
+    ApiError error =
+        ApiError.of(status, code, why.message()).refusedBy(limit == null ? null : GateRefusal.of(limit));
     // At debug: whoever sends malformed requests would fill the log.
-    LOG.debug("a request to {} refused with {}: {}", path, status, message);
-    return identified(
-        ErrorFormat.forPath(path), status == 503 ? error.retryAfter(1) : error, RequestIds.generate());
+    LOG.debug("a request to {} refused with {}: {}", request.path(), status, why.message());
+    return refused(request, status == 503 ? error.retryAfter(1) : error);
+  }
+
+  /** The answer to a request that has not reached {@link #handle}. */
+  private Response.Buffered refused(ArrivedRequest request, ApiError error) {
+    String id = RequestIds.of(request.headers());
+    refused(request, id, error);
+    ErrorFormat format = ErrorFormat.of(request.path(), request.headers());
+    Response.Buffered answer = format.answer(error, id);
+    return new Response.Buffered(error.status(), format.identified(answer.headers(), id), answer.body());
+  }
+
+  /** Records a request that has not reached an API. */
+  private void refused(ArrivedRequest request, String id, ApiError error) {
+    metrics.requestRefused(error);
+    RequestTracing.refused(tracing, request, id, error, clock);
+  }
+
+  @Override
+  public void unanswered(ReachedLimit limit) {
+    metrics.refusedBy(GateRefusal.of(limit));
   }
 
   private Response route(Exchange exchange, String requestId) throws ApiException, InterruptedException {
@@ -158,6 +228,20 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     return inference.answer(inbound, api);
   }
 
+  private Response routeProxied(ProxiedRequest request, String requestId) throws ApiException, InterruptedException {
+    Exchange exchange = request.exchange();
+    Caller caller = request.needsKey() ? inbound(exchange, requestId).caller() : Caller.anonymous(true);
+    InboundRequest inbound = new InboundRequest(exchange, requestId, caller, request.handover());
+    if (ModelsHandler.matches(exchange.path()) && reading(exchange.method())) {
+      return models.answer(inbound);
+    }
+    ApiPath api = ApiPath.at(exchange.path());
+    if (api == null || (api.postOnly() && !exchange.method().equals("POST"))) {
+      return inference.answer(inbound, ApiPath.OTHER);
+    }
+    return inference.answer(inbound, api);
+  }
+
   /** A dry run is a request of its caller: it takes the router as much work as any other. */
   private Response explain(InboundRequest inbound) throws ApiException, InterruptedException {
     LimitReservation reservation = limits.admit(inbound);
@@ -166,6 +250,25 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     } finally {
       reservation.release();
     }
+  }
+
+  /**
+   * Explains how a request would be routed, for an administrator: as that of the caller whose key it has, or of
+   * anybody, but with the details that not every caller is shown. It counts for no limit and no metric of requests.
+   *
+   * @param request to the path of an API
+   * @param profile the profile to decide by; null for the one that the request would go by
+   */
+  public Response explain(Exchange request, @Nullable String profile) throws InterruptedException {
+    String requestId = RequestIds.of(request.headers());
+    return new ApiBoundary(request, logIds(request, requestId), _ -> {}).answer(() -> {
+      Exchange explained = RetargetedExchange.of(request);
+      Caller caller =
+          request.headers().has("Authorization") || request.headers().has("x-api-key")
+              ? inbound(explained, requestId).caller()
+              : Caller.anonymous(true);
+      return dryRun.answer(new InboundRequest(explained, requestId, caller.explained(profile)), explained.path());
+    });
   }
 
   private InboundRequest inbound(Exchange exchange, String requestId) throws ApiException {
@@ -185,9 +288,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     };
   }
 
-  private static String path(String target) {
-    int query = target.indexOf('?');
-    return query < 0 ? target : target.substring(0, query);
+  private static ArrivedRequest arrived(Exchange exchange) {
+    return new ArrivedRequest(exchange.method(), exchange.target(), exchange.headers(), exchange.client());
   }
 
   private Response health() {
@@ -206,16 +308,10 @@ public final class Gateway implements HttpHandler, AutoCloseable {
   }
 
   private Response wrongMethod(Exchange exchange, String requestId, String allowed) {
-    metrics.requestRefused(405);
     String message = "%s does not take %s, but %s.".formatted(exchange.path(), exchange.method(), allowed);
-    Response.Buffered answer =
-        ErrorFormat.of(exchange.path(), exchange.headers())
-            .answer(ApiError.of(405, "method_not_allowed", message), requestId);
+    ApiError error = ApiError.of(405, "method_not_allowed", message);
+    refused(arrived(exchange), requestId, error);
+    Response.Buffered answer = ErrorFormat.of(exchange.path(), exchange.headers()).answer(error, requestId);
     return new Response.Buffered(405, answer.headers().toBuilder().add("Allow", allowed).build(), answer.body());
-  }
-
-  private static Response.Buffered identified(ErrorFormat format, ApiError error, String requestId) {
-    Response.Buffered answer = format.answer(error, requestId);
-    return new Response.Buffered(error.status(), format.identified(answer.headers(), requestId), answer.body());
   }
 }

@@ -1,13 +1,18 @@
 package io.kvasir.gateway;
 
+import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Report;
 import io.kvasir.http.ApiPath;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.tracing.TraceContext;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.Labels;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What operators see of requests. Models are labelled by name only when the fleet knows them, all others
@@ -26,11 +31,13 @@ final class GatewayMetrics {
   private final Histogram ttft;
   private final Histogram stages;
   private final Gauge inFlight;
+  private final Counter refusals;
   private final Counter aborts;
   private final Counter keepAlives;
   private final Counter late;
   private final Counter reservedFields;
   private final Counter cachedTokens;
+  private final Counter regretTokens;
   private final Counter promptTokens;
   private final Counter outputTokens;
   private final Counter predictions;
@@ -45,10 +52,12 @@ final class GatewayMetrics {
         .labelNames("api", "model", "profile", "status", "stream")
         .register(registry);
     seconds = histogram("kvasir_request_seconds", "From a request's arrival to the end of its answer")
+        .withExemplars()
         .classicExponentialUpperBounds(0.001, 2, 20)
         .labelNames("api")
         .register(registry);
     ttft = histogram("kvasir_ttft_seconds", "From a request's arrival to the first token of its stream")
+        .withExemplars()
         .classicExponentialUpperBounds(0.001, 2, 18)
         .labelNames("model", "profile")
         .register(registry);
@@ -72,6 +81,12 @@ final class GatewayMetrics {
         .help("Keep-alives sent on streams that were silent for long, by whether the answer had begun")
         .labelNames("phase")
         .register(registry);
+    refusals = Counter.builder()
+        .name("kvasir_refusals_total")
+        .help("Requests refused for want of something that others use or their caller has used up, by gate and by the"
+            + " setting that moves it")
+        .labelNames("gate", "knob")
+        .register(registry);
     aborts = Counter.builder()
         .name("kvasir_client_aborts_total")
         .help("Clients that disconnected before their answer was complete, by whether it had begun")
@@ -84,14 +99,22 @@ final class GatewayMetrics {
         .register(registry);
     cachedTokens = Counter.builder()
         .name("kvasir_cached_tokens_total")
-        .help("Prompt tokens found cached, as the index predicted and as engines reported;"
-            + " both only for requests whose engine reported them")
-        .labelNames("kind", "model", "profile")
+        .help("Prompt tokens found cached, by kind: actual as engines reported, predicted of the chosen worker, best"
+            + " held by any worker that could have been chosen, ever seen by the cell; all of them only for requests"
+            + " whose engine reported them. By role of the step that read the prompt and by its size in tokens, up to")
+        .labelNames("kind", "model", "profile", "role", "size")
+        .register(registry);
+    regretTokens = Counter.builder()
+        .name("kvasir_regret_tokens_total")
+        .help("Prompt tokens computed although another worker that could have been chosen held them (best - predicted);"
+            + " of the same requests as kvasir_cached_tokens_total")
+        .labelNames("model", "profile", "role", "size")
         .register(registry);
     promptTokens = Counter.builder()
         .name("kvasir_usage_prompt_tokens_total")
-        .help("Prompt tokens as engines counted them, by whether the engine reported cached ones")
-        .labelNames("model", "profile", "cache_report")
+        .help("Prompt tokens as engines counted them, by whether the engine reported cached ones, by role of the step"
+            + " that read the prompt and by its size in tokens, up to")
+        .labelNames("model", "profile", "cache_report", "role", "size")
         .register(registry);
     outputTokens = Counter.builder()
         .name("kvasir_usage_output_tokens_total")
@@ -105,6 +128,7 @@ final class GatewayMetrics {
         .labelNames("model", "profile", "result")
         .register(registry);
     predictionError = histogram("kvasir_prediction_error_tokens", "Distance of predicted and reported cached tokens")
+        .withExemplars()
         .classicUpperBounds(0, 16, 64, 256, 1024, 4096, 16384, 65536)
         .labelNames("model")
         .register(registry);
@@ -122,11 +146,14 @@ final class GatewayMetrics {
     inFlight.labelValues(api.label()).inc();
   }
 
-  void requestEnded(ApiPath api, String model, String profile, int status, boolean stream, long nanos) {
+  /** Counts a request; {@code trace} is what its exemplar names, null for none. */
+  void requestEnded(
+      ApiPath api, String model, String profile, int status, boolean stream, long nanos,
+      @Nullable TraceContext trace) {
     inFlight.labelValues(api.label()).dec();
     String statusClass = status == ClientCancelled.STATUS ? "499" : status / 100 + "xx";
     requests.labelValues(api.label(), model, profile, statusClass, Boolean.toString(stream)).inc();
-    seconds.labelValues(api.label()).observe(nanos / NANOS);
+    observe(seconds.labelValues(api.label()), nanos / NANOS, trace);
   }
 
   /** Counts a preparer that went on without what it waited for. */
@@ -139,12 +166,26 @@ final class GatewayMetrics {
     requests.labelValues("none", UNKNOWN_MODEL, NO_PROFILE, status / 100 + "xx", "false").inc();
   }
 
+  /** Counts a request that was refused with an error before it reached an API. */
+  void requestRefused(ApiError error) {
+    requestRefused(error.status());
+    refusedBy(error.refusal());
+  }
+
+  /** Counts the gate that refused a request; nothing for null. */
+  void refusedBy(@Nullable GateRefusal refusal) {
+    if (refusal != null) {
+      refusals.labelValues(refusal.gate().label(), refusal.knob()).inc();
+    }
+  }
+
   void stage(String stage, long nanos) {
     stages.labelValues(stage).observe(nanos / NANOS);
   }
 
-  void firstToken(String model, String profile, long nanos) {
-    ttft.labelValues(model, profile).observe(nanos / NANOS);
+  /** Counts a stream's first token; {@code trace} is what its exemplar names, null for none. */
+  void firstToken(String model, String profile, long nanos, @Nullable TraceContext trace) {
+    observe(ttft.labelValues(model, profile), nanos / NANOS, trace);
   }
 
   /** Counts a keep-alive. */
@@ -157,10 +198,14 @@ final class GatewayMetrics {
   }
 
   /** Compares what the index predicted with what the engine reports. */
-  void usage(String model, String profile, Report.CachePrediction prediction, Report.TokenUsage usage) {
+  void usage(
+      String model, String profile, Report.CachePrediction prediction, Report.TokenUsage usage,
+      @Nullable TraceContext trace) {
     boolean reported = usage.cachedTokens() != Outcome.UNKNOWN;
+    String role = prediction.role().label();
+    String size = size(usage.promptTokens());
     if (usage.promptTokens() != Outcome.UNKNOWN) {
-      promptTokens.labelValues(model, profile, Boolean.toString(reported)).inc(usage.promptTokens());
+      promptTokens.labelValues(model, profile, Boolean.toString(reported), role, size).inc(usage.promptTokens());
     }
     if (usage.outputTokens() != Outcome.UNKNOWN) {
       outputTokens.labelValues(model, profile).inc(usage.outputTokens());
@@ -169,12 +214,34 @@ final class GatewayMetrics {
       predictions.labelValues(model, profile, "unreported").inc();
       return;
     }
-    int predicted = prediction.cachedTokens();
+    CachedTokens known = prediction.tokens();
+    int predicted = known.predicted();
     int actual = usage.cachedTokens();
-    cachedTokens.labelValues("predicted", model, profile).inc(predicted);
-    cachedTokens.labelValues("actual", model, profile).inc(actual);
-    predictions.labelValues(model, profile, result(predicted, prediction.confirmedTokens(), actual)).inc();
-    predictionError.labelValues(model).observe(Math.abs(predicted - actual));
+    cachedTokens.labelValues("ever", model, profile, role, size).inc(known.ever());
+    cachedTokens.labelValues("best", model, profile, role, size).inc(known.best());
+    cachedTokens.labelValues("predicted", model, profile, role, size).inc(predicted);
+    cachedTokens.labelValues("actual", model, profile, role, size).inc(actual);
+    regretTokens.labelValues(model, profile, role, size).inc(known.avoidable());
+    predictions.labelValues(model, profile, result(predicted, known.confirmed(), actual)).inc();
+    observe(predictionError.labelValues(model), Math.abs(predicted - actual), trace);
+  }
+
+  private static void observe(DistributionDataPoint histogram, double value, @Nullable TraceContext trace) {
+    if (trace == null) {
+      histogram.observe(value);
+    } else {
+      histogram.observeWithExemplar(value, Labels.of("trace_id", trace.traceId(), "span_id", trace.spanId()));
+    }
+  }
+
+  /** The class of a prompt's size; few, since each is a series of every model, profile and role. */
+  private static String size(int promptTokens) {
+    return promptTokens == Outcome.UNKNOWN ? "unknown"
+        : promptTokens <= 1 << 10 ? "1k"
+        : promptTokens <= 4 << 10 ? "4k"
+        : promptTokens <= 16 << 10 ? "16k"
+        : promptTokens <= 64 << 10 ? "64k"
+        : "more";
   }
 
   private static String result(int predicted, int confirmed, int actual) {

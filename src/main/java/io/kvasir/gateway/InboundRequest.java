@@ -1,10 +1,11 @@
 package io.kvasir.gateway;
 
 import io.kvasir.access.Caller;
+import io.kvasir.execution.dispatch.Handover;
+import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.telemetry.AccessEntry;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import io.kvasir.tracing.TraceContext;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,25 +14,35 @@ import org.jspecify.annotations.Nullable;
  * @param exchange its head and body
  * @param id its {@code X-Request-Id}, the router's own when it had none
  * @param caller who it is from
+ * @param handover how it reaches its worker where a proxy sends it there, null where the router does
  */
-record InboundRequest(Exchange exchange, String id, Caller caller) {
-  /** W3C trace context: version, trace id, parent id, flags. */
-  private static final Pattern TRACE_PARENT = Pattern.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*");
+record InboundRequest(Exchange exchange, String id, Caller caller, @Nullable Handover handover) {
+  InboundRequest(Exchange exchange, String id, Caller caller) {
+    this(exchange, id, caller, null);
+  }
 
-  /** The request in the access log. */
-  AccessEntry logged(AccessEntry.Served served, int status, AccessEntry.Tokens tokens, AccessEntry.Times times) {
+  /**
+   * The request in the access log.
+   *
+   * @param traceId of its trace, null without one
+   */
+  AccessEntry logged(
+      @Nullable String traceId, AccessEntry.Served served, int status, AccessEntry.Tokens tokens,
+      AccessEntry.Times times) {
     return new AccessEntry(
-        new AccessEntry.Ids(id, traceId()),
+        new AccessEntry.Ids(id, traceId),
         new AccessEntry.Client(exchange.client().getHostAddress(), caller.keyId(), caller.tenant()),
         served, status, tokens, times);
   }
 
-  private @Nullable String traceId() {
-    String parent = exchange.headers().first("traceparent");
-    if (parent == null) {
-      return null;
-    }
-    Matcher matcher = TRACE_PARENT.matcher(parent);
-    return matcher.matches() ? matcher.group(1) : null;
+  /** The id of the trace that the client has begun, null when it has not. */
+  @Nullable String traceId() {
+    return traceId(exchange.headers());
+  }
+
+  /** The same of a request with these headers. */
+  static @Nullable String traceId(Headers headers) {
+    TraceContext parent = TraceContext.parse(headers.only(TraceContext.HEADER));
+    return parent == null ? null : parent.traceId();
   }
 }

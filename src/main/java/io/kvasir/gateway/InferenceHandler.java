@@ -8,6 +8,7 @@ import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.dispatch.Dispatcher;
+import io.kvasir.execution.dispatch.Handover;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
@@ -31,11 +32,12 @@ final class InferenceHandler implements AutoCloseable {
   private final Dispatcher dispatcher;
   private final @Nullable CachedAnswers cached;
   private final CallerLimits limits;
-  private final RequestTrace.Services traces;
+  private final RequestTelemetry.Services services;
   private final GatewayMetrics metrics;
   private final GatewaySettings settings;
   private final KeepAlives keepAlives;
   private final ForwardedHeaders forwarded;
+  private final UnaskedUsage unaskedUsage = new UnaskedUsage();
 
   InferenceHandler(
       RequestPreparer preparer,
@@ -43,17 +45,17 @@ final class InferenceHandler implements AutoCloseable {
       Dispatcher dispatcher,
       @Nullable AnswerCache answers,
       CallerLimits limits,
-      RequestTrace.Services traces,
+      RequestTelemetry.Services services,
       GatewaySettings settings) {
     this.preparer = preparer;
     this.cells = cells;
     this.dispatcher = dispatcher;
     this.cached = answers == null ? null : new CachedAnswers(answers);
     this.limits = limits;
-    this.traces = traces;
-    this.metrics = traces.metrics();
+    this.services = services;
+    this.metrics = services.metrics();
     this.settings = settings;
-    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, traces.clock());
+    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, services.clock());
     this.forwarded = new ForwardedHeaders(settings.forwarding(), settings.scheme());
   }
 
@@ -64,28 +66,32 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   Response answer(InboundRequest inbound, ApiPath api) throws InterruptedException {
-    RequestTrace trace = new RequestTrace(traces, api, inbound);
-    ApiBoundary boundary = new ApiBoundary(inbound.exchange(), inbound.id(), trace::refused);
+    RequestTelemetry telemetry = new RequestTelemetry(services, api, inbound);
+    ApiBoundary boundary = new ApiBoundary(inbound.exchange(), telemetry.logIds(), telemetry::refused);
     try {
-      return limits.describe(boundary.answer(() -> answer(inbound, api, trace, boundary)), inbound);
+      return limits.describe(boundary.answer(() -> answer(inbound, api, telemetry, boundary)), inbound);
     } catch (InterruptedException e) {
-      trace.interrupted();
+      telemetry.interrupted();
       throw e;
     }
   }
 
-  private Response answer(InboundRequest inbound, ApiPath api, RequestTrace trace, ApiBoundary boundary)
+  private Response answer(InboundRequest inbound, ApiPath api, RequestTelemetry telemetry, ApiBoundary boundary)
       throws ApiException, InterruptedException {
-    trace.admitted(limits.admit(inbound));
+    telemetry.admitted(limits.admit(inbound));
     RequestPreparer.ParsedRequest parsed = preparer.read(api, inbound.exchange().path(), inbound);
     String model = parsed.model();
     boolean known = cells.models().contains(model);
-    trace.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
-    trace.stage("parse");
-    CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, inbound, cancellation, trace);
+    telemetry.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
+    telemetry.stage("parse");
+    telemetry.spans().read(parsed, inbound);
+    CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, inbound, cancellation, telemetry);
+    if (inbound.handover() != null) {
+      return worker.answer(inbound.exchange().cancellation());
+    }
     ApiBoundary.AnswerSource source = () -> cached == null || !known
         ? worker.answer(inbound.exchange().cancellation())
-        : cached.answer(inbound.exchange(), parsed.request(), parsed.context(), trace, boundary, worker);
+        : cached.answer(inbound.exchange(), parsed.request(), parsed.context(), telemetry, boundary, worker);
     ErrorFormat format = ErrorFormat.forPath(inbound.exchange().path());
     KeepAlive keepAlive = parsed.request().stream() && api.generates()
         ? keepAlives.watch(
@@ -112,7 +118,8 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   private Response execute(
-      RequestPreparer.ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation, RequestTrace trace)
+      RequestPreparer.ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation,
+      RequestTelemetry telemetry)
       throws ApiException, InterruptedException {
     Exchange exchange = inbound.exchange();
     ApiPath api = parsed.api();
@@ -124,48 +131,63 @@ final class InferenceHandler implements AutoCloseable {
     if (body.length != workerRequest.body().length) {
       metrics.reservedFieldsRemoved(api);
     }
-    RequestPreparer.PreparedRequest prepared = preparer.prepare(parsed, inbound, cancellation);
-    trace.stage("prepare");
+    RequestPreparer.PreparedRequest prepared =
+        preparer.prepare(parsed, inbound, telemetry.preparation(), cancellation);
+    telemetry.stage("prepare");
     int promptTokens = prepared.decision().prompt().tokens();
-    CallerLimits.reserve(trace.promptOf(promptTokens), api, request, promptTokens, exchange.path());
+    telemetry.spans().prepared(prepared.prompt(), promptTokens);
+    CallerLimits.reserve(telemetry.promptOf(promptTokens), api, request, promptTokens, exchange.path());
+    telemetry.sampled(prepared.decision().prompt().chain());
 
-    boolean injected = settings.usageInjection() && UsageInjection.applies(api, request, body);
+    boolean unasked = settings.usageInjection() && UsageInjection.applies(api, request, body);
+    boolean injected = unasked && unaskedUsage.isToBeInjected(telemetry.modelLabel());
+    if (unasked && !injected) {
+      telemetry.learnsUsage(unaskedUsage);
+    }
     Call call = new Call(
         prepared.decision(),
         parsed.context().facts(),
         new Call.ClientHttp(
             exchange.method(),
             workerRequest.target(),
-            forwarded.request(exchange.headers(), exchange.client()),
-            injected ? UsageInjection.inject(body) : body),
-        new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected, api.requiresModel()),
-        parsed.context().profile().resumes());
+            forwarded.request(telemetry.spans().forwarded(exchange.headers()), exchange.client()),
+            injected ? UsageInjection.inject(request, body) : body),
+        new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected, request.model() != null),
+        parsed.context().profile().resumes(),
+        RequestHints.of(exchange.headers()).ifCached(),
+        telemetry.spans().traced());
     AnswerHeaders answers = new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails());
-    return switch (dispatcher.execute(call, cancellation, trace)) {
+    Handover handover = inbound.handover();
+    Result result =
+        handover == null
+            ? dispatcher.execute(call, cancellation, telemetry)
+            : dispatcher.executeOnce(call, cancellation, telemetry, handover);
+    return switch (result) {
       case Result.Buffered buffered -> {
-        trace.finished(buffered.status(), buffered.report());
+        telemetry.finished(buffered.status(), buffered.report());
         yield workerRequest.clientResponse(new Response.Buffered(
             buffered.status(), answers.of(buffered.headers(), buffered.route()), buffered.body()));
       }
       case Result.Streaming streaming -> {
-        trace.streamStarted(streaming.status());
+        telemetry.streamStarted(streaming.status());
         yield workerRequest.clientResponse(new Response.Streaming(
             streaming.status(), answers.of(streaming.headers(), streaming.route()), streaming.body()));
       }
       case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
       case Result.Unreachable unreachable -> {
         ApiError error = unreachable(unreachable);
-        trace.finished(error.status(), unreachable.report());
+        telemetry.finished(error.status(), unreachable.report());
         yield ErrorFormat.forPath(exchange.path()).answer(error, inbound.id());
       }
       case Result.Quarantined quarantined -> {
         ApiError error = quarantined(quarantined.report());
-        trace.finished(error.status(), quarantined.report());
+        metrics.refusedBy(error.refusal());
+        telemetry.finished(error.status(), quarantined.report());
         Response.Buffered answer = ErrorFormat.forPath(exchange.path()).answer(error, inbound.id());
         yield answer.with(answer.headers().toBuilder().set("X-Router-Reason", "quarantined").build());
       }
       case Result.ClientCancelled cancelled -> {
-        trace.clientCancelled(cancelled.report());
+        telemetry.clientCancelled(cancelled.report());
         yield ClientCancelled.RESPONSE;
       }
     };
@@ -204,12 +226,18 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   private static ApiError noWorker(Decision.NoWorker none, String model) {
-    return switch (none.reason()) {
+    ApiError error = switch (none.reason()) {
       case UNKNOWN_MODEL -> ApiError.unknownModel(model);
       case NONE_HEALTHY -> ApiError.of(503, "no_healthy_worker", none.detail()).retryAfter(2);
       case ALL_FULL -> ApiError.of(429, "all_workers_full", none.detail()).retryAfter(1);
       case NO_HOME -> ApiError.of(503, "no_cell_home", none.detail()).retryAfter(1);
+      case CUT_OFF -> ApiError.of(503, "node_cut_off",
+          "%s. Another node serves the request; with kvasir.cluster.minority = serve this one would, too."
+              .formatted(none.detail())).retryAfter(1);
+      case STOPPING -> ApiError.of(503, "unavailable", none.detail()).retryAfter(1);
+      case NOT_CACHED -> ApiError.of(412, "prompt_not_cached", none.detail());
     };
+    return error.refusedBy(GateRefusal.of(none));
   }
 
   private static ApiError quarantined(Report report) {
@@ -219,7 +247,8 @@ final class InferenceHandler implements AutoCloseable {
     return ApiError.of(
         502, "request_quarantined",
         ended + ", so it may be what ended them, and no worker gets it for a while. Do not repeat it unchanged.")
-        .retryAfter(ApiError.NEVER);
+        .retryAfter(ApiError.NEVER)
+        .refusedBy(GateRefusal.of(GateRefusal.Gate.QUARANTINE, "execution.quarantine"));
   }
 
   private static ApiError unreachable(Result.Unreachable result) {

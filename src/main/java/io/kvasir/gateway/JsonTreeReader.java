@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -42,24 +43,30 @@ final class JsonTreeReader {
   private static final int STEP_BYTES = 8 << 10;
 
   private final JsonFactory factory =
-      JsonFactory.builder()
+      new TextParser.Factory(new JsonFactoryBuilder()
           .streamReadConstraints(
               // Images are sent inside strings; the server limits the whole body.
               StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build())
           .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
           // Names come from clients and are theirs to make up.
-          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-          .build();
+          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES));
 
   /** The tree's memory does not fit into what is left of the budget. */
   static final class OutOfMemoryBudgetException extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final boolean fitsAlone;
+    private final transient RequestMemory.Shortage shortage;
 
-    OutOfMemoryBudgetException(boolean fitsAlone) {
+    OutOfMemoryBudgetException(boolean fitsAlone, RequestMemory.Shortage shortage) {
       super("the JSON's tree does not fit into the memory budget", null, false, false);
       this.fitsAlone = fitsAlone;
+      this.shortage = shortage;
+    }
+
+    /** What did not fit. */
+    RequestMemory.Shortage shortage() {
+      return shortage;
     }
 
     /** Whether it would fit, as far as it was read, if there were no other requests. */
@@ -190,7 +197,7 @@ final class JsonTreeReader {
       if (needed > booked) {
         long more = Math.max(STEP_BYTES, needed - booked);
         if (!memory.tryBook(more)) {
-          throw new OutOfMemoryBudgetException(memory.couldBook(more));
+          throw new OutOfMemoryBudgetException(memory.couldBook(more), memory.shortage(more));
         }
         booked += more;
       }

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.DeferringSink;
 import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
@@ -28,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * <p>The thread that runs the body writes, and {@link #check} may have another write in between; the one that writes
  * has the lock.
  */
-final class KeepAlive implements ByteSink {
+final class KeepAlive implements DeferringSink {
   private static final Logger LOG = LoggerFactory.getLogger(KeepAlive.class);
 
   private static final String EVENT_STREAM = "text/event-stream";
@@ -137,8 +138,52 @@ final class KeepAlive implements ByteSink {
   public void write(byte[] bytes, int offset, int length) throws IOException {
     writing.lock();
     try {
-      pass(bytes, offset, length);
+      ByteSink to = opened();
+      to.write(bytes, offset, length);
+      passed(bytes, offset, length);
       pieces.setRelease(pieces.getPlain() + 1);
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  @Override
+  public boolean canOffer() {
+    writing.lock();
+    try {
+      return sink instanceof DeferringSink deferring && deferring.canOffer();
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  @Override
+  public void offer(byte[] bytes, int offset, int length) throws IOException {
+    writing.lock();
+    try {
+      deferring().offer(bytes, offset, length);
+      passed(bytes, offset, length);
+      pieces.setRelease(pieces.getPlain() + 1);
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  @Override
+  public boolean isBehind() {
+    writing.lock();
+    try {
+      return sink instanceof DeferringSink deferring && deferring.isBehind();
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  @Override
+  public void flush() throws IOException {
+    writing.lock();
+    try {
+      deferring().flush();
     } finally {
       writing.unlock();
     }
@@ -216,7 +261,15 @@ final class KeepAlive implements ByteSink {
       }
       if (sink != null && isBetweenEvents()) {
         byte[] keepAlive = format.keepAlive();
-        pass(keepAlive, 0, keepAlive.length);
+        // Nothing may wait with the lock that the threads of streams take.
+        if (!canOffer()) {
+          opened().write(keepAlive, 0, keepAlive.length);
+        } else if (isBehind()) {
+          return;
+        } else {
+          deferring().offer(keepAlive, 0, keepAlive.length);
+        }
+        passed(keepAlive, 0, keepAlive.length);
         metrics.keepAliveSent(!answered);
       }
     } catch (IOException disconnected) {
@@ -228,12 +281,22 @@ final class KeepAlive implements ByteSink {
     }
   }
 
-  private void pass(byte[] bytes, int offset, int length) throws IOException {
+  private ByteSink opened() throws IOException {
     ByteSink to = sink;
     if (to == null) {
       throw new IOException("nothing can be written before the head");
     }
-    to.write(bytes, offset, length);
+    return to;
+  }
+
+  private DeferringSink deferring() throws IOException {
+    if (opened() instanceof DeferringSink deferring) {
+      return deferring;
+    }
+    throw new IOException("the client cannot be written without waiting");
+  }
+
+  private void passed(byte[] bytes, int offset, int length) {
     for (int at = Math.max(offset, offset + length - 4); at < offset + length; at++) {
       last = (last << 8) | (bytes[at] & 0xff);
     }

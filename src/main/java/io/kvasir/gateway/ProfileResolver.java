@@ -24,7 +24,7 @@ final class ProfileResolver {
     Profiles current = profiles.current();
     Headers headers = inbound.exchange().headers();
     Caller caller = inbound.caller();
-    String requested = headers.first(PROFILE);
+    String requested = RequestHints.of(headers).profile();
     if (requested != null && !current.choice().header()) {
       throw new ApiException(
           ApiError.badField(

@@ -7,6 +7,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.execution.dialect.Translation;
+import io.kvasir.gateway.GateRefusal.Gate;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.server.Exchange;
@@ -17,6 +18,7 @@ import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
+import io.kvasir.prompt.PromptTimes;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.PreparedSlots;
 import java.util.Comparator;
@@ -81,10 +83,32 @@ final class RequestPreparer {
       throw new ApiException(ApiError.forbidden("This key may not use %s, but %s.".formatted(
           path, String.join(", ", new TreeSet<>(caller.grants().apis())))));
     }
-    ApiRequest request;
     try (Permit _ = permit(exchange, exchange.cancellation())) {
-      request = reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
+      return inbound.handover() == null ? parse(api, path, inbound) : parseProxied(api, path, inbound);
     }
+  }
+
+  /**
+   * A proxy's request is for its workers to judge: where it is not what its API wants, it is read like one to an
+   * unknown API. What cannot be read at all is refused, as an engine might find fields in it that only the router may
+   * set.
+   */
+  private ParsedRequest parseProxied(ApiPath api, String path, InboundRequest inbound) throws ApiException {
+    try {
+      return parse(api, path, inbound);
+    } catch (ApiException unfit) {
+      if (unfit.error().status() != 400 || api == ApiPath.OTHER || inbound.caller().cacheGroup() != null) {
+        throw unfit;
+      }
+      return parse(ApiPath.OTHER, path, inbound);
+    }
+  }
+
+  private ParsedRequest parse(ApiPath api, String path, InboundRequest inbound) throws ApiException {
+    Caller caller = inbound.caller();
+    Exchange exchange = inbound.exchange();
+    ApiRequest request = reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
+    isolation.check(caller, request, exchange.body());
     StoredResponses.ResponseLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
         : location != null ? location.model()
@@ -120,15 +144,26 @@ final class RequestPreparer {
    *
    * @param cancellation of the work for the request
    */
-  PreparedRequest prepare(ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation)
+  PreparedRequest prepare(
+      ParsedRequest parsed, InboundRequest inbound, PreparationTrace trace, Cancellation cancellation)
       throws ApiException, InterruptedException {
-    return prepare(parsed, inbound, promptRequest(parsed, inbound, () -> sender(inbound)), cancellation);
+    return prepare(parsed, inbound, promptRequest(parsed, inbound, () -> sender(inbound)), trace, cancellation);
   }
+
+  /**
+   * The trace of a request that is prepared.
+   *
+   * @param id its trace's, null without one
+   * @param times where those of its prompt's parts are noted, null for nowhere
+   */
+  record PreparationTrace(@Nullable String id, @Nullable PromptTimes times) {}
 
   /** The same for a request that no worker gets. */
   PreparedRequest prepareDryRun(ParsedRequest parsed, InboundRequest inbound)
       throws ApiException, InterruptedException {
-    return prepare(parsed, inbound, promptRequest(parsed, inbound, null), inbound.exchange().cancellation());
+    return prepare(
+        parsed, inbound, promptRequest(parsed, inbound, null), new PreparationTrace(inbound.traceId(), null),
+        inbound.exchange().cancellation());
   }
 
   private static @Nullable PromptRequest promptRequest(
@@ -151,11 +186,13 @@ final class RequestPreparer {
   }
 
   private PreparedRequest prepare(
-      ParsedRequest parsed, InboundRequest inbound, @Nullable PromptRequest promptRequest, Cancellation cancellation)
+      ParsedRequest parsed, InboundRequest inbound, @Nullable PromptRequest promptRequest, PreparationTrace trace,
+      Cancellation cancellation)
       throws ApiException, InterruptedException {
     ApiRequest request = parsed.request();
     RequestContext context = parsed.context();
-    Prompt prompt = promptRequest == null ? null : prompt(promptRequest, inbound.exchange(), cancellation);
+    Prompt prompt =
+        promptRequest == null ? null : prompt(promptRequest, inbound.exchange(), trace.times(), cancellation);
     Chain chain = prompt == null ? Chain.EMPTY : prompt.chain();
     int tokens =
         prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
@@ -174,7 +211,8 @@ final class RequestPreparer {
             request.stream(),
             parsed.location() == null
                 ? DecisionRequest.Constraints.NONE
-                : DecisionRequest.Constraints.excluding(allBut(parsed.location().worker())));
+                : DecisionRequest.Constraints.excluding(allBut(parsed.location().worker())),
+            trace.id());
     return new PreparedRequest(decision, profile, prompt);
   }
 
@@ -185,17 +223,19 @@ final class RequestPreparer {
       throw new ApiException(
           ApiError.of(503, "preparation_overload",
               "The router is busy: %s. Try again shortly.".formatted(e.getMessage()))
-              .retryAfter(PREPARATION_RETRY_SECONDS));
+              .retryAfter(PREPARATION_RETRY_SECONDS)
+              .refusedBy(GateRefusal.of(e)));
     } catch (CancellationException e) {
       throw new ApiException(ApiError.CLIENT_LEFT);
     }
   }
 
-  private Prompt prompt(PromptRequest request, Exchange exchange, Cancellation cancellation)
+  private Prompt prompt(
+      PromptRequest request, Exchange exchange, @Nullable PromptTimes times, Cancellation cancellation)
       throws ApiException, InterruptedException {
     Prompt prompt;
     try (Permit permit = permit(exchange, cancellation)) {
-      prompt = prompts.prepare(request, permit);
+      prompt = prompts.prepare(request, permit, times);
     } catch (CancellationException e) {
       throw new ApiException(ApiError.CLIENT_LEFT);
     }
@@ -224,7 +264,7 @@ final class RequestPreparer {
     StoredResponses.ResponseLocation location = id == null ? null : stored.locationOf(id);
     if (location != null && !location.tenant().equals(caller.tenant())) {
       throw new ApiException(
-          new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", null, 0));
+          new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", null, 0, null));
     }
     return location;
   }
@@ -247,7 +287,9 @@ final class RequestPreparer {
     Set<String> models = cells.models();
     if (models.isEmpty()) {
       throw new ApiException(
-          ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.").retryAfter(5));
+          ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.")
+              .retryAfter(5)
+              .refusedBy(new GateRefusal(Gate.WORKERS, "pods", new GateRefusal.Measure(0, 1, "workers"))));
     }
     return models.stream().filter(caller.grants()::allowsModel).min(Comparator.naturalOrder()).orElseThrow(
         () -> new ApiException(ApiError.forbidden("This key may use none of the models that are served.")));

@@ -84,10 +84,12 @@ final class RequestReader {
           e.fitsAlone()
               ? ApiError.of(503, "unavailable", "This router has no memory left to read the request body now.")
                   .retryAfter(1)
+                  .refusedBy(GateRefusal.of(e.shortage()))
               : ApiError.of(
-                  413,
-                  "request_too_large",
-                  "The request body has more values than this router has memory for. Send fewer objects and lists."));
+                      413,
+                      "request_too_large",
+                      "The request body has more values than this router has memory for. Send fewer objects and lists.")
+                  .refusedBy(GateRefusal.of(e.shortage())));
     } catch (JsonProcessingException e) {
       throw e;
     } catch (IOException e) {

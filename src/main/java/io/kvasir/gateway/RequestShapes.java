@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.MediaItems;
 import io.kvasir.http.ApiPath;
@@ -13,12 +14,29 @@ final class RequestShapes {
 
   /** What a request to an API asks for; {@code body} is null when it is no JSON object. */
   static RequestShape of(ApiPath api, @Nullable JsonNode body) {
-    if (body == null || !api.generates()) {
+    if (body == null) {
+      return RequestShape.INDIVISIBLE;
+    }
+    if (ClientRequest.isBatch(prompts(api, body))) {
+      return RequestShape.BATCH;
+    }
+    if (!api.generates()) {
       return RequestShape.INDIVISIBLE;
     }
     int items = api == ApiPath.CHAT ? MediaItems.count(body.path("messages")) : 0;
     boolean oneAnswer = body.path("n").asInt(1) <= 1 && body.path("best_of").asInt(1) <= 1;
-    boolean one = oneAnswer && !ClientRequest.isBatch(body.path("prompt"));
-    return one && items == 0 ? RequestShape.TEXT : new RequestShape(one, items);
+    boolean anyRank = api == ApiPath.RESPONSES;
+    return oneAnswer && items == 0 && !anyRank
+        ? RequestShape.TEXT
+        : new RequestShape(oneAnswer, items, false, anyRank);
+  }
+
+  /** The member that may hold several prompts; missing where an API takes one. */
+  private static JsonNode prompts(ApiPath api, JsonNode body) {
+    return switch (api) {
+      case COMPLETIONS -> body.path("prompt");
+      case EMBEDDINGS -> body.path("input");
+      default -> MissingNode.getInstance();
+    };
   }
 }

@@ -50,7 +50,16 @@ final class RouteHandler {
       throw new ApiException(
           ApiError.forbidden("Dry runs are for keys with routing-details = true: they show what is cached where."));
     }
-    RequestPreparer.ParsedRequest parsed = read(inbound, targetPath(inbound.exchange().path()));
+    return answer(inbound, targetPath(inbound.exchange().path()));
+  }
+
+  /**
+   * The decision on a request that may see it.
+   *
+   * @param path of the API that it is for; empty to infer it
+   */
+  Response answer(InboundRequest inbound, String path) throws ApiException, InterruptedException {
+    RequestPreparer.ParsedRequest parsed = read(inbound, path);
     RequestPreparer.PreparedRequest prepared = preparer.prepareDryRun(parsed, inbound);
     DecisionRecord decision = cells.explain(prepared.decision());
     if (Decision.NoWorkerReason.UNKNOWN_MODEL.label().equals(decision.refused())) {

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.ApiPath;
 import java.nio.charset.StandardCharsets;
 
@@ -9,19 +10,28 @@ import java.nio.charset.StandardCharsets;
  * accuracy of the index is known for it. The only change to a client's body before it is sent to a worker.
  */
 final class UsageInjection {
+  private static final String OPTIONS = "stream_options";
+  private static final String INCLUDE_USAGE = "include_usage";
   private static final byte[] FIELD =
       ",\"stream_options\":{\"include_usage\":true}}".getBytes(StandardCharsets.US_ASCII);
 
   private UsageInjection() {}
 
-  /** Whether the request is for a stream in UTF-8 and sets no {@code stream_options}. */
+  /** Whether the request is for a stream, and its body in UTF-8 does not ask for usage. */
   static boolean applies(ApiPath api, ApiRequest request, byte[] bytes) {
     JsonNode body = request.body();
     return (api == ApiPath.CHAT || api == ApiPath.COMPLETIONS)
         && request.stream()
         && body != null
-        && !body.has("stream_options")
+        && !requestsUsage(body.path(OPTIONS))
         && isUtf8(bytes);
+  }
+
+  /** What is no object is left to the engine; so are continuous statistics, which the usage would make visible. */
+  private static boolean requestsUsage(JsonNode options) {
+    return !(options.isMissingNode() || options.isNull() || options.isObject())
+        || options.path(INCLUDE_USAGE).asBoolean(false)
+        || options.path("continuous_usage_stats").asBoolean(false);
   }
 
   /** JSON in UTF-16 or UTF-32, which parsers accept, begins with a zero byte, has one after it, or has a mark. */
@@ -29,8 +39,23 @@ final class UsageInjection {
     return json[0] != 0 && json[1] != 0 && (json[0] & 0xFF) < 0xFE;
   }
 
-  /** The body, a JSON object with at least one member, with the field put before its end. */
-  static byte[] inject(byte[] body) {
+  /**
+   * A body that is to ask for usage, every other byte of it as it was.
+   *
+   * @param bytes of the request's body, a JSON object with at least one member
+   */
+  static byte[] inject(ApiRequest request, byte[] bytes) {
+    JsonNode body = request.body();
+    if (body == null || !body.has(OPTIONS)) {
+      return append(bytes);
+    }
+    JsonMembers members = JsonMembers.of(bytes);
+    JsonMembers options = members.object(OPTIONS);
+    String asking = (options == null ? JsonMembers.empty() : options).with(INCLUDE_USAGE, "true").toString();
+    return members.with(OPTIONS, asking).bytes();
+  }
+
+  private static byte[] append(byte[] body) {
     int end = body.length - 1;
     while (body[end] != '}') {
       end--;

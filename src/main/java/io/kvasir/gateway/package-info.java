@@ -12,7 +12,7 @@
  * silent stream from being cut on the way back. What of a request an engine gets to see is in
  * {@code ForwardingSettings}: the {@code ServedPaths}, by their {@code RequestTarget}s in normal form, without
  * {@code ReservedFields}. What goes wrong becomes an answer in the API's error format in one place,
- * {@code ApiBoundary}; {@code RequestTrace} records each request in metrics and log.
+ * {@code ApiBoundary}; {@code RequestTelemetry} records each request in metrics and log.
  */
 @NullMarked
 package io.kvasir.gateway;

@@ -65,6 +65,20 @@ public final class Headers {
     return null;
   }
 
+  /** Value of the only field of that name, null when there is none, or several. */
+  public @Nullable String only(String name) {
+    String found = null;
+    for (int i = 0; i < fields.length; i += 2) {
+      if (fields[i].equalsIgnoreCase(name)) {
+        if (found != null) {
+          return null;
+        }
+        found = fields[i + 1];
+      }
+    }
+    return found;
+  }
+
   /** Whether a field of that name is there. */
   public boolean has(String name) {
     return first(name) != null;

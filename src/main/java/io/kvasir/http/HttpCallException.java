@@ -23,7 +23,8 @@ public final class HttpCallException extends IOException {
     IO
   }
 
-  HttpCallException(Kind kind, String message) {
+  /** A call whose response cannot be used. */
+  public HttpCallException(Kind kind, String message) {
     super(message);
     this.kind = kind;
   }

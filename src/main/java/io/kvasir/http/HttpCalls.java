@@ -37,7 +37,12 @@ public final class HttpCalls implements AutoCloseable {
   private static final JsonMapper JSON = new JsonMapper();
 
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
-  private final HttpClient client;
+  private final HttpClient.Builder builder;
+
+  /** Made with the first call: most nodes make none, and it has a thread and the trust of the JVM. */
+  private @Nullable HttpClient client;
+
+  private boolean closed;
 
   /** A client that connects as long as a call's deadline allows, and trusts what the JVM trusts. */
   public HttpCalls() {
@@ -51,14 +56,25 @@ public final class HttpCalls implements AutoCloseable {
    * @param tls for {@code https} addresses; null for what the JVM trusts
    */
   public HttpCalls(@Nullable Duration connectTimeout, @Nullable SSLContext tls) {
-    HttpClient.Builder builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).executor(executor);
+    builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).executor(executor);
     if (connectTimeout != null) {
       builder.connectTimeout(connectTimeout);
     }
     if (tls != null) {
       builder.sslContext(tls);
     }
-    this.client = builder.build();
+  }
+
+  private synchronized HttpClient client() {
+    HttpClient made = client;
+    if (made == null) {
+      made = builder.build();
+      client = made;
+      if (closed) {
+        made.shutdownNow();
+      }
+    }
+    return made;
   }
 
   /**
@@ -219,7 +235,7 @@ public final class HttpCalls implements AutoCloseable {
    */
   public CompletableFuture<Reply> sendAsync(Request request) {
     CompletableFuture<HttpResponse<byte[]>> exchange =
-        client.sendAsync(request.build(), LimitedBody.handler(request.maxBytes));
+        client().sendAsync(request.build(), LimitedBody.handler(request.maxBytes));
     // A future of its own: the client's timeout ends with a response's head, and what is derived from the client's
     // future would cancel the exchange together with itself.
     CompletableFuture<HttpResponse<byte[]>> inTime = new CompletableFuture<>();
@@ -255,7 +271,7 @@ public final class HttpCalls implements AutoCloseable {
    */
   public HttpResponse<InputStream> open(Request request) throws HttpCallException, InterruptedException {
     try {
-      return client.send(request.build(), BodyHandlers.ofInputStream());
+      return client().send(request.build(), BodyHandlers.ofInputStream());
     } catch (IOException failed) {
       throw failure(request, failed);
     }
@@ -291,8 +307,15 @@ public final class HttpCalls implements AutoCloseable {
 
   @Override
   public void close() {
-    client.shutdownNow();
-    client.close();
+    HttpClient made;
+    synchronized (this) {
+      closed = true;
+      made = client;
+    }
+    if (made != null) {
+      made.shutdownNow();
+      made.close();
+    }
     executor.shutdown();
   }
 }

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -69,25 +70,35 @@ public final class MemoryBudget {
 
   private record Wait(Account account, long bytes, Runnable booked, long deadline) {}
 
-  /** A budget of so many bytes. */
+  /** A budget of so many bytes for the requests of HTTP clients. */
   public MemoryBudget(long limit, NanoClock clock, Metrics metrics) {
+    this(limit, clock, metrics, "http");
+  }
+
+  /**
+   * A budget of so many bytes.
+   *
+   * @param part of the router, in the names of its metrics
+   */
+  public MemoryBudget(long limit, NanoClock clock, Metrics metrics, String part) {
+    String name = "kvasir_" + part + "_memory";
     this.limit = limit;
     this.readingLimit = limit / 16;
     this.requestsLimit = limit - readingLimit;
     this.largeLimit = limit - limit / 4;
     this.clock = clock;
-    gauge(metrics, "kvasir_http_memory_limit_bytes", "Memory that clients' requests may take together", () -> limit);
-    gauge(metrics, "kvasir_http_memory_used_bytes", "Memory that clients' requests have booked now", used::get);
-    gauge(metrics, "kvasir_http_memory_buffers_bytes", "Memory of connections' buffers for large reads", reading::get);
-    gauge(metrics, "kvasir_http_memory_peak_bytes", "Most memory that clients' requests have had booked", peak::get);
+    gauge(metrics, name + "_limit_bytes", "Memory that clients' requests may take together", () -> limit);
+    gauge(metrics, name + "_used_bytes", "Memory that clients' requests have booked now", used::get);
+    gauge(metrics, name + "_buffers_bytes", "Memory of connections' buffers for large reads", reading::get);
+    gauge(metrics, name + "_peak_bytes", "Most memory that clients' requests have had booked", peak::get);
     waits =
         Counter.builder()
-            .name("kvasir_http_memory_waits_total")
+            .name(name + "_waits_total")
             .help("Request bodies that waited for memory")
             .register(metrics.registry());
     refusals =
         Counter.builder()
-            .name("kvasir_http_memory_refusals_total")
+            .name(name + "_refusals_total")
             .help("Requests refused for want of memory: full (waited in vain), evicted (gave way to another"
                 + " before its body was complete), reading (what was to be read from its body did not fit)")
             .labelNames("reason")
@@ -125,6 +136,11 @@ public final class MemoryBudget {
     return take(reading, bytes, readingLimit) >= 0;
   }
 
+  /** Why a buffer of so many bytes does not fit now, which {@link #tryBookReading} has refused. */
+  public RequestMemory.Shortage shortageOfReading(long bytes) {
+    return new RequestMemory.Shortage(reading.get() + bytes, readingLimit);
+  }
+
   /** Gives a buffer's bytes back. */
   public void freeReading(long bytes) {
     reading.addAndGet(-bytes);
@@ -133,10 +149,10 @@ public final class MemoryBudget {
   /**
    * An account for a new request.
    *
-   * @param refused run, on a thread of its own, when the request has to be refused before {@link Account#complete}; its
-   *     bytes have been given back by then
+   * @param refused told why, on a thread of its own, when the request has to be refused before {@link
+   *     Account#complete}; its bytes have been given back by then
    */
-  public Account open(Runnable refused) {
+  public Account open(Consumer<RequestMemory.Shortage> refused) {
     return new Account(refused);
   }
 
@@ -172,7 +188,7 @@ public final class MemoryBudget {
           if (account.take(first.bytes) || (mayMakeRoom && makeRoom(account, first.bytes))) {
             booked.add(first);
           } else if (now - first.deadline >= 0) {
-            account.refuse("full");
+            account.refuse("full", account.shortage(first.bytes));
           } else if (!account.isClosed()) {
             break;
           }
@@ -200,7 +216,7 @@ public final class MemoryBudget {
       if (first == null || !first.givesWayTo(account, isSmall, now)) {
         return false;
       }
-      first.refuse("evicted");
+      first.refuse("evicted", account.shortage(bytes));
       if (account.take(bytes)) {
         return true;
       }
@@ -230,7 +246,7 @@ public final class MemoryBudget {
     private static final long CLOSED = Long.MIN_VALUE;
 
     private final AtomicLong booked = new AtomicLong();
-    private final AtomicReference<@Nullable Runnable> refused;
+    private final AtomicReference<@Nullable Consumer<Shortage>> refused;
 
     /** Its place in the order in which bodies began to be received. */
     private volatile long number;
@@ -238,7 +254,7 @@ public final class MemoryBudget {
     /** When an incomplete body last booked something, by the clock. */
     private volatile long lastBooked;
 
-    private Account(Runnable refused) {
+    private Account(Consumer<Shortage> refused) {
       this.refused = new AtomicReference<>(refused);
     }
 
@@ -268,13 +284,18 @@ public final class MemoryBudget {
       return booked() + bytes <= largest();
     }
 
+    @Override
+    public Shortage shortage(long bytes) {
+      return new Shortage(used.get() + bytes, isSmallWith(bytes) ? requestsLimit : largeLimit);
+    }
+
     /**
      * Books bytes, waiting for them if need be: {@code then} is run when they are booked, on a thread of its own. If
      * they never are, the request is refused.
      */
     public void book(long bytes, Runnable then) {
       if (!addWait(new Wait(this, bytes, then, clock.nanos() + MAX_WAIT_NANOS), isSmallWith(bytes))) {
-        refuse("full");
+        refuse("full", shortage(bytes));
       }
     }
 
@@ -315,12 +336,12 @@ public final class MemoryBudget {
       }
     }
 
-    private void refuse(String reason) {
-      Runnable action = refused.getAndSet(null);
+    private void refuse(String reason, Shortage shortage) {
+      Consumer<Shortage> action = refused.getAndSet(null);
       if (action != null) {
         used.addAndGet(-end());
         refusals.labelValues(reason).inc();
-        Thread.startVirtualThread(action);
+        Thread.startVirtualThread(() -> action.accept(shortage));
       }
     }
 

@@ -25,14 +25,30 @@ public interface RequestMemory {
         }
 
         @Override
+        public Shortage shortage(long bytes) {
+          return new Shortage(bytes, Long.MAX_VALUE);
+        }
+
+        @Override
         public void free(long bytes) {}
       };
+
+  /**
+   * Why bytes do not fit.
+   *
+   * @param needed bytes that all requests would have booked together with them
+   * @param limit the most that they may
+   */
+  record Shortage(long needed, long limit) {}
 
   /** Books bytes if they fit into the budget; false when they do not. Does not wait. */
   boolean tryBook(long bytes);
 
   /** Whether these bytes would fit if no other request had booked any. */
   boolean couldBook(long bytes);
+
+  /** Why these bytes do not fit now, which {@link #tryBook} has refused. */
+  Shortage shortage(long bytes);
 
   /** Gives some of the bytes booked back. */
   void free(long bytes);

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * The PEM files of one side of TLS connections, a listener's or a client's.
  *
  * @param certificate this side's certificate with its chain, null for none
- * @param key the certificate's private key (PKCS #8, without a password), null without a certificate
+ * @param key the certificate's private key (PKCS #8, or #1 for RSA, without a password), null without a certificate
  * @param authorities certificates of the authorities that the other side's certificate has to be issued by; null for
  *     those of the JVM at a client, and for no client certificates at a listener
  * @param verification what the other side's certificate has to prove

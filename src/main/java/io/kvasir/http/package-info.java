@@ -5,8 +5,9 @@
  * been written yet, and is either run or abandoned. A client that disconnects cancels a
  * {@link io.kvasir.http.Cancellation}, which ends the work for it. {@link io.kvasir.http.SseScanner} splits event
  * streams, {@link io.kvasir.http.ApiPath} is the table of the APIs' paths. {@link io.kvasir.http.HttpCalls} makes short
- * calls to other services, {@link io.kvasir.http.CircuitBreaker} spares those that fail. {@code http.client} has the
- * connections to pods, {@code http.server} those from clients.
+ * calls to other services, {@link io.kvasir.http.CircuitBreaker} spares those that fail. A {@link
+ * io.kvasir.http.ChannelLoop} reads many sockets on one thread, which a {@link io.kvasir.http.DeferringSink} never
+ * keeps waiting. {@code http.client} has the connections to pods, {@code http.server} those from clients.
  */
 @NullMarked
 package io.kvasir.http;

@@ -6,11 +6,10 @@ import java.util.Arrays;
  * The map of one worker from engine keys to rows, with the copies per tier.
  *
  * <p>Entries {@code [ key | copies × 4 tiers : 8 each, row : 32 ]} are dense, in the order of insertion: the blocks of
- * a prompt are adjacent, and are removed together, too. Beside them is a table of
- * {@code [ tag:5 | entry + 1 : 27 ]}, at most half full, probed linearly: 4 bytes a cell, so that the one
- * random access of an operation touches as little memory as possible, and a tag avoids nearly every look at another
- * key's entry. A removed cell leaves a mark unless the next cell is empty; when marks fill the table it is rewritten
- * from the entries.
+ * a prompt are adjacent, and are removed together, too. They are in chunks, which are never copied. Beside them is a
+ * table of their numbers, in buckets of {@value Tags#SLOTS} that are about half full, and an array of the buckets'
+ * {@link Tags}, which is all that is read of most keys that are absent or are removed. The table is widened by half:
+ * every wider one takes as long as entering all keys again.
  *
  * <p>An entry is free when its copies are 0: every key may be used. Not thread-safe.
  */
@@ -22,19 +21,19 @@ final class KeyMap {
   static final int ABSENT = -1;
 
   private static final long PHI = 0x9E3779B97F4A7C15L;
-  private static final int TAG_SHIFT = 27;
-  private static final int ENTRY = (1 << TAG_SHIFT) - 1;
-  private static final int MAX_ENTRIES = ENTRY - 1;
-  private static final int REMOVED = 1; // tags begin at 1, so this is no entry's cell
-  private static final int SMALLEST = 16;
-  private static final long[] NO_ENTRIES = new long[0];
-  private static final int[] EMPTY_TABLE = new int[1];
+  private static final int MAX_ENTRIES = 1 << 27;
+  private static final int FEWEST = 6; // buckets
+  private static final int KEYS = 5; // of a bucket, on average at most
+  private static final int CHUNK_BITS = 8;
+  private static final int CHUNK = 1 << CHUNK_BITS;
+  private static final int CHUNKS = 16;
+  private static final long[] NO_KEYS = new long[1];
 
   private final Budget budget;
-  private long[] entries = NO_ENTRIES;
-  private int[] table = EMPTY_TABLE;
-  private int capacity;
-  private int used; // cells that are not empty
+  private long[][] chunks = new long[CHUNKS][];
+  private long[] tags = NO_KEYS; // by bucket
+  private int[] table = new int[0]; // entries by bucket and slot
+  private int capacity; // entries in chunks
   private int end; // entries that were ever used
   private int free = ABSENT; // the first unused entry below the end, linked by their values
   private int size;
@@ -74,161 +73,239 @@ final class KeyMap {
   }
 
   boolean isUsed(int entry) {
-    return isHeld(entries[2 * entry + 1]);
+    return isHeld(value(entry));
   }
 
   /** A key's entry, {@link #ABSENT} if there is none. */
   int find(long key) {
+    long[] buckets = tags;
     long mixed = key * PHI;
-    int tag = tag(mixed);
-    int at = home(mixed);
-    for (int cell = table[at]; cell != 0; cell = table[at]) {
-      if ((cell & ~ENTRY) == tag) {
-        int entry = (cell & ENTRY) - 1;
-        if (entries[2 * entry] == key) {
+    long tag = Tags.of(mixed);
+    int home = home(mixed, buckets.length);
+    int bucket = home;
+    do {
+      long found = buckets[bucket];
+      for (long same = Tags.same(found, tag); same != 0; same = Tags.rest(same)) {
+        int entry = table[bucket * Tags.SLOTS + Tags.first(same)];
+        if (key(entry) == key) {
           return entry;
         }
       }
-      at = after(at);
-    }
+      if (!Tags.isPassed(found)) {
+        return ABSENT;
+      }
+      bucket = next(bucket, buckets.length);
+    } while (bucket != home);
     return ABSENT;
   }
 
+  /** As {@link #find(long)}; faster when the key's entry is next to {@code near}, which may be {@link #ABSENT}. */
+  int find(long key, int near) {
+    if (near > 0 && key(near - 1) == key && isUsed(near - 1)) {
+      return near - 1;
+    }
+    if (near + 1 < end && key(near + 1) == key && isUsed(near + 1)) {
+      return near + 1;
+    }
+    return find(key);
+  }
+
+  private static int next(int bucket, int buckets) {
+    return bucket + 1 < buckets ? bucket + 1 : 0;
+  }
+
   long key(int entry) {
-    return entries[2 * entry];
+    return chunks[entry >>> CHUNK_BITS][at(entry)];
   }
 
   long value(int entry) {
-    return entries[2 * entry + 1];
+    return chunks[entry >>> CHUNK_BITS][at(entry) + 1];
   }
 
   void setValue(int entry, long value) {
-    entries[2 * entry + 1] = value;
+    chunks[entry >>> CHUNK_BITS][at(entry) + 1] = value;
   }
 
-  /** Adds a key that has no entry, after {@link #reserve}. */
+  /** The index of an entry's key in its chunk; the value follows. */
+  private static int at(int entry) {
+    return (entry & (CHUNK - 1)) << 1;
+  }
+
+  /** Adds a key that is not there, after {@link #reserve}. */
   void insert(long key, long value) {
-    if (used >= table.length - table.length / 4) {
-      rewrite();
-    }
     int entry = free;
     if (entry == ABSENT) {
       entry = end++;
     } else {
-      free = (int) entries[2 * entry + 1];
+      free = (int) value(entry);
     }
-    entries[2 * entry] = key;
-    entries[2 * entry + 1] = value;
+    long[] chunk = chunks[entry >>> CHUNK_BITS];
+    chunk[at(entry)] = key;
+    chunk[at(entry) + 1] = value;
     size++;
     enter(key, entry);
   }
 
+  /** Enters an entry into the first bucket from its home on that has an unused slot. */
+  private void enter(long key, int entry) {
+    long[] buckets = tags;
+    long mixed = key * PHI;
+    int bucket = home(mixed, buckets.length);
+    long unused = Tags.unused(buckets[bucket]);
+    while (unused == 0) {
+      buckets[bucket] = Tags.pass(buckets[bucket]);
+      bucket = next(bucket, buckets.length);
+      unused = Tags.unused(buckets[bucket]);
+    }
+    int slot = Tags.first(unused);
+    buckets[bucket] = Tags.with(buckets[bucket], slot, Tags.of(mixed));
+    table[bucket * Tags.SLOTS + slot] = entry;
+  }
+
+  /** Removes an entry. */
   void delete(int entry) {
-    long mixed = entries[2 * entry] * PHI;
-    int cell = tag(mixed) | (entry + 1);
-    int at = home(mixed);
-    while (table[at] != cell) {
-      at = after(at);
+    long[] buckets = tags;
+    long mixed = key(entry) * PHI;
+    long tag = Tags.of(mixed);
+    int home = home(mixed, buckets.length);
+    long place = onlyPlace(home, tag);
+    if (place == ABSENT) {
+      place = placeOf(entry, home, tag);
     }
-    if (table[after(at)] != 0) {
-      table[at] = REMOVED;
-    } else {
-      // The next cell is empty: this one, and the marks before it, need not be probed past any more.
-      do {
-        table[at] = 0;
-        used--;
-        at = at == 0 ? table.length - 1 : at - 1;
-      } while (table[at] == REMOVED);
+    int holder = (int) (place >>> 3);
+    for (int bucket = home; bucket != holder; bucket = next(bucket, buckets.length)) {
+      buckets[bucket] = Tags.unpass(buckets[bucket]);
     }
-    entries[2 * entry + 1] = free & 0xFFFFFFFFL;
+    buckets[holder] = Tags.without(buckets[holder], (int) place & 7);
+    setValue(entry, free & 0xFFFFFFFFL);
     free = entry;
     size--;
   }
 
+  /**
+   * The only place where a key with a home and a tag can be: eight times its bucket, plus its slot. {@link #ABSENT}
+   * when there are several. The table is not read.
+   */
+  private long onlyPlace(int home, long tag) {
+    long only = ABSENT;
+    int bucket = home;
+    do {
+      long same = Tags.same(tags[bucket], tag);
+      if (same != 0) {
+        if (only != ABSENT || Tags.rest(same) != 0) {
+          return ABSENT;
+        }
+        only = ((long) bucket << 3) + Tags.first(same);
+      }
+      if (!Tags.isPassed(tags[bucket])) {
+        return only;
+      }
+      bucket = next(bucket, tags.length);
+    } while (bucket != home);
+    return only;
+  }
+
+  /** The place of an entry, as {@link #onlyPlace} names it. */
+  private long placeOf(int entry, int home, long tag) {
+    int bucket = home;
+    while (true) {
+      for (long same = Tags.same(tags[bucket], tag); same != 0; same = Tags.rest(same)) {
+        if (table[bucket * Tags.SLOTS + Tags.first(same)] == entry) {
+          return ((long) bucket << 3) + Tags.first(same);
+        }
+      }
+      bucket = next(bucket, tags.length);
+    }
+  }
+
   /** As {@link Shards#touch}, for keys. */
   long touch(long[] keys, int from, int count) {
+    long[] buckets = tags;
     long seen = 0;
     for (int i = from; i < from + count; i++) {
-      seen += table[home(keys[i] * PHI)];
+      seen += buckets[home(keys[i] * PHI, buckets.length)];
     }
     return seen;
   }
 
-  /** Reserves room for new keys; false when the budget does not allow it. */
+  /** Prepares for new keys; false when the budget does not allow room for all of them. */
   boolean reserve(int keys) {
-    return keys <= room() || grow(keys);
+    long needed = (long) size + keys;
+    return needed <= MAX_ENTRIES && widen((int) needed) && extend((int) needed);
   }
 
   /** The number of keys that can be added without growing. */
   int room() {
-    return capacity - size;
+    return Math.max(0, Math.min(capacity, crowded()) - size);
   }
 
   /** Removes every key and releases the memory. */
   void clear() {
-    budget.release(bytes(capacity));
-    entries = NO_ENTRIES;
-    table = EMPTY_TABLE;
+    budget.release(bytesOfEntries(capacity) + bytesOfTable(table.length / Tags.SLOTS) + directory(chunks.length));
+    chunks = new long[CHUNKS][];
+    tags = NO_KEYS;
+    table = new int[0];
     capacity = 0;
-    used = 0;
     end = 0;
     free = ABSENT;
     size = 0;
   }
 
-  private boolean grow(int keys) {
-    long needed = (long) size + keys;
-    long wanted = Math.max(needed, Math.max(SMALLEST, capacity + capacity / 4L));
-    if (wanted > MAX_ENTRIES || !budget.reserve(bytes(wanted) - bytes(capacity))) {
-      wanted = needed;
-      if (wanted > MAX_ENTRIES || !budget.reserve(bytes(wanted) - bytes(capacity))) {
-        return false;
+  /** Widens the table for a number of keys if it would be too full; without memory for that it may be crowded. */
+  private boolean widen(int keys) {
+    int buckets = table.length / Tags.SLOTS;
+    if (keys <= (long) buckets * KEYS) {
+      return true;
+    }
+    int wider = Math.max(Math.max(FEWEST, keys / 3), buckets + buckets / 2);
+    if (!budget.reserve(bytesOfTable(wider) - bytesOfTable(buckets))) {
+      return keys <= crowded();
+    }
+    tags = new long[wider];
+    table = new int[wider * Tags.SLOTS];
+    for (int entry = 0; entry < end; entry++) {
+      if (isUsed(entry)) {
+        enter(key(entry), entry);
       }
     }
-    capacity = (int) wanted;
-    entries = Arrays.copyOf(entries, 2 * capacity);
-    table = new int[2 * capacity];
-    rewrite();
     return true;
   }
 
-  /** Rewrites the table without marks. */
-  private void rewrite() {
-    Arrays.fill(table, 0);
-    used = 0;
-    for (int entry = 0; entry < end; entry++) {
-      if (isUsed(entry)) {
-        enter(entries[2 * entry], entry);
+  /** The most keys of the table. */
+  private int crowded() {
+    return table.length / Tags.SLOTS * (Tags.SLOTS - 1);
+  }
+
+  /** Adds chunks for a number of entries. */
+  private boolean extend(int entries) {
+    while (capacity < entries) {
+      int number = capacity >>> CHUNK_BITS;
+      boolean full = number == chunks.length;
+      long bytes = bytesOfEntries(CHUNK) + (full ? directory(2 * number) - directory(number) : 0);
+      if (!budget.reserve(bytes)) {
+        return false;
       }
+      chunks = full ? Arrays.copyOf(chunks, 2 * number) : chunks;
+      chunks[number] = new long[2 * CHUNK];
+      capacity += CHUNK;
     }
+    return true;
   }
 
-  private void enter(long key, int entry) {
-    long mixed = key * PHI;
-    int at = home(mixed);
-    while (table[at] > REMOVED || table[at] < 0) {
-      at = after(at);
-    }
-    if (table[at] == 0) {
-      used++;
-    }
-    table[at] = tag(mixed) | (entry + 1);
+  private static long bytesOfEntries(int entries) {
+    return (entries >>> CHUNK_BITS) * Budget.arrayOf(2L * CHUNK);
   }
 
-  private static long bytes(long capacity) {
-    return capacity == 0 ? 0 : Budget.arrayOf(2 * capacity) + Budget.arrayOf(capacity);
+  private static long bytesOfTable(int buckets) {
+    return buckets == 0 ? 0 : 2 * Budget.arrayOf(0) + buckets * (long) (Long.BYTES + Tags.SLOTS * Integer.BYTES);
   }
 
-  /** The tag of a key, 1 to 31, shifted into place; from bits that do not decide the home cell. */
-  private static int tag(long mixed) {
-    return ((((((int) mixed >>> 16) & 0xFFFF) * 31) >>> 16) + 1) << TAG_SHIFT;
+  /** The bytes of the references to chunks, as far as they are more than every map has. */
+  private static long directory(int references) {
+    return (references - CHUNKS) * (long) Long.BYTES;
   }
 
-  private int home(long mixed) {
-    return (int) Math.unsignedMultiplyHigh(mixed, table.length);
-  }
-
-  private int after(int at) {
-    return at + 1 == table.length ? 0 : at + 1;
+  private static int home(long mixed, int buckets) {
+    return (int) Math.unsignedMultiplyHigh(mixed, buckets);
   }
 }

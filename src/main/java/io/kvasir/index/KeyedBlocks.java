@@ -170,7 +170,8 @@ final class KeyedBlocks {
 
   /** As {@link WorkerBlocks#remove(long, Tier, boolean)}. */
   boolean remove(long key, Tier tier, boolean counted) {
-    boolean last = removeOne(key, tier.index(), counted);
+    int at = keys.find(key);
+    boolean last = at >= 0 && removeOne(at, tier.index(), counted);
     flush();
     return last;
   }
@@ -178,11 +179,13 @@ final class KeyedBlocks {
   /** As {@link WorkerBlocks#remove(long[], int, Tier, boolean)}. */
   int remove(long[] blockKeys, int count, Tier tier, boolean counted) {
     int last = 0;
+    int at = KeyMap.ABSENT;
     for (int from = 0; from < count; from += SLICE) {
       int to = Math.min(count, from + SLICE);
       touched = keys.touch(blockKeys, from, to - from);
       for (int i = from; i < to; i++) {
-        if (removeOne(blockKeys[i], tier.index(), counted)) {
+        at = keys.find(blockKeys[i], at);
+        if (at >= 0 && removeOne(at, tier.index(), counted)) {
           last++;
         }
       }
@@ -191,11 +194,7 @@ final class KeyedBlocks {
     return last;
   }
 
-  private boolean removeOne(long key, int tier, boolean counted) {
-    int at = keys.find(key);
-    if (at < 0) {
-      return false;
-    }
+  private boolean removeOne(int at, int tier, boolean counted) {
     long value = keys.value(at);
     int copies = KeyMap.copies(value, tier);
     if (copies == 0) {

@@ -55,26 +55,29 @@ final class Predictions {
     int previous = Segments.NONE;
     int confirmed = count;
     int at = 0;
-    for (; at < count; at++) {
+    while (at < count) {
       int row = rows.after(previous, hashes[at]);
-      if (row == Segments.NONE || !rows.has(row, word, bit)) {
+      int run = rows.held(row, hashes, at, count, word, bit);
+      if (run == 0) {
         break;
       }
-      if (predicted.touch(row)) {
-        confirmed = Math.min(confirmed, at);
+      int touched = predicted.touch(row, run);
+      if (touched != 0) {
+        confirmed = Math.min(confirmed, at + Integer.numberOfTrailingZeros(touched));
       }
-      previous = row;
+      at += run;
+      previous = row + run - 1;
     }
     int held = at;
     confirmed = Math.min(confirmed, held);
     int first = Segments.NONE;
     if (at < count) {
-      first = predicted.reserve(1) ? rows.claim(previous, hashes[at]) : Segments.NONE;
+      first = predicted.reserve(1) ? rows.claim(previous, hashes, at) : Segments.NONE;
       if (first == Segments.NONE) {
         prediction.placed(number, at, held, confirmed);
         return count - at;
       }
-      predicted.add(first);
+      predicted.add(first, 1);
       previous = first;
       at++;
     }
@@ -98,15 +101,22 @@ final class Predictions {
     return refused;
   }
 
-  private int placeSlice(int previous, long[] hashes, int from, int wanted) {
-    touched = rows.touch(hashes, from, wanted);
-    int done = predicted.reserve(wanted) ? rows.place(previous, hashes, from, wanted, word, bit, slice) : 0;
-    for (int i = 0; i < done; i++) {
-      if (slice[i] < 0) {
-        predicted.add(slice[i] & ~Rows.FRESH);
-      } else {
-        boolean _ = predicted.touch(slice[i]);
+  private int placeSlice(int previous, long[] hashes, int start, int wanted) {
+    touched = rows.touch(hashes, start, wanted);
+    int done = predicted.reserve(wanted) ? rows.place(previous, hashes, start, wanted, word, bit, slice) : 0;
+    int from = 0;
+    while (from < done) {
+      // Adjacent rows of a segment, all of them fresh or all of them held.
+      int to = from + 1;
+      while (to < done && slice[to] == slice[to - 1] + 1 && (slice[to] & Segments.PLACE) != 0) {
+        to++;
       }
+      if (slice[from] < 0) {
+        predicted.add(slice[from] & ~Rows.FRESH, to - from);
+      } else {
+        int _ = predicted.touch(slice[from], to - from);
+      }
+      from = to;
     }
     return done;
   }
@@ -121,12 +131,17 @@ final class Predictions {
 
   /** Retracts a placed prediction. */
   void retract(Prediction prediction) {
-    int row = Segments.NONE;
-    for (int i = 0; i < prediction.length(); i++) {
-      row = rows.after(row, prediction.hashes()[i]);
-      if (row != Segments.NONE && rows.has(row, word, bit) && predicted.retract(row, prediction.number())) {
-        release(row);
+    int previous = Segments.NONE;
+    int at = 0;
+    while (at < prediction.length()) {
+      int row = rows.after(previous, prediction.hashes()[at]);
+      int run = rows.held(row, prediction.hashes(), at, prediction.length(), word, bit);
+      int removed = run == 0 ? 0 : predicted.retract(row, run, prediction.number());
+      for (; removed != 0; removed &= removed - 1) {
+        release(row + Integer.numberOfTrailingZeros(removed));
       }
+      previous = run == 0 ? row : row + run - 1;
+      at += Math.max(1, run);
     }
     flush();
   }

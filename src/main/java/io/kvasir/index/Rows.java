@@ -35,17 +35,25 @@ final class Rows {
     int done = 0;
     while (done < count) {
       int wanted = count - done;
-      int row = pinned(previous, hashes[from + done], wanted);
+      long opened = open(previous, hashes, from + done, wanted, word, bit);
+      int row = (int) opened;
       if (row == Segments.NONE) {
         break;
       }
-      int pins = pins(row, wanted);
-      int run = mark(row, pins, hashes, from + done, word, bit, rows, done);
-      int fresh = 0;
-      for (int i = done; i < done + run; i++) {
-        fresh -= rows[i] >> 31;
+      int run = (int) (opened >>> 32);
+      if (run > 0) {
+        for (int i = 0; i < run; i++) {
+          rows[done + i] = (row + i) | FRESH;
+        }
+      } else {
+        int pins = pins(row, wanted);
+        run = mark(row, pins, hashes, from + done, word, bit, rows, done);
+        int fresh = 0;
+        for (int i = done; i < done + run; i++) {
+          fresh -= rows[i] >> 31;
+        }
+        shards.unpin(row, pins - fresh);
       }
-      shards.unpin(row, pins - fresh);
       done += run;
       previous = row + run - 1;
     }
@@ -87,8 +95,8 @@ final class Rows {
    * The row of a block that follows {@code previous}, claimed but without the worker's bit, and its segment pinned
    * once so that more can be placed after it; {@link Segments#NONE} when the budget is reached.
    */
-  int claim(int previous, long hash) {
-    return pinned(previous, hash, 1);
+  int claim(int previous, long[] hashes, int from) {
+    return (int) open(previous, hashes, from, 1, 0, 0);
   }
 
   /** Sets the worker's bit on a row that it {@link #claim claimed}: the pin becomes the bit's. */
@@ -103,18 +111,45 @@ final class Rows {
     return (segments.bits(row, word) & bit) != 0;
   }
 
+  /**
+   * The number of blocks, of those from {@code from} on, that have their rows one after the other from {@code row} on,
+   * in its segment and with the worker's bit; 0 when there is no row.
+   */
+  int held(int row, long[] hashes, int from, int to, int word, long bit) {
+    if (row == Segments.NONE) {
+      return 0;
+    }
+    long[] chunk = segments.chunkOf(row);
+    int at = segments.at(row);
+    int length = pins(row, to - from);
+    for (int i = 0; i < length; i++, at += segments.rowLongs()) {
+      if ((long) Segments.LONGS.getAcquire(chunk, at) != hashes[from + i]
+          || ((long) Segments.LONGS.getAcquire(chunk, at + 1 + word) & bit) == 0) {
+        return i;
+      }
+    }
+    return length;
+  }
+
   /** Clears a worker's bit on rows; fastest when those of a segment are adjacent. */
   void release(int[] rows, int count, int word, long bit) {
-    int cleared = 0;
-    for (int i = 0; i < count; i++) {
-      int row = rows[i];
-      if (segments.unset(row, word, bit)) {
-        cleared++;
+    int from = 0;
+    while (from < count) {
+      int row = rows[from];
+      int to = from + 1;
+      while (to < count && ((rows[to] ^ row) & ~Segments.PLACE) == 0) {
+        to++;
       }
-      if (i + 1 == count || ((rows[i + 1] ^ row) & ~Segments.PLACE) != 0) {
+      if (segments.end(rows, from, to - from, word, bit)) {
+        shards.free(row);
+      } else {
+        int cleared = 0;
+        for (int i = from; i < to; i++) {
+          cleared += segments.unset(rows[i], word, bit) ? 1 : 0;
+        }
         shards.unpin(row, cleared);
-        cleared = 0;
       }
+      from = to;
     }
   }
 
@@ -157,32 +192,36 @@ final class Rows {
     return count;
   }
 
-  /** Claims the row of the block after {@code previous} and pins its segment once for each row that may be set. */
-  private int pinned(int previous, long hash, int wanted) {
-    if (previous == Segments.NONE) {
-      return shards.pinned(hash, pins(0, wanted)) << Segments.ROW_BITS;
-    }
+  /**
+   * The row of the block after {@code previous}: claimed, and its segment pinned once for each row that may be set; or,
+   * when it begins a new segment and {@code bit} is not 0, started as {@link Shards#open} describes.
+   *
+   * @return the row, and in the upper half how many rows have the bit already
+   */
+  private long open(int previous, long[] hashes, int from, int wanted, int word, long bit) {
+    long hash = hashes[from];
+    boolean inside = previous != Segments.NONE && (previous & Segments.PLACE) != Segments.PLACE;
     // The worker's own bit on the previous row keeps that segment alive.
-    if ((previous & Segments.PLACE) != Segments.PLACE) {
-      int row = previous + 1;
-      if (claims(row, hash)) {
-        segments.pin(row, pins(row, wanted));
-        return row;
-      }
-      return shards.pinned(hash, pins(0, wanted)) << Segments.ROW_BITS;
+    if (inside && claims(previous + 1, hash)) {
+      segments.pin(previous + 1, pins(previous + 1, wanted));
+      return previous + 1L;
     }
-    int next = segments.next(previous) << Segments.ROW_BITS;
-    if (next != Segments.NONE && segments.tryPin(next, pins(next, wanted))) {
-      if (segments.hash(next) == hash) {
-        return next;
+    boolean last = previous != Segments.NONE && !inside;
+    if (last) {
+      int next = segments.next(previous) << Segments.ROW_BITS;
+      if (next != Segments.NONE && segments.tryPin(next, pins(next, wanted))) {
+        if (segments.hash(next) == hash) {
+          return next;
+        }
+        shards.unpin(next, pins(next, wanted));
       }
-      shards.unpin(next, pins(next, wanted));
     }
-    int segment = shards.pinned(hash, pins(0, wanted));
-    if (segment != Segments.NONE) {
+    long opened = shards.open(hashes, from, pins(0, wanted), word, bit);
+    int segment = (int) opened;
+    if (last && segment != Segments.NONE) {
       segments.linkNext(previous, segment);
     }
-    return segment << Segments.ROW_BITS;
+    return (opened & ~0xFFFFFFFFL) | (segment << Segments.ROW_BITS);
   }
 
   /** Whether a row of a segment that the caller has pinned is a block's, claimed for it now if need be. */

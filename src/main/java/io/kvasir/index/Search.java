@@ -1,5 +1,6 @@
 package io.kvasir.index;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,9 @@ final class Search {
   private static final int WORTH_A_JUMP = 2;
 
   private static final int FIRST_JUMP = 4;
+
+  /** So many of a word's slots are written faster all at once. */
+  private static final int WORTH_A_FILL = 8;
 
   private final Segments segments;
   private final Shards shards;
@@ -104,7 +108,10 @@ final class Search {
           jump = 0;
           continue;
         }
-        drop(depths, c0 & ~b0, c1 & ~b1, c2 & ~b2, c3 & ~b3, depth);
+        drop(depths, c0, ~b0, 0, depth);
+        drop(depths, c1, ~b1, 1, depth);
+        drop(depths, c2, ~b2, 2, depth);
+        drop(depths, c3, ~b3, 3, depth);
         c0 &= b0;
         c1 &= b1;
         c2 &= b2;
@@ -184,19 +191,25 @@ final class Search {
 
   private static long living(long[] candidates, long[] alive, int word, int[] depths) {
     long living = candidates[word] & (long) Segments.LONGS.getAcquire(alive, word);
-    drop(depths, candidates[word] & ~living, word, 0);
+    drop(depths, candidates[word], ~living, word, 0);
     return living;
   }
 
-  private static void drop(int[] depths, long s0, long s1, long s2, long s3, int depth) {
-    drop(depths, s0, 0, depth);
-    drop(depths, s1, 1, depth);
-    drop(depths, s2, 2, depth);
-    drop(depths, s3, 3, depth);
+  private static void drop(int[] depths, long c0, long c1, long c2, long c3, int depth) {
+    drop(depths, c0, -1, 0, depth);
+    drop(depths, c1, -1, 1, depth);
+    drop(depths, c2, -1, 2, depth);
+    drop(depths, c3, -1, 3, depth);
   }
 
-  private static void drop(int[] depths, long slots, int word, int depth) {
-    for (long left = slots; left != 0; left &= left - 1) {
+  /** Writes the depth of the candidates that are lost; those that remain are written again when they are. */
+  private static void drop(int[] depths, long candidates, long lost, int word, int depth) {
+    long left = candidates & lost;
+    if (candidates == -1 && Long.bitCount(left) > WORTH_A_FILL) {
+      Arrays.fill(depths, word << 6, (word + 1) << 6, depth);
+      return;
+    }
+    for (; left != 0; left &= left - 1) {
       depths[(word << 6) + Long.numberOfTrailingZeros(left)] = depth;
     }
   }

@@ -162,12 +162,13 @@ final class Segments {
     return (long) LONGS.getAcquire(chunkOf(row), at(row) + 1 + word);
   }
 
-  /** Sets a bit; false when it was set before. */
+  /** Sets a worker's bit, which nobody else changes meanwhile; false when it was set before. */
   static boolean set(long[] chunk, int at, long bit) {
     if (((long) LONGS.getAcquire(chunk, at) & bit) != 0) {
       return false;
     }
-    return ((long) LONGS.getAndBitwiseOr(chunk, at, bit) & bit) == 0;
+    long _ = (long) LONGS.getAndAdd(chunk, at, bit);
+    return true;
   }
 
   /** Sets a bit on a row of a pinned segment; false when it was set before. */
@@ -185,14 +186,15 @@ final class Segments {
     return Long.bitCount((long) LONGS.getAndBitwiseAnd(chunk, at, ~bits) & bits);
   }
 
-  /** Clears a bit; false when it was clear before. */
+  /** Clears a worker's bit, which nobody else changes meanwhile; false when it was clear before. */
   boolean unset(int row, int word, long bit) {
     long[] chunk = chunkOf(row);
     int at = at(row) + 1 + word;
     if (((long) LONGS.getAcquire(chunk, at) & bit) == 0) {
       return false;
     }
-    return ((long) LONGS.getAndBitwiseAnd(chunk, at, ~bit) & bit) != 0;
+    long _ = (long) LONGS.getAndAdd(chunk, at, -bit);
+    return true;
   }
 
   /** The state of a row's segment, for {@link #sameGeneration}. */
@@ -236,22 +238,59 @@ final class Segments {
   /** Starts a segment, pinned, with a hash in its first row: a new generation. */
   void start(int row, long hash, int pins) {
     long[] chunk = chunkOf(row);
-    int at = stateAt(row);
-    LONGS.setRelease(chunk, at + 1, (long) NONE);
     LONGS.setRelease(chunk, segmentAt(row), hash);
-    long version = ((long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT) + 1;
-    LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | pins);
+    begin(chunk, stateAt(row), pins);
   }
 
-  /** Ends a segment's generation: raises its version, then clears its rows' hashes. */
+  /** Starts a segment with a worker's bit on its first rows: a new generation. */
+  void start(int row, long[] hashes, int from, int count, int word, long bit) {
+    long[] chunk = chunkOf(row);
+    int at = segmentAt(row);
+    for (int i = from; i < from + count; i++, at += rowLongs) {
+      chunk[at] = hashes[i];
+      chunk[at + 1 + word] = bit;
+    }
+    begin(chunk, stateAt(row), count);
+  }
+
+  private static void begin(long[] chunk, int at, int count) {
+    LONGS.setRelease(chunk, at + 1, (long) NONE);
+    long version = ((long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT) + 1;
+    LONGS.setVolatile(chunk, at, (version << VERSION_SHIFT) | count);
+  }
+
+  /**
+   * Ends a segment whose only bits are a worker's, on all of the given rows, and which nobody has pinned. True when
+   * that ended it: the caller then wipes it, and the bits with it.
+   *
+   * @param rows as many rows of the segment, from {@code from} on
+   */
+  boolean end(int[] rows, int from, int count, int word, long bit) {
+    long[] chunk = chunkOf(rows[from]);
+    int at = stateAt(rows[from]);
+    long state = (long) LONGS.getAcquire(chunk, at);
+    if ((state & COUNT) != count) {
+      return false;
+    }
+    int held = 0;
+    for (int i = from; i < from + count; i++) {
+      int place = rows[i] & PLACE;
+      if (((long) LONGS.getAcquire(chunk, at(rows[i]) + 1 + word) & bit) != 0) {
+        held |= 1 << place;
+      }
+    }
+    return Integer.bitCount(held) == count && LONGS.compareAndSet(chunk, at, state, state - count);
+  }
+
+  /** Ends a segment's generation: raises its version, then clears its rows. */
   void wipe(int row) {
     long[] chunk = chunkOf(row);
     int at = stateAt(row);
     long version = ((long) LONGS.getAcquire(chunk, at) >>> VERSION_SHIFT) + 1;
     LONGS.setVolatile(chunk, at, version << VERSION_SHIFT);
-    int first = segmentAt(row);
-    for (int i = first; i < first + ROWS * rowLongs; i += rowLongs) {
-      LONGS.setRelease(chunk, i, 0L);
+    VarHandle.storeStoreFence();
+    for (int i = segmentAt(row); i < at; i++) {
+      chunk[i] = 0;
     }
   }
 

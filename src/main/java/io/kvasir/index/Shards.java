@@ -3,17 +3,13 @@ package io.kvasir.index;
 /**
  * The tables that lead into a chain: the hash of every segment's first row, in {@value #COUNT} shards.
  *
- * <p>A hash's shard, its place in the shard's table and the tag kept there come from one product with
- * 2⁶⁴/φ (Fibonacci hashing, Knuth, TAOCP 3, 6.4): chained hashes made by other tools may have
- * structure. A table is an array of {@code tag:32 | segment:32}, probed linearly. Readers take no lock:
- * entries never move within an array, a removed one leaves a mark that only an insertion replaces, and
- * an array that is too full is replaced as a whole. The references to the arrays stand together, apart
- * from what writers change at every new segment: they stay in every reader's cache.
+ * <p>A hash's shard, its bucket in the shard's table and its tag there come from one product with 2⁶⁴/φ (Fibonacci
+ * hashing, Knuth, TAOCP 3, 6.4): chained hashes made by other tools may have structure. Readers take no lock: segments
+ * never move within a table, and one that is too full is replaced as a whole. The references to the tables stand
+ * together, apart from what writers change at every new segment: they stay in every reader's cache.
  */
 final class Shards {
   static final int COUNT = 256;
-
-  private static final int TABLE = 16;
 
   private final Segments segments;
   private final Shard[] shards = new Shard[COUNT];
@@ -22,36 +18,17 @@ final class Shards {
   Shards(Segments segments, Budget budget) {
     this.segments = segments;
     for (int i = 0; i < COUNT; i++) {
-      tables[i] = new long[TABLE];
       shards[i] = new Shard(i, tables, segments, budget);
     }
-    if (!budget.reserve(COUNT * Budget.arrayOf(TABLE))) {
-      throw new IllegalArgumentException(
-          "budgetBytes: an empty index takes " + COUNT * Budget.arrayOf(TABLE) + " bytes, allow more");
+    long bytes = COUNT * Budget.arrayOf(Shard.LEAST);
+    if (!budget.reserve(bytes)) {
+      throw new IllegalArgumentException("budgetBytes: an empty index takes " + bytes + " bytes, allow more");
     }
-  }
-
-  private static int shard(long mixed) {
-    return (int) (mixed >>> 56);
   }
 
   /** The segment that begins with a block, as of some moment during the call; {@link Segments#NONE} if none does. */
   int find(long hash) {
-    long mixed = Segments.mix(hash);
-    long[] table = table(shard(mixed));
-    int mask = table.length - 1;
-    for (int i = Shard.home(mixed, table.length); ; i = (i + 1) & mask) {
-      long entry = (long) Segments.LONGS.getAcquire(table, i);
-      if (entry == 0) {
-        return Segments.NONE;
-      }
-      int segment = (int) entry;
-      if (entry == Shard.entry(mixed, segment)
-          && segment != Segments.NONE
-          && segments.hash(segment << Segments.ROW_BITS) == hash) {
-        return segment;
-      }
-    }
+    return Shard.find(tables, segments, hash);
   }
 
   /**
@@ -72,7 +49,7 @@ final class Shards {
   /** Prefetches the cache line where a hash would be found. */
   void touch(long hash) {
     long mixed = Segments.mix(hash);
-    long[] table = table(shard(mixed));
+    long[] table = Shard.table(tables, Shard.of(mixed));
     long _ = (long) Segments.LONGS.getAcquire(table, Shard.home(mixed, table.length));
   }
 
@@ -84,7 +61,7 @@ final class Shards {
     long seen = 0;
     for (int i = from; i < from + count; i++) {
       long mixed = Segments.mix(hashes[i]);
-      long[] table = table(shard(mixed));
+      long[] table = Shard.table(tables, Shard.of(mixed));
       seen += table[Shard.home(mixed, table.length)];
     }
     return seen;
@@ -95,30 +72,40 @@ final class Shards {
    *
    * @return {@link Segments#NONE} when the budget is reached
    */
-  int pinned(long hash, int pins) {
+  int pinned(long[] hashes, int from, int pins) {
+    return (int) open(hashes, from, pins, 0, 0);
+  }
+
+  /**
+   * Pins the segment that begins with a block, or starts it with a worker's blocks, as {@link Shard#open} describes.
+   * Nothing is locked when it is there.
+   */
+  long open(long[] hashes, int from, int count, int word, long bit) {
+    long hash = hashes[from];
     int segment = find(hash);
     if (segment != Segments.NONE) {
       int row = segment << Segments.ROW_BITS;
-      if (segments.tryPin(row, pins)) {
+      if (segments.tryPin(row, count)) {
         if (segments.hash(row) == hash) {
           return segment;
         }
-        unpin(row, pins);
+        unpin(row, count);
       }
     }
-    return shards[shard(Segments.mix(hash))].pinned(hash, pins);
+    return shards[Shard.of(Segments.mix(hash))].open(hashes, from, count, word, bit);
   }
 
   /** Takes pins, or bits that were cleared, off a segment's count, and frees it when they were the last. */
   void unpin(int row, int pins) {
     if (pins != 0 && segments.unpin(row, pins)) {
-      int first = row & ~Segments.PLACE;
-      long hash = segments.hash(first);
-      shards[shard(Segments.mix(hash))].free(first, hash);
+      free(row);
     }
   }
 
-  private long[] table(int shard) {
-    return Shard.table(tables, shard);
+  /** Frees the segment of a row, which the caller has ended. */
+  void free(int row) {
+    int first = row & ~Segments.PLACE;
+    long hash = segments.hash(first);
+    shards[Shard.of(Segments.mix(hash))].free(first, hash);
   }
 }

@@ -64,7 +64,7 @@ final class TakeOver {
     int at = 0;
     while (at < length) {
       int pins = length - at;
-      int row = shards.pinned(hashes[from + at], pins) << Segments.ROW_BITS;
+      int row = shards.pinned(hashes, from + at, pins) << Segments.ROW_BITS;
       if (row == Segments.NONE) {
         break;
       }

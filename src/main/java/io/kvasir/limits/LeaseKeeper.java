@@ -5,6 +5,7 @@ import java.util.function.Function;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.javadsl.TimerScheduler;
 
 /** The actor that renews a node's leases: one per node. */
 final class LeaseKeeper {
@@ -32,19 +33,31 @@ final class LeaseKeeper {
   static Behavior<Message> create(
       Duration ownerTimeout, Function<ActorRef<LimitOwner.Renewed>, LeaseRenewals> renewals) {
     return Behaviors.setup(context ->
-        Behaviors.withTimers(timers -> {
-          timers.startTimerWithFixedDelay(Check.INSTANCE, ownerTimeout.dividedBy(CHECKS));
-          return receive(renewals.apply(context.messageAdapter(LimitOwner.Renewed.class, Answer::new)));
-        }));
+        Behaviors.withTimers(timers ->
+            receive(
+                timers,
+                ownerTimeout.dividedBy(CHECKS),
+                renewals.apply(context.messageAdapter(LimitOwner.Renewed.class, Answer::new)))));
   }
 
-  private static Behavior<Message> receive(LeaseRenewals renewals) {
+  /** Checks only while there is something to check: most nodes have no limits, or no requests. */
+  private static Behavior<Message> receive(
+      TimerScheduler<Message> timers, Duration checkInterval, LeaseRenewals renewals) {
     return Behaviors.receiveMessage(message -> {
       switch (message) {
-        case Renew(Account account) -> renewals.renew(account);
+        case Renew(Account account) -> {
+          renewals.renew(account);
+          if (!timers.isTimerActive(Check.INSTANCE)) {
+            timers.startTimerWithFixedDelay(Check.INSTANCE, checkInterval);
+          }
+        }
         case Answer(LimitOwner.Renewed(String limit, long sequence, var grants)) ->
             renewals.answered(limit, sequence, grants);
-        case Check _ -> renewals.check();
+        case Check _ -> {
+          if (!renewals.check()) {
+            timers.cancel(Check.INSTANCE);
+          }
+        }
       }
       return Behaviors.same();
     });

@@ -146,8 +146,12 @@ final class LeaseRenewals {
     }
   }
 
-  /** Gives up asks that took too long, and reports what is held. To be called several times in the ask's time limit. */
-  void check() {
+  /**
+   * Gives up asks that took too long, and reports what is held. To be called several times in the ask's time limit.
+   *
+   * @return whether there is anything left to check before the next {@link #renew}
+   */
+  boolean check() {
     long now = nanos.nanos();
     renewals.values().removeIf(renewal -> {
       long age = now - renewal.sentAt;
@@ -170,6 +174,7 @@ final class LeaseRenewals {
       begin(renewal);
       return false;
     });
+    return !renewals.isEmpty();
   }
 
   /** Reports what is held to the owner. Where the node has its own share, requests do not wait for that. */

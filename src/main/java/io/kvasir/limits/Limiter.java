@@ -2,6 +2,7 @@ package io.kvasir.limits;
 
 import io.kvasir.access.Caller;
 import io.kvasir.limits.LimitStatus.QuotaStatus;
+import io.kvasir.telemetry.Problem;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -87,12 +88,14 @@ public final class Limiter {
         .toList();
   }
 
-  /** What limits do without, in words for {@code /ready}; empty when nothing is missing. */
-  public List<String> degraded() {
+  /** What limits do without; empty when nothing is missing. */
+  public List<Problem> problems() {
     long own = accounts.all().filter(Account::hasOwnShare).count();
     return own == 0
         ? List.of()
-        : List.of("the limits of %d keys and tenants are kept by this node's own share: their owner does not answer"
-            .formatted(own));
+        : List.of(Problem.warning(
+            "the limits of %d keys and tenants are kept by this node's own share: their owner does not answer"
+                .formatted(own),
+            "see that the other nodes are up and can be reached: GET /admin/cluster"));
   }
 }

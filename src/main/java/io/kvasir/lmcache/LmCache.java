@@ -8,6 +8,7 @@ import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.List;
@@ -36,7 +37,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
 
   /** The parts that exist between start and close. */
   private record Components(
-      HttpCalls calls, ExecutorService executor, Poller poller, Lookups lookups,
+      HttpCalls calls, ExecutorService executor, Poller poller, Lookups lookups, LookupComparisons comparisons,
       @Nullable PrefetchComponents prefetch) {}
 
   /** The parts that exist with a coordinator. */
@@ -83,7 +84,8 @@ public final class LmCache implements CacheLayer, AutoCloseable {
                   coordinator, prefetch, settings, map, coordinatorPoller, poller, costs, counters, clock),
               prefetch.enabled());
     }
-    running = new Components(calls, executor, poller, lookups, prefetching);
+    running = new Components(
+        calls, executor, poller, lookups, new LookupComparisons(settings, clock, counters), prefetching);
   }
 
   /**
@@ -108,6 +110,14 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   public CompletionStage<CacheMatches> find(RoutingContext context) {
     Components now = running;
     return now == null ? CompletableFuture.completedStage(CacheMatches.UNKNOWN) : now.lookups.find(context);
+  }
+
+  @Override
+  public void compared(int reportedTokens, int foundTokens) {
+    Components now = running;
+    if (now != null) {
+      now.comparisons.record(reportedTokens, foundTokens);
+    }
   }
 
   @Override
@@ -139,7 +149,9 @@ public final class LmCache implements CacheLayer, AutoCloseable {
         controller.age(clock),
         Optional.ofNullable(controller.failure()),
         instances,
-        Stream.of(controller, coordinator).flatMap(one -> one.mismatches().messages().stream()).distinct().toList(),
+        Stream.concat(
+            Stream.of(controller, coordinator).flatMap(one -> one.mismatches().messages().stream()).distinct(),
+            comparisonFault().stream().map(Problem::line)).toList(),
         Optional.ofNullable(settings.prefetch())
             .map(
                 prefetch ->
@@ -150,21 +162,26 @@ public final class LmCache implements CacheLayer, AutoCloseable {
                         List.copyOf(coordinator.instances().keySet()))));
   }
 
-  /** Degradations for readiness: each service that does not answer, in a sentence. */
-  public List<String> degraded() {
+  /** Each service of LMCache that does not answer, or not as it should. */
+  public List<Problem> problems() {
     LmCacheView view = view();
-    Stream<String> controller =
-        view.failure()
-            .map(why -> "the LMCache controller %s does not answer: %s".formatted(view.controller(), why))
-            .stream();
-    Stream<String> coordinator =
+    Stream<Problem> controller =
+        view.failure().stream().map(why -> silent("controller", String.valueOf(view.controller()), why));
+    Stream<Problem> coordinator =
         view.coordinator().stream()
-            .flatMap(
-                one ->
-                    one.failure()
-                        .map(why -> "the LMCache coordinator %s does not answer: %s".formatted(one.address(), why))
-                        .stream());
-    return Stream.concat(controller, coordinator).toList();
+            .flatMap(one -> one.failure().stream().map(why -> silent("coordinator", one.address(), why)));
+    return Stream.of(controller, coordinator, comparisonFault().stream()).flatMap(faults -> faults).toList();
+  }
+
+  private static Problem silent(String service, String address, String why) {
+    return Problem.warning(
+        "the LMCache %s %s does not answer: %s".formatted(service, address, why),
+        "see that it runs and that kvasir.lmcache names its address; requests are routed without it meanwhile");
+  }
+
+  private Optional<Problem> comparisonFault() {
+    Components now = running;
+    return now == null ? Optional.empty() : now.comparisons.fault();
   }
 
   @Override

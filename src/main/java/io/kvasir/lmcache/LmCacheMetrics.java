@@ -19,6 +19,7 @@ final class LmCacheMetrics {
   private final Counter coordinatorPolls;
   private final Counter prefetches;
   private final Counter lookups;
+  private final Counter comparisons;
   private final Histogram lookupSeconds;
 
   /** The outcome of a request's lookup; its name in lower case is a label of the metrics. */
@@ -75,6 +76,14 @@ final class LmCacheMetrics {
                     + " shared, late, failed, left_alone, crowded, no_tokens, nothing_to_ask")
             .labelNames("result")
             .register(registry);
+    this.comparisons =
+        Counter.builder()
+            .name("kvasir_lmcache_comparisons_total")
+            .help(
+                "Lookups of prompts that LMCache's events say are held, by result: found, or missing when the"
+                    + " controller knew nothing of the prompt")
+            .labelNames("result")
+            .register(registry);
     this.lookupSeconds =
         Histogram.builder()
             .name("kvasir_lmcache_lookup_seconds")
@@ -94,6 +103,10 @@ final class LmCacheMetrics {
 
   void recordPrefetch(PrefetchOutcome outcome) {
     prefetches.labelValues(outcome.name().toLowerCase(Locale.ROOT)).inc();
+  }
+
+  void recordComparison(boolean found) {
+    comparisons.labelValues(found ? "found" : "missing").inc();
   }
 
   void recordLookup(LookupOutcome outcome) {

@@ -84,6 +84,13 @@ public final class PeerConnections implements AutoCloseable {
     return connection.request(content, timeout);
   }
 
+  /** Makes a connection to another node in the background, if there is none: the first request need not do without. */
+  public void connect(PeerAddress peer) {
+    if (!connections.containsKey(peer)) {
+      open(peer);
+    }
+  }
+
   private void open(PeerAddress peer) {
     Long failed = failedNanos.get(peer);
     if (!closed && (failed == null || clock.nanos() - failed > RECONNECT_NANOS)) {

@@ -46,6 +46,8 @@ final class CachingEngineTokenizer {
   private final CircuitBreaker breaker;
   /** How often the circuit was opened: of all calls that began in one period, the first failure alone opens it. */
   private final AtomicInteger openings = new AtomicInteger();
+  /** Why the engine did not answer the latest call; null when it did. */
+  private volatile @Nullable String failure;
   private final Hasher128 hasher = Hashing.xxh3_128(RandomGenerator.of("SecureRandom").nextLong());
   private final Cache<HashValue128, Tokens> cache = Caffeine.newBuilder()
       .maximumWeight(MAX_BYTES)
@@ -58,6 +60,11 @@ final class CachingEngineTokenizer {
     this.breaker = new CircuitBreaker(BREAKER, clock);
     this.refused =
         Caffeine.newBuilder().maximumSize(MAX_REFUSALS).expireAfterWrite(REFUSED_FOR).ticker(clock::nanos).build();
+  }
+
+  /** The engine's version; null when it does not tell. */
+  @Nullable String version() throws IOException {
+    return engine.version();
   }
 
   /**
@@ -81,19 +88,33 @@ final class CachingEngineTokenizer {
     beforeWaiting.run();
     try {
       Tokens tokens = PrefixMemo.ofIds(namespace, engine.tokenize(body));
-      breaker.onSuccess();
+      answered();
       cache.put(key, tokens);
       return Answer.of(tokens);
     } catch (EngineTokenizer.RefusedException _) {
-      breaker.onSuccess();
+      answered();
       refused.put(key, true);
       return Answer.REFUSED;
     } catch (IOException | RuntimeException failed) {
       if (openings.compareAndSet(begunAfter, begunAfter + 1)) {
-        breaker.onFailure(String.valueOf(failed.getMessage()));
+        String why = String.valueOf(failed.getMessage());
+        breaker.onFailure(why);
+        failure = why;
       }
       return Answer.FAILED;
     }
+  }
+
+  private void answered() {
+    breaker.onSuccess();
+    if (failure != null) {
+      failure = null;
+    }
+  }
+
+  /** Why the engine did not answer when it was last asked, and prompts are not tokenised by it; null when it did. */
+  @Nullable String failure() {
+    return failure;
   }
 
   /** The token ids of the prompt in a request body, from the engine and not from the cache. */

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
+import io.kvasir.prompt.template.RenderedText;
+import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.Map;
@@ -14,6 +16,7 @@ final class ChatRenderer {
   private final ChatTemplates templates;
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
+  private volatile VllmVersion engine = VllmVersion.NEWEST;
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
@@ -26,14 +29,22 @@ final class ChatRenderer {
     return templates;
   }
 
+  /** Prepares conversations from now on as engines of this version do; returns whether that is another one. */
+  boolean engine(VllmVersion version) {
+    boolean changed = !version.equals(engine);
+    engine = version;
+    return changed;
+  }
+
   /** The text of {@code chat}; throws {@code TemplateException} when the template refuses it or fails. */
-  String render(ObjectNode chat) {
-    return prompt.render(chat, now).text();
+  RenderedText render(ObjectNode chat) {
+    return prompt.render(chat, engine, now).text();
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */
-  String renderUpToItem(ObjectNode chat, int message) {
-    ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat();
-    return PromptMedia.upToMark(render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI)));
+  RenderedText renderUpToItem(ObjectNode chat, int message) {
+    ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat(engine);
+    RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI));
+    return RenderedText.of(PromptMedia.upToMark(marked.toString()));
   }
 }

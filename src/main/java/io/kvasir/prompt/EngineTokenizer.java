@@ -3,8 +3,12 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.Serial;
+import org.jspecify.annotations.Nullable;
 
-/** A client of an engine's {@code POST /tokenize}. Thread-safe; called on threads that may block. */
+/**
+ * A client of an engine's {@code POST /tokenize}, and of its version. Thread-safe; called on threads that may
+ * block.
+ */
 @FunctionalInterface
 public interface EngineTokenizer {
   /** Thrown when the engine answered that it does not tokenise this prompt: others may be tokenised all the same. */
@@ -25,6 +29,16 @@ public interface EngineTokenizer {
    * @throws IOException when the engine fails or its answer is late; the message has nothing of the prompt
    */
   int[] tokenize(String jsonBody) throws IOException;
+
+  /**
+   * The version of a vLLM engine, on which depends how it prepares conversations; null when it does not tell, and for
+   * engines of other makes.
+   *
+   * @throws IOException when the engine fails or its answer is late
+   */
+  default @Nullable String version() throws IOException {
+    return null;
+  }
 
   /** The token ids of an answer of vLLM's or SGLang's {@code /tokenize}. */
   static int[] ids(JsonNode answer) throws IOException {

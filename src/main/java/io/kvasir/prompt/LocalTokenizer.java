@@ -20,8 +20,8 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
     String text = switch (prompt) {
       case PromptSource.Text given -> given.text();
       case PromptSource.Chat _ when renderer == null -> null;
-      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body());
-      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item);
+      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body()).toString();
+      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item).toString();
     };
     if (tokenizer == null || text == null) {
       return null;

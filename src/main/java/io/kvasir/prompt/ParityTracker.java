@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import io.kvasir.prompt.Parity.Verdict;
+import io.kvasir.telemetry.Problem;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,6 +31,8 @@ final class ParityTracker {
 
   private static final Logger log = LoggerFactory.getLogger(ParityTracker.class);
   private static final long ALL_SHAPES = -1L;
+  private static final String SAME_FILES =
+      "give the model the files (tokenizer, chat template) that its engines have; it is compared again by itself";
 
   private final String model;
   private final PromptMode configured;
@@ -41,6 +44,8 @@ final class ParityTracker {
   private String silence = "";
   private long differingShapes;
   private volatile long engineShapes;
+  /** Why the engine does not tokenise prompts that it has to; null while it does. */
+  private volatile @Nullable String engineFailure;
 
   /** What is known of one shape. */
   private static final class Evidence {
@@ -164,6 +169,42 @@ final class ParityTracker {
     return differs && ofShape.difference == null && engineShapes != ALL_SHAPES;
   }
 
+  /**
+   * The engine was asked for a prompt's tokens. While it does not answer, such prompts go by their text, and operators
+   * are told.
+   *
+   * @param failure why it did not answer, null when it did
+   */
+  void engineAnswered(@Nullable String failure) {
+    if ((failure == null) != (engineFailure == null)) {
+      engineChanged(failure);
+    }
+  }
+
+  private synchronized void engineChanged(@Nullable String failure) {
+    if ((failure == null) == (engineFailure == null)) {
+      return;
+    }
+    engineFailure = failure;
+    if (failure == null) {
+      log.info("model {}: its engine tokenises prompts again", model);
+    } else {
+      log.warn("{}", byText(failure));
+    }
+    metrics.mode(model, actualMode());
+  }
+
+  private String byText(String failure) {
+    return "model %s: prompts that its engine has to tokenise are routed by their text, because it does not answer: %s"
+        .formatted(model, failure);
+  }
+
+  /** The mode of prompts of any shape, as it is while the engine does not answer. */
+  private PromptMode actualMode() {
+    PromptMode mode = mode();
+    return mode == PromptMode.ENGINE && engineFailure != null ? PromptMode.TEXT : mode;
+  }
+
   private Evidence evidence(PromptShape shape) {
     return evidence.computeIfAbsent(shape.index(), _ -> new Evidence(shape));
   }
@@ -193,27 +234,36 @@ final class ParityTracker {
       log.info("model {}: our tokens are equal to the engine's again", model);
     }
     engineShapes = differs ? ALL_SHAPES : shapes;
-    metrics.mode(model, mode());
+    metrics.mode(model, actualMode());
     metrics.engineShapes(model, Long.bitCount(shapes));
   }
 
-  /** What operators have to know: sentences, none when all is as configured. */
-  synchronized List<String> degraded() {
-    List<String> found = new ArrayList<>();
+  /** What operators have to know; nothing when all is as configured. */
+  synchronized List<Problem> problems() {
+    List<Problem> found = new ArrayList<>();
     if (engineShapes == ALL_SHAPES) {
-      found.add("model %s is routed in engine mode instead of %s: %s"
-          .formatted(model, configured.label(), parity.detail()));
+      found.add(Problem.warning(
+          "model %s is routed in engine mode instead of %s: %s".formatted(model, configured.label(), parity.detail()),
+          SAME_FILES));
     } else {
       for (Evidence each : evidence.values()) {
         String reason = each.reason();
         if (reason != null) {
-          found.add("model %s: prompts of the shape %s are routed in engine mode instead of %s: %s"
-              .formatted(model, each.shape, configured.label(), reason));
+          found.add(Problem.warning(
+              "model %s: prompts of the shape %s are routed in engine mode instead of %s: %s"
+                  .formatted(model, each.shape, configured.label(), reason),
+              SAME_FILES));
         }
       }
     }
+    String failure = engineFailure;
+    if (failure != null) {
+      found.add(Problem.warning(
+          byText(failure), "see that the model's engines run and answer /tokenize; they are asked again"));
+    }
     if (silentChecks >= SILENT_CHECKS && parity.verdict() == Verdict.UNCHECKED) {
-      found.add(unanswered());
+      found.add(Problem.warning(
+          unanswered(), "see that the model's engines answer /tokenize with the same model"));
     }
     return found;
   }

@@ -9,7 +9,6 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.tokens.TokenIdList;
 import io.kvasir.prompt.tokens.Tokenizer;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
@@ -23,11 +22,12 @@ import java.util.random.RandomGenerator;
  * the blocks it completes and the ids of the unfinished block. Its key is a 128-bit hash of the whole text up to the
  * piece's end (with a random seed, so that no client can construct two texts that collide). A prompt is walked from its
  * start: each step is copied when it is cached and computed when it is not, so that an evicted step in the middle costs
- * only that step. Only the unfinished block's tokens are kept: 48,000 tokens of 16 to a block take some 60 kB,
- * whichever prompts share them.
+ * only that step. {@value #SPAN} pieces that no prompt ends in are a step of their own, too, a <em>span</em>, and a
+ * prompt goes from span to span as long as they are cached. Only the unfinished block's tokens are kept: 48,000 tokens
+ * of 16 to a block take some 60 kB, twice while both spans and pieces are used, whichever prompts share them.
  *
- * <p>Walking costs a scan for the cuts, one hash over the text and a look-up a piece. Bounded in bytes; the least
- * used steps go first. Thread-safe.
+ * <p>Walking costs a scan for the cuts, one hash over the text, and a look-up for each span and for each piece after
+ * the last one. Bounded in bytes; the least used steps go first. Thread-safe.
  */
 final class PrefixMemo {
   /** Bytes of one step besides its arrays: the entry, its key, the records and headers. */
@@ -35,6 +35,9 @@ final class PrefixMemo {
 
   /** Minimum bytes of a prompt's last piece to be cached: a shorter one is cheaper to compute than to keep. */
   private static final int MIN_LAST_PIECE = 512;
+
+  /** Pieces in a span. */
+  private static final int SPAN = 16;
 
   /** Bytes of new text from one checkpoint to the next: some milliseconds. */
   private static final int CHECKPOINT_BYTES = 64 << 10;
@@ -59,6 +62,8 @@ final class PrefixMemo {
   PrefixMemo(long maxBytes) {
     hasher = Hashing.xxh3_128(RandomGenerator.of("SecureRandom").nextLong());
     steps = Caffeine.newBuilder()
+        // Evictions are a few operations: to wake a thread for them costs more.
+        .executor(Runnable::run)
         .maximumWeight(maxBytes)
         .weigher((HashValue128 key, MemoStep step) -> step.bytes())
         .build();
@@ -80,12 +85,12 @@ final class PrefixMemo {
   }
 
   /**
-   * The chain of {@code text}, with the tokenizer's special tokens around it when {@code special} is true.
+   * The chain of {@code text} in UTF-8, with the tokenizer's special tokens around it when {@code special} is true.
    *
    * @param checkpoint runs now and then between pieces while a long text is tokenised; what it throws ends that
    */
-  Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, String text, boolean special, Runnable checkpoint) {
-    return new Tokenization(tokenizer, namespace, checkpoint).of(text.getBytes(StandardCharsets.UTF_8), special);
+  Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, byte[] text, boolean special, Runnable checkpoint) {
+    return new Tokenization(tokenizer, namespace, checkpoint).of(text, special);
   }
 
   /** The chain of given token ids. */
@@ -100,6 +105,10 @@ final class PrefixMemo {
     private final BlockNamespace namespace;
     private final Runnable checkpoint;
     private final byte[] link = new byte[2 * HASH_BYTES];
+
+    /** Where the pieces of a span end. */
+    private final int[] ends = new int[SPAN];
+
     private final TokenIdList open;
     private long[] chain = new long[16];
     private int blocks;
@@ -117,14 +126,56 @@ final class PrefixMemo {
     }
 
     Tokens of(byte[] text, boolean special) {
-      chain = new long[text.length / (4 * namespace.blockSize()) + 1];
+      // Few texts have fewer than three bytes to a token.
+      chain = new long[text.length / (3 * namespace.blockSize()) + 1];
       if (special) {
         add(tokenizer.before());
       }
       HashValue128 key = root(special);
       int from = 0;
       while (from < text.length) {
-        int to = tokenizer.cut(text, from);
+        int pieces = cut(text, from);
+        int to = ends[pieces - 1];
+        if (pieces == SPAN && to < text.length) {
+          HashValue128 whole = after(key, text, from, to);
+          MemoStep step = steps.getIfPresent(whole);
+          if (step != null) {
+            append(step);
+          } else {
+            int tokensBefore = tokens;
+            int blocksBefore = blocks;
+            addPieces(text, from, pieces, key);
+            steps.put(whole, step(tokens - tokensBefore, blocksBefore));
+          }
+          key = whole;
+        } else {
+          addPieces(text, from, pieces, key);
+        }
+        from = to;
+      }
+      if (special) {
+        add(tokenizer.after());
+      }
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, reused);
+    }
+
+    /** Finds where the next pieces end, up to a span's; returns how many there are. */
+    private int cut(byte[] text, int from) {
+      int pieces = 0;
+      int at = from;
+      while (pieces < SPAN && at < text.length) {
+        at = tokenizer.cut(text, at);
+        ends[pieces++] = at;
+      }
+      return pieces;
+    }
+
+    /** Adds pieces one by one. */
+    private void addPieces(byte[] text, int start, int pieces, HashValue128 before) {
+      HashValue128 key = before;
+      int from = start;
+      for (int i = 0; i < pieces; i++) {
+        int to = ends[i];
         if (to == text.length && to - from < MIN_LAST_PIECE) {
           compute(text, from, to);
         } else {
@@ -133,15 +184,17 @@ final class PrefixMemo {
           if (step != null) {
             append(step);
           } else {
-            steps.put(key, compute(text, from, to));
+            int blocksBefore = blocks;
+            steps.put(key, step(compute(text, from, to), blocksBefore));
           }
         }
         from = to;
       }
-      if (special) {
-        add(tokenizer.after());
-      }
-      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, reused);
+    }
+
+    /** What {@code added} tokens added to a chain of so many blocks. */
+    private MemoStep step(int added, int blocksBefore) {
+      return new MemoStep(added, Arrays.copyOfRange(chain, blocksBefore, blocks), open.copyFrom(0));
     }
 
     private void append(MemoStep step) {
@@ -154,19 +207,19 @@ final class PrefixMemo {
       reused += step.tokens;
     }
 
-    private MemoStep compute(byte[] text, int from, int to) {
+    /** Tokenises a piece; returns how many tokens it has. */
+    private int compute(byte[] text, int from, int to) {
       computed += to - from;
       if (computed >= CHECKPOINT_BYTES) {
         computed = 0;
         checkpoint.run();
       }
-      int before = blocks;
       int open0 = open.size();
       tokenizer.encode(text, from, to, open);
       int added = open.size() - open0;
       tokens += added;
       hashFull();
-      return new MemoStep(added, Arrays.copyOfRange(chain, before, blocks), open.copyFrom(0));
+      return added;
     }
 
     private void add(int[] ids) {

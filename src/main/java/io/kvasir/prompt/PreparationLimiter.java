@@ -33,8 +33,23 @@ public final class PreparationLimiter {
   public static final class OverloadException extends Exception {
     @Serial private static final long serialVersionUID = 1L;
 
-    OverloadException(String message) {
+    private final long waitedMillis;
+    private final long limitMillis;
+
+    OverloadException(String message, long waitedNanos, long limitNanos) {
       super(message, null, false, false);
+      this.waitedMillis = TimeUnit.NANOSECONDS.toMillis(waitedNanos);
+      this.limitMillis = TimeUnit.NANOSECONDS.toMillis(limitNanos);
+    }
+
+    /** How long the request has waited; 0 when so many waited that it was not let wait. */
+    public long waitedMillis() {
+      return waitedMillis;
+    }
+
+    /** How long a request may wait. */
+    public long limitMillis() {
+      return limitMillis;
     }
   }
 
@@ -175,7 +190,8 @@ public final class PreparationLimiter {
     try {
       if (queue.size() >= MAX_WAITING) {
         metrics.waited(PreparationMetrics.Result.REFUSED, 0);
-        throw new OverloadException(MAX_WAITING + " large requests wait to be prepared already");
+        throw new OverloadException(
+            MAX_WAITING + " large requests wait to be prepared already", 0, maxWaitNanos);
       }
       waiter = add(bytes, false);
       // A permit that was released meanwhile.
@@ -190,7 +206,9 @@ public final class PreparationLimiter {
     } catch (TimeoutException _) {
       result = PreparationMetrics.Result.REFUSED;
       throw new OverloadException(
-          "large requests waited " + TimeUnit.NANOSECONDS.toMillis(maxWaitNanos) + " ms to be prepared");
+          "large requests waited " + TimeUnit.NANOSECONDS.toMillis(maxWaitNanos) + " ms to be prepared",
+          clock.nanos() - since,
+          maxWaitNanos);
     } finally {
       metrics.waited(result, clock.nanos() - since);
     }

@@ -44,7 +44,8 @@ final class PromptMetrics {
         .register(registry);
     mode = Gauge.builder()
         .name("kvasir_prompt_mode")
-        .help("1 for the current mode of a model's prompts, else 0")
+        .help("1 for the current mode of a model's prompts, else 0; text while an engine that has to tokenise does not"
+            + " answer")
         .labelNames("model", "mode")
         .register(registry);
     engineShapes = Gauge.builder()
@@ -113,6 +114,10 @@ final class PromptMetrics {
     return tokens.labelValues(model, source);
   }
 
+  NanoClock clock() {
+    return clock;
+  }
+
   /** A timer of one stage: {@link #record} takes the start that {@link #start} has returned. */
   record StageTimer(DistributionDataPoint seconds, NanoClock clock) {
     private static final double SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -121,8 +126,11 @@ final class PromptMetrics {
       return clock.nanos();
     }
 
-    void record(long start) {
-      seconds.observe((clock.nanos() - start) / SECOND);
+    /** Records the time since then; returns it in nanoseconds. */
+    long record(long start) {
+      long nanos = clock.nanos() - start;
+      seconds.observe(nanos / SECOND);
+      return nanos;
     }
   }
 }

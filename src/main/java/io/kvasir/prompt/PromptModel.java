@@ -7,14 +7,17 @@ import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
+import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.RedactedException;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,7 +49,7 @@ public final class PromptModel {
   private final ObjectNode templateKwargs;
   private final LocalTokenizer local;
   private final ParityTracker parityTracker;
-  private final AtomicBoolean limitExceeded = new AtomicBoolean();
+  private final TemplateFailures templateFailures;
   private final @Nullable ParityChecker checker;
 
   /**
@@ -54,8 +57,22 @@ public final class PromptModel {
    *
    * @param requested the model's name in it
    * @param permit closed before an engine is waited for
+   * @param times where its parts' times are noted, null for nowhere
    */
-  private record Preparation(String requested, BlockNamespace namespace, Permit permit) {}
+  private record Preparation(
+      String requested, BlockNamespace namespace, Permit permit, @Nullable PromptTimes times) {
+    void noteTemplate(long nanos) {
+      if (times != null) {
+        times.addTemplate(nanos);
+      }
+    }
+
+    void noteTokens(long nanos) {
+      if (times != null) {
+        times.addTokens(nanos);
+      }
+    }
+  }
 
   PromptModel(
       ModelConfig config,
@@ -76,12 +93,18 @@ public final class PromptModel {
     remembered = metrics.tokens(config.name(), "remembered");
     made = metrics.tokens(config.name(), "made");
     templateKwargs = JSON.valueToTree(config.templateKwargs());
+    templateFailures = new TemplateFailures(config.name(), metrics.clock());
     local = new LocalTokenizer(tokenizer, renderer);
     parityTracker = new ParityTracker(
         config.name(), config.mode(), renderer == null ? PromptShape.TEXT : PromptShape.CHAT, metrics);
     checker = config.mode() != PromptMode.EXACT || tokenizer == null || engine == null
         ? null
         : new ParityChecker(config.name(), templateKwargs, local, tokenizer, engine, parityTracker);
+  }
+
+  /** The same model without an engine, with another memo and other metrics. */
+  PromptModel separate(PrefixMemo otherMemo, PromptMetrics metrics) {
+    return new PromptModel(config, tokenizer, renderer, null, otherMemo, metrics);
   }
 
   /** The model's configured name. */
@@ -108,16 +131,19 @@ public final class PromptModel {
    *
    * @param requested the model's name in the request
    * @param permit closed before an engine is waited for
+   * @param times where its parts' times are noted, null for nowhere
    */
-  Prompt prepare(PromptSource source, String requested, BlockNamespace namespace, Permit permit) {
-    Preparation preparation = new Preparation(requested, namespace, permit);
+  Prompt prepare(
+      PromptSource source, String requested, BlockNamespace namespace, Permit permit, @Nullable PromptTimes times) {
+    Preparation preparation = new Preparation(requested, namespace, permit, times);
     PromptMode mode = parityTracker.mode(source);
     return switch (source) {
       case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
       case PromptSource.TokenIds given ->
           tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), reason(mode));
       case PromptSource.Text text -> switch (mode) {
-        case EXACT -> exact(preparation, text.text(), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
+        case EXACT -> exact(
+            preparation, RenderedText.of(text.text()), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
           Answer answer = engineAnswer(preparation, text);
           yield answer.tokens() == null
@@ -153,57 +179,48 @@ public final class PromptModel {
       return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
           : reason);
     }
-    String text;
+    RenderedText text;
     try {
-      text = render(renderer, chat.body(), item);
+      text = render(renderer, chat.body(), item, preparation);
     } catch (TemplateException.Raised | TemplateException.Request e) {
       return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException.RefusedTemplate e) {
       return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
-    } catch (TemplateException.Limit e) {
-      if (!limitExceeded.getAndSet(true)) {
-        log.warn(
-            "model {}: a conversation of {} messages is routed by its text: {} (further ones are only counted, as"
-                + " template_limit in kvasir_prompts_total)",
-            config.name(), chat.body().path("messages").size(), e.getMessage());
-      }
-      return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_LIMIT);
     } catch (TemplateException e) {
-      log.debug("model {}: the chat template failed in line {}: {}", config.name(), e.line(),
-          e.getClass().getSimpleName());
-      return chunks(namespace, PlainText.of(chat.body()), PromptReason.TEMPLATE_FAILED);
+      PromptReason failure = templateFailures.add(e, chat.body().path("messages").size());
+      return chunks(namespace, PlainText.of(chat.body()), failure);
     }
     if (mode != PromptMode.EXACT) {
-      return chunks(namespace, text, reason);
+      return chunks(namespace, text.toString(), reason);
     }
     Prompt prompt = exact(preparation, text, chat.addSpecialTokens(), reason);
     return item >= 0 ? prompt.withoutLastToken() : prompt;
   }
 
-  private String render(ChatRenderer chatRenderer, ObjectNode body, int item) {
+  private RenderedText render(ChatRenderer chatRenderer, ObjectNode body, int item, Preparation preparation) {
     long start = templateTime.start();
-    String text = item < 0 ? chatRenderer.render(body) : chatRenderer.renderUpToItem(body, item);
-    templateTime.record(start);
+    RenderedText text = item < 0 ? chatRenderer.render(body) : chatRenderer.renderUpToItem(body, item);
+    preparation.noteTemplate(templateTime.record(start));
     return text;
   }
 
-  private Prompt exact(Preparation preparation, String text, boolean special, PromptReason reason) {
+  private Prompt exact(Preparation preparation, RenderedText text, boolean special, PromptReason reason) {
     BlockNamespace namespace = preparation.namespace();
     if (tokenizer == null) {
-      return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
+      return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
     }
     long start = tokensTime.start();
     Tokens tokens;
     try {
-      tokens = memo.tokens(tokenizer, namespace, text, special, preparation.permit()::checkpoint);
+      tokens = memo.tokens(tokenizer, namespace, text.utf8(), special, preparation.permit()::checkpoint);
     } catch (CancellationException e) {
       throw e;
     } catch (RuntimeException e) {
       log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(),
           RedactedException.of(e));
-      return chunks(namespace, text, PromptReason.TOKENIZER_FAILED);
+      return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
     }
-    tokensTime.record(start);
+    preparation.noteTokens(tokensTime.record(start));
     return tokenized(PromptMode.EXACT, tokens, reason);
   }
 
@@ -216,7 +233,7 @@ public final class PromptModel {
   private Prompt chunks(BlockNamespace namespace, String text, PromptReason reason) {
     long start = textTime.start();
     Chain chain = TextChunks.chain(namespace.hash(), text);
-    textTime.record(start);
+    long _ = textTime.record(start);
     return new Prompt(chain, TextChunks.tokens(text), PromptMode.TEXT, reason, null);
   }
 
@@ -247,7 +264,8 @@ public final class PromptModel {
         preparation.namespace(),
         prompt.tokenizeRequest(preparation.requested(), templateKwargs),
         preparation.permit()::close);
-    engineTime.record(start);
+    preparation.noteTokens(engineTime.record(start));
+    parityTracker.engineAnswered(engine.failure());
     return answer;
   }
 
@@ -278,6 +296,21 @@ public final class PromptModel {
     };
   }
 
+  /** Asks the engine for its version, by whose rules conversations are prepared from then on. Waits for the engine. */
+  public void learnEngineVersion() {
+    if (renderer == null || engine == null) {
+      return;
+    }
+    try {
+      VllmVersion version = VllmVersion.of(engine.version());
+      if (renderer.engine(version)) {
+        log.info("model {}: conversations are prepared as vLLM {} does it", config.name(), version);
+      }
+    } catch (IOException e) {
+      log.debug("model {}: the engine did not tell its version: {}", config.name(), e.getMessage());
+    }
+  }
+
   /** Whether comparisons are open: our tokens have not agreed with the engine's yet, or differ. */
   public boolean needsCheck() {
     return checker != null && !parityTracker.openProbes().isEmpty();
@@ -290,9 +323,9 @@ public final class PromptModel {
     }
   }
 
-  /** What operators have to know about this model's prompts: sentences, none when all is as configured. */
-  public List<String> degraded() {
-    return parityTracker.degraded();
+  /** What operators have to know about this model's prompts; nothing when all is as configured. */
+  public List<Problem> problems() {
+    return Stream.concat(parityTracker.problems().stream(), templateFailures.problems().stream()).toList();
   }
 
   /** The comparisons of clients' prompts with the engine; null when there are none. */

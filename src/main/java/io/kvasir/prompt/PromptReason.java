@@ -30,6 +30,8 @@ public enum PromptReason {
   MULTIMODAL,
   /** The conversation continues one that an engine stores ({@code previous_response_id}). */
   STORED_RESPONSE,
+  /** The request asks for log-probabilities of the prompt, for which engines compute all of it, whatever they hold. */
+  CACHE_UNREAD,
   /** The prompt is embeddings, truncated or has a suffix: its tokens are not those of its text. */
   ALTERED;
 

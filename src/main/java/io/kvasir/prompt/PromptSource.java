@@ -127,6 +127,9 @@ sealed interface PromptSource {
         return new Unknown(PromptReason.ALTERED);
       }
     }
+    if (readsNoCache(api, object)) {
+      return new Unknown(PromptReason.CACHE_UNREAD);
+    }
     return switch (api) {
       case CHAT -> object.path("input_ids").isArray() ? raw(object, "input_ids") : chat(object);
       case COMPLETIONS -> raw(object, "prompt");
@@ -136,6 +139,12 @@ sealed interface PromptSource {
           : new Chat(ResponsesBody.chat(object), false);
       case MESSAGES -> new Chat(MessagesBody.chat(object), false);
     };
+  }
+
+  /** Log-probabilities of the prompt: an echoed one has those that were asked for, in chats 0 unless told otherwise. */
+  private static boolean readsNoCache(Api api, ObjectNode body) {
+    boolean echoed = body.path("echo").asBoolean(false) && (api == Api.CHAT || has(body, "logprobs"));
+    return echoed || has(body, "prompt_logprobs");
   }
 
   private static boolean has(ObjectNode body, String field) {

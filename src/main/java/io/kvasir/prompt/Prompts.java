@@ -88,6 +88,27 @@ public final class Prompts {
     return prompts;
   }
 
+  /**
+   * Prompts of some of these models, with the same tokenizers and templates, but with a memo, a limiter and metrics of
+   * their own, and without engines.
+   *
+   * @param names of models that these prompts have
+   */
+  public Prompts separate(Collection<String> names, PromptSettings settings, NanoClock nanos, Metrics separateMetrics) {
+    PromptMetrics promptMetrics = new PromptMetrics(separateMetrics, nanos);
+    PrefixMemo memo = new PrefixMemo(settings.memoBytes());
+    promptMetrics.memo(memo);
+    Prompts separate = new Prompts(
+        promptMetrics,
+        other.separate(memo, promptMetrics),
+        new PreparationLimiter(settings, nanos, new PreparationMetrics(separateMetrics.registry())),
+        background);
+    for (String name : names) {
+      separate.models.put(name, models.getOrDefault(name, other).separate(memo, promptMetrics));
+    }
+    return separate;
+  }
+
   private static PromptModel load(
       ModelConfig config, @Nullable CachingEngineTokenizer engine, Clock clock, NanoClock nanos, PrefixMemo memo,
       PromptMetrics metrics)
@@ -142,6 +163,15 @@ public final class Prompts {
    * @throws CancellationException when the client has left, of a large request
    */
   public Prompt prepare(PromptRequest request, Permit permit) {
+    return prepare(request, permit, null);
+  }
+
+  /**
+   * The same.
+   *
+   * @param times where its parts' times are noted, null for nowhere
+   */
+  public Prompt prepare(PromptRequest request, Permit permit, @Nullable PromptTimes times) {
     String requested = request.model();
     PromptModel model = models.getOrDefault(requested, other);
     Prompt prompt;
@@ -149,7 +179,7 @@ public final class Prompts {
       checkTemplate(model, request);
       PromptSource source = PromptSource.of(request.api(), request.body());
       BlockNamespace namespace = namespace(model, requested, request.body());
-      prompt = model.prepare(source, requested, namespace, permit);
+      prompt = model.prepare(source, requested, namespace, permit, times);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
       }

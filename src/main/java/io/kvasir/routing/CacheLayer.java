@@ -37,6 +37,14 @@ public interface CacheLayer {
    */
   CompletionStage<CacheMatches> find(RoutingContext context);
 
+  /**
+   * A decision has used a result of {@link #find}, and compared it with what the layer's own events say.
+   *
+   * @param reportedTokens leading tokens of the prompt that events say the chosen worker holds, 0 when they say nothing
+   * @param foundTokens leading tokens that the result has, of any worker
+   */
+  default void compared(int reportedTokens, int foundTokens) {}
+
   /** The longest wait of a request for {@link #find}. */
   Duration timeout();
 

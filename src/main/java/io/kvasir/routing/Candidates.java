@@ -109,6 +109,24 @@ public final class Candidates {
     live[slot >>> 6] &= ~(1L << slot);
   }
 
+  /** The greatest value of a column without negative ones among the remaining candidates; 0 if there are none. */
+  int greatest(int[] column) {
+    int greatest = 0;
+    for (int word = 0; word < live.length; word++) {
+      int from = word << 6;
+      if (live[word] == -1) {
+        for (int slot = from; slot < from + Long.SIZE; slot++) {
+          greatest = Math.max(greatest, column[slot]);
+        }
+      } else {
+        for (long left = live[word]; left != 0; left &= left - 1) {
+          greatest = Math.max(greatest, column[from + Long.numberOfTrailingZeros(left)]);
+        }
+      }
+    }
+    return greatest;
+  }
+
   /** The number of remaining candidates. */
   public int count() {
     int count = 0;

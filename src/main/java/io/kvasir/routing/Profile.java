@@ -102,6 +102,11 @@ public final class Profile {
     return description;
   }
 
+  /** The settings that are otherwise than in the profile of this name that ships; null when none of this name does. */
+  public @Nullable List<SettingDifference> differences() {
+    return ShippedProfiles.differences(name, source);
+  }
+
   /**
    * A workflow that plans requests by this profile, for one fleet.
    *

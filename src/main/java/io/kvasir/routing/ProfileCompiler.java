@@ -1,9 +1,7 @@
 package io.kvasir.routing;
 
 import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigObject;
-import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigValue;
 import java.util.Collections;
 import java.util.Map;
@@ -22,8 +20,6 @@ import java.util.SequencedMap;
  * number can be changed in one line.
  */
 public final class ProfileCompiler {
-  private static final String BUILT_IN = "profiles/built-in.conf";
-
   private final PluginRegistry plugins;
 
   /** A compiler for profiles made of {@code plugins}. */
@@ -39,10 +35,7 @@ public final class ProfileCompiler {
    * @throws InvalidProfilesException with every fault
    */
   public SequencedMap<String, Profile> compile(Config own) {
-    Config builtIn =
-        ConfigFactory.parseResources(
-            ProfileCompiler.class.getClassLoader(), BUILT_IN, ConfigParseOptions.defaults().setAllowMissing(false));
-    ConfigObject root = merge(own.resolve().root(), builtIn.root());
+    ConfigObject root = merge(own.resolve().root(), ShippedProfiles.all());
     CompilationFaults faults = new CompilationFaults();
     for (Map.Entry<String, ConfigValue> written : root.entrySet()) {
       String name = written.getKey();

@@ -13,14 +13,13 @@ public final class Ranking {
   public static int byScore(RoutingContext context, Candidates candidates, double[] scores, int[] ranked) {
     long seed = context.random().nextLong();
     int count = 0;
-    double lowest = Double.NEGATIVE_INFINITY;
+    double lowest = Double.NEGATIVE_INFINITY; // score and rank among equals of the last slot, once all are written
+    long lowestTie = Long.MAX_VALUE;
     for (int word = 0; word < candidates.live.length; word++) {
       for (long bits = candidates.live[word]; bits != 0; bits &= bits - 1) {
         int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
-        if (scores[slot] < lowest) {
-          continue;
-        }
-        if (count == ranked.length && !before(slot, ranked[count - 1], candidates, scores, seed)) {
+        double score = scores[slot];
+        if (score < lowest || (score == lowest && tie(slot, candidates, seed) >= lowestTie)) {
           continue;
         }
         int at = count < ranked.length ? count++ : count - 1;
@@ -31,6 +30,7 @@ public final class Ranking {
         ranked[at] = slot;
         if (count == ranked.length) {
           lowest = scores[ranked[count - 1]];
+          lowestTie = tie(ranked[count - 1], candidates, seed);
         }
       }
     }
@@ -38,13 +38,14 @@ public final class Ranking {
   }
 
   private static boolean before(int slot, int other, Candidates candidates, double[] scores, long seed) {
-    if (scores[slot] != scores[other]) {
-      return scores[slot] > scores[other];
-    }
-    if (candidates.inFlight[slot] != candidates.inFlight[other]) {
-      return candidates.inFlight[slot] < candidates.inFlight[other];
-    }
-    return shuffled(slot, seed) < shuffled(other, seed);
+    return scores[slot] != scores[other]
+        ? scores[slot] > scores[other]
+        : tie(slot, candidates, seed) < tie(other, candidates, seed);
+  }
+
+  /** A slot's rank among equal scores: requests in flight, then a random number. */
+  private static long tie(int slot, Candidates candidates, long seed) {
+    return ((long) candidates.inFlight[slot] << 32) | (shuffled(slot, seed) >>> 32);
   }
 
   /** A random number that stays the same for one slot within one decision (Stafford's mix 13). */

@@ -101,8 +101,8 @@ final class ScoreSum {
     for (int slot = 0; slot < column.length; slot++) {
       // + 0.0 turns -0 into 0 for explanations.
       double score = (column[slot] + shift) * factor + 0.0;
-      // Not a number compares false and becomes the worst score.
-      column[slot] = score > WORST ? Math.min(score, -WORST) : WORST;
+      // Not a number compares false.
+      column[slot] = Math.abs(score) <= -WORST ? score : score > 0 ? -WORST : WORST;
     }
   }
 }

@@ -20,6 +20,7 @@ public sealed interface Selection {
    * @param depth leading blocks of the chain that the worker holds
    * @param blocks blocks of the chain
    * @param predictedCachedTokens tokens that the engine should report as cached
+   * @param bestCachedTokens the most that any worker's should that passed the filters, with room or without
    * @param candidates how many workers were candidates
    * @param full how many better ranked workers had no capacity
    * @param onFailure policy when the worker fails
@@ -36,6 +37,7 @@ public sealed interface Selection {
       int depth,
       int blocks,
       int predictedCachedTokens,
+      int bestCachedTokens,
       int candidates,
       int full,
       FailurePolicy onFailure)
@@ -43,17 +45,19 @@ public sealed interface Selection {
 
     /**
      * The decision in one line for {@code X-Router-Reason}, such as
-     * {@code expected-cost; depth=12/24; cached=192/389; candidates=4}: printable ASCII, at most 160 characters.
+     * {@code expected-cost; depth=12/24; cached=192/389; candidates=4}, with {@code best=320} behind it where another
+     * worker held more: printable ASCII, at most 160 characters.
      */
     public String reason() {
-      StringBuilder reason = new StringBuilder(96);
-      reason.append(profile).append("; depth=").append(depth).append('/').append(blocks);
-      reason.append("; cached=").append(predictedCachedTokens).append('/').append(booking.promptTokens());
-      reason.append("; candidates=").append(candidates);
-      if (full > 0) {
-        reason.append("; full=").append(full);
-      }
-      return reason.toString();
+      String reason =
+          profile + "; depth=" + depth + "/" + blocks + "; cached=" + predictedCachedTokens + "/"
+              + booking.promptTokens() + "; candidates=" + candidates + best();
+      return full == 0 ? reason : reason + "; full=" + full;
+    }
+
+    /** What another worker held, as a part of a reason; empty where none held more. */
+    public String best() {
+      return bestCachedTokens == predictedCachedTokens ? "" : "; best=" + bestCachedTokens;
     }
 
     /** Whether the worker computes the prompt itself; otherwise it receives the prompt's KV blocks. */

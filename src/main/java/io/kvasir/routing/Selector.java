@@ -171,6 +171,10 @@ public final class Selector {
       Arrays.fill(candidates.depth, 0);
     } else {
       fleet.search(chain, candidates);
+      RequestShape shape = Slots.requestShape(context);
+      if (shape.anyRank()) {
+        forgetHiddenRanks(shape, candidates);
+      }
     }
     candidates.bind(fleet, chain);
     Arrays.fill(candidates.loadable, 0);
@@ -190,6 +194,15 @@ public final class Selector {
     Selection selection = pick(fleet, context, scratch, chain);
     clock.endPhase(RoutingMetrics.DecisionPhase.PICK);
     return selection;
+  }
+
+  /** Which rank of such a worker's pod computes the prompt is unknown, and so what it will find. */
+  private static void forgetHiddenRanks(RequestShape shape, Candidates candidates) {
+    for (int slot = 0; slot < candidates.depth.length; slot++) {
+      if (candidates.has(slot) && shape.hidesRank(candidates.workers[slot])) {
+        candidates.depth[slot] = 0;
+      }
+    }
   }
 
   /** Applies the filters that run after the index search, or those before it; null while candidates remain. */
@@ -217,10 +230,25 @@ public final class Selector {
     return null;
   }
 
+  private static int promisedTokens(RoutingContext context, Booking local) {
+    return Slots.requestShape(context).severalPrompts() ? 0 : local.promptTokens() - local.uncachedTokens();
+  }
+
+  /** The most tokens of the prompt that any candidate should find cached. */
+  private static int bestTokens(RoutingContext context, Candidates candidates, Chain chain) {
+    if (Slots.requestShape(context).severalPrompts()) {
+      return 0;
+    }
+    PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
+    int depth = candidates.greatest(candidates.depth);
+    return prompt.tokens() - prompt.uncached(depth, candidates.greatest(candidates.loadable));
+  }
+
   private Selection pick(Fleet fleet, RoutingContext context, Scratch scratch, Chain chain) {
     Candidates candidates = scratch.candidates;
     int[] ranked = scratch.ranked;
     int count = candidates.count();
+    int best = bestTokens(context, candidates, chain);
     int full = 0;
     while (full < count) {
       int picked = picker.pick(context, candidates, scratch.scores, ranked);
@@ -246,7 +274,8 @@ public final class Selector {
               candidates.queueMs[slot],
               candidates.depth[slot],
               chain.length(),
-              local.promptTokens() - local.uncachedTokens(),
+              promisedTokens(context, local),
+              best,
               count,
               full,
               onFailure);

@@ -4,6 +4,7 @@ import io.kvasir.routing.SemanticCluster;
 import io.kvasir.routing.TextClusters;
 import io.kvasir.semantic.EmbeddingException.Reason;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * been embedded. Thread-safe. Owns the HTTP client and the thread that embeds examples.
  */
 public final class SemanticClusters implements TextClusters, AutoCloseable {
+  private static final String REMEDY =
+      "see that the endpoint of embeddings answers and that its settings are right; it is tried again by itself";
+
   private final SemanticMetrics metrics = new SemanticMetrics();
   private final NanoClock clock;
   private final ClusterRollout rollout;
@@ -93,26 +97,30 @@ public final class SemanticClusters implements TextClusters, AutoCloseable {
     metrics.unserved(cluster);
   }
 
-  /** Degradations for readiness, each in a sentence. */
-  public List<String> degraded() {
+  /** What keeps requests from being routed by the clusters that are configured. */
+  public List<Problem> problems() {
     ActiveClusters active = rollout.active();
-    List<String> degraded = new ArrayList<>();
+    List<Problem> problems = new ArrayList<>();
     rollout
         .pendingReason()
         .ifPresent(
             reason ->
-                degraded.add(
-                    (active.centroids() == null
-                            ? "the semantic clusters of requests are not known yet: "
-                            : "requests are routed by the semantic clusters from before: ")
-                        + reason));
+                problems.add(
+                    Problem.warning(
+                        (active.centroids() == null
+                                ? "the semantic clusters of requests are not known yet: "
+                                : "requests are routed by the semantic clusters from before: ")
+                            + reason,
+                        REMEDY)));
     Embedder embedder = active.embedder();
     if (embedder != null) {
       embedder
           .openReason()
-          .ifPresent(reason -> degraded.add("the semantic clusters of requests are not known: " + reason));
+          .ifPresent(
+              reason ->
+                  problems.add(Problem.warning("the semantic clusters of requests are not known: " + reason, REMEDY)));
     }
-    return degraded;
+    return problems;
   }
 
   @Override

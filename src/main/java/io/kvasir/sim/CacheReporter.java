@@ -23,14 +23,18 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
   private static final String DEVICE = "GPU";
   /** In lower case, unlike vLLM's own. */
   private static final String HOST = "cpu";
+  private static final int FAST_SECONDS = 60;
 
   private final int rank;
   private final SimSettings settings;
   private final @Nullable EventPublisher publisher;
   private final @Nullable CacheWorker worker;
   private final EventEncoder encoder;
-  private final ChunkNames names = new ChunkNames();
+  private final ChunkNames names;
   private final List<CacheEvent> events = new ArrayList<>();
+  private volatile boolean storesOnly;
+  private volatile boolean fastClock;
+  private volatile boolean unsalted;
 
   CacheReporter(int rank, SimSettings settings, @Nullable EventPublisher publisher) {
     this.rank = rank;
@@ -41,6 +45,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
       events.add(new CacheEvent.Cleared());
     }
     HostTierSettings host = settings.kv().hostTier();
+    names = new ChunkNames(host.noneHash());
     ControllerAddress controller = host.controller();
     worker =
         controller == null
@@ -48,13 +53,30 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
             : new CacheWorker(controller, host.instance(rank, settings.engine().ranks()), host.heartbeat());
   }
 
+  /** Whether events leave out from now on what is removed. */
+  void setStoresOnly(boolean on) {
+    storesOnly = on;
+  }
+
+  /** Whether the time that events carry is {@link #FAST_SECONDS} ahead from now on. */
+  void setFastClock(boolean on) {
+    fastClock = on;
+  }
+
+  /** Whether events leave out from now on the salt of what is stored. */
+  void setUnsalted(boolean on) {
+    unsalted = on;
+  }
+
   /** Sends what happened since it was called last. */
   void publish() {
     if (events.isEmpty()) {
       return;
     }
-    if (publisher != null) {
-      publisher.publish(encoder.encode(System.currentTimeMillis() / 1e3, events, rank));
+    // Where no prefixes are kept there is nothing to tell.
+    if (publisher != null && settings.kv().prefixCaching()) {
+      double seconds = System.currentTimeMillis() / 1e3 + (fastClock ? FAST_SECONDS : 0);
+      publisher.publish(encoder.encode(seconds, events, rank));
     }
     events.clear();
   }
@@ -73,20 +95,20 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
             generation.tokens(from * blockSize, to * blockSize),
             blockSize,
             generation.lora,
-            generation.salt,
+            unsalted ? null : generation.salt,
             DEVICE));
   }
 
   @Override
   public void removed(long key) {
-    if (publisher != null) {
+    if (publisher != null && !storesOnly) {
       events.add(new CacheEvent.Removed(new long[] {key}, DEVICE));
     }
   }
 
   @Override
   public void cleared() {
-    if (publisher != null) {
+    if (publisher != null && !storesOnly) {
       events.add(new CacheEvent.Cleared());
     }
   }

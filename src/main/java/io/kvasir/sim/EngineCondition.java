@@ -12,7 +12,23 @@ public enum EngineCondition {
   /** Every step takes ten times as long, and ten milliseconds more. */
   SLOW,
   /** It finishes its requests and refuses new ones with 503, also {@code /health}. */
-  DRAIN;
+  DRAIN,
+  /** Every third message of cache events is lost on its way; a replay has it. */
+  LOSSY,
+  /** Its events say what is stored in its cache, and never what is removed. */
+  STORES_ONLY,
+  /** Its event sockets are there, and nothing comes. */
+  SILENT,
+  /** Its events are no MessagePack. */
+  GARBLED,
+  /** Its clock, as its events have it, is a minute ahead. */
+  FAST_CLOCK,
+  /** Its events do not tell a block's salt. */
+  UNSALTED,
+  /** It finds nothing in its cache, whatever its events say. */
+  FORGETFUL,
+  /** It ends every stream with its usage, asked or not, as vLLM does with {@code --enable-force-include-usage}. */
+  UNASKED_USAGE;
 
   /**
    * Reads a condition's name.
@@ -27,9 +43,9 @@ public enum EngineCondition {
             new IllegalArgumentException("'" + name + "' is not one of " + Arrays.toString(EngineCondition.values())));
   }
 
-  /** Such as {@code wedge}. */
+  /** Such as {@code wedge} or {@code stores-only}. */
   @Override
   public String toString() {
-    return name().toLowerCase(Locale.ROOT);
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

@@ -174,6 +174,21 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     slow = on;
   }
 
+  /** Whether events leave out from now on what is removed from the cache. */
+  void setStoresOnly(boolean on) {
+    reporter.setStoresOnly(on);
+  }
+
+  /** Makes events leave out salts, or ends that. */
+  void setUnsalted(boolean on) {
+    reporter.setUnsalted(on);
+  }
+
+  /** Makes the clock of its events fast, or ends that. */
+  void setFastClock(boolean on) {
+    reporter.setFastClock(on);
+  }
+
   /** Clears the cache unless it is in use; completes with whether it did. */
   CompletableFuture<Boolean> clear() {
     CompletableFuture<Boolean> done = new CompletableFuture<>();

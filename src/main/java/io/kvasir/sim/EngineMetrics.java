@@ -1,7 +1,6 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.transfer.TransferAgent;
-import io.kvasir.sim.transfer.TransferDialect;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
@@ -55,9 +54,9 @@ final class EngineMetrics {
     }
   }
 
-  EngineMetrics(String model, TransferDialect dialect) {
+  EngineMetrics(String model, EngineApi api) {
     this.model = model;
-    this.names = dialect == TransferDialect.SGLANG ? Names.SGLANG : Names.VLLM;
+    this.names = api == EngineApi.SGLANG ? Names.SGLANG : Names.VLLM;
     queries = counter("prefix_cache_queries", "Prefix cache queries, in terms of number of queried tokens.");
     hits =
         counter(
@@ -176,7 +175,7 @@ final class EngineMetrics {
       cacheConfig.addLabelValues(
           Integer.toString(settings.engine().blockSize()),
           "auto",
-          "True",
+          settings.kv().prefixCaching() ? "True" : "False",
           Integer.toString(rank.rank()),
           Long.toString((long) settings.engine().blocks() * settings.engine().blockSize()),
           Integer.toString(settings.engine().blocks()),

@@ -27,6 +27,7 @@ final class EngineProcess implements AutoCloseable {
   private final EncoderCache encoders;
   private final SimHttpServer server;
   private final HttpApi api;
+  private final RequestDispatcher dispatcher;
   private final @Nullable CoordinatorMember member;
 
   /**
@@ -37,7 +38,7 @@ final class EngineProcess implements AutoCloseable {
   EngineProcess(SimSettings settings, ModelText text, FaultInjector faults, ControlApi controls) throws IOException {
     this.settings = settings;
     SyntheticText syntheticText = new SyntheticText(text);
-    EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.kv().transfer().dialect());
+    EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.http().api());
     publishers = publishers(settings);
     TransferAgent agent = null;
     try {
@@ -52,8 +53,11 @@ final class EngineProcess implements AutoCloseable {
       transfer = agent;
       metrics.registerGauges(ranks, settings, transfer);
       encoders = new EncoderCache(settings.kv().transfer().encoderDirectory());
-      RequestDispatcher dispatcher = new RequestDispatcher(ranks, settings, syntheticText, text.eos(), transfer);
-      OperationsApi operations = new OperationsApi(settings, dispatcher, ranks, metrics, controls);
+      dispatcher = new RequestDispatcher(ranks, settings, syntheticText, text.eos(), transfer);
+      OperationsApi operations =
+          new OperationsApi(
+              settings, dispatcher, ranks, metrics, controls,
+              new IdentityPages(settings, eventsPort(0), replayPort(0)));
       api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
       server =
           new SimHttpServer(
@@ -118,6 +122,14 @@ final class EngineProcess implements AutoCloseable {
       case WEDGE -> ranks.forEach(rank -> rank.setWedged(on));
       case SLOW -> ranks.forEach(rank -> rank.setSlow(on));
       case DRAIN -> api.setDraining(on);
+      case LOSSY -> publishers.forEach(publisher -> publisher.setLossy(on));
+      case STORES_ONLY -> ranks.forEach(rank -> rank.setStoresOnly(on));
+      case SILENT -> publishers.forEach(publisher -> publisher.setSilent(on));
+      case GARBLED -> publishers.forEach(publisher -> publisher.setGarbled(on));
+      case UNSALTED -> ranks.forEach(rank -> rank.setUnsalted(on));
+      case FORGETFUL -> dispatcher.setForgetful(on);
+      case UNASKED_USAGE -> api.setUnaskedUsage(on);
+      case FAST_CLOCK -> ranks.forEach(rank -> rank.setFastClock(on));
     }
   }
 

@@ -3,6 +3,7 @@ package io.kvasir.sim;
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.HostLink;
 import io.kvasir.sim.lmcache.ControllerAddress;
+import io.kvasir.sim.lmcache.NoneHash;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param coordinator the coordinator of LMCache's multi-process mode that the engine joins; null for none
  * @param instance the engine's id for the controller and the coordinator; for the controller rank r's is {@code
  *     instance-r} with several
+ * @param noneHash what LMCache's names of chunks begin from, as {@link io.kvasir.sim.lmcache.NoneHash} has it
  * @param heartbeat between two heartbeats; zero for LMCache's defaults: none to a controller, 5 s to a coordinator
  */
 public record HostTierSettings(
@@ -28,6 +30,7 @@ public record HostTierSettings(
     @Nullable ControllerAddress controller,
     @Nullable URI coordinator,
     String instance,
+    long noneHash,
     Duration heartbeat) {
 
   /** Tokens in a chunk, LMCache's unit of copying, and its controller's only one. */
@@ -41,22 +44,28 @@ public record HostTierSettings(
 
   /** So many blocks, behind PCIe 5, unknown to any controller. */
   public static HostTierSettings of(int blocks) {
-    return new HostTierSettings(blocks, 350, false, null, null, "lmcache_default_instance", Duration.ZERO);
+    return new HostTierSettings(
+        blocks, 350, false, null, null, "lmcache_default_instance", NoneHash.WITHOUT_VLLM, Duration.ZERO);
   }
 
   /** These, reported to a controller. */
   public HostTierSettings withController(ControllerAddress address, String as, Duration beat) {
-    return new HostTierSettings(blocks, gbps, events, address, coordinator, as, beat);
+    return new HostTierSettings(blocks, gbps, events, address, coordinator, as, noneHash, beat);
   }
 
   /** These, as a member of a coordinator's fleet. */
   public HostTierSettings withCoordinator(URI fleet, String as, Duration beat) {
-    return new HostTierSettings(blocks, gbps, events, controller, fleet, as, beat);
+    return new HostTierSettings(blocks, gbps, events, controller, fleet, as, noneHash, beat);
   }
 
   /** These, published in the engine's events. */
   public HostTierSettings withEvents() {
-    return new HostTierSettings(blocks, gbps, true, controller, coordinator, instance, heartbeat);
+    return new HostTierSettings(blocks, gbps, true, controller, coordinator, instance, noneHash, heartbeat);
+  }
+
+  /** These, with names of chunks that begin from a hash of vLLM's. */
+  public HostTierSettings withNoneHash(long hash) {
+    return new HostTierSettings(blocks, gbps, events, controller, coordinator, instance, hash, heartbeat);
   }
 
   /** All faults, by the command line's options; empty when an engine can start. */

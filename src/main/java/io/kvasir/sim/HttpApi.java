@@ -24,6 +24,7 @@ final class HttpApi implements SimHttpHandler {
   private final EmbeddingsApi embeddings;
   private final EncoderCache encoders;
   private volatile boolean draining;
+  private volatile boolean unaskedUsage;
 
   HttpApi(SimSettings settings, ModelText text, RequestDispatcher dispatcher, OperationsApi operations,
       FaultInjector faults,
@@ -40,6 +41,11 @@ final class HttpApi implements SimHttpHandler {
   /** Whether what is new is refused. */
   void setDraining(boolean on) {
     draining = on;
+  }
+
+  /** Whether every stream of chat and completions ends with its usage, asked or not. */
+  void setUnaskedUsage(boolean on) {
+    unaskedUsage = on;
   }
 
   @Override
@@ -116,7 +122,8 @@ final class HttpApi implements SimHttpHandler {
     ResponseFormat format =
         new CompletionFormat(
             true, id, servedModel(body), now(), request.choices(),
-            request.response().includeUsage(), request.response().returnTokenIds() ? request.prompts() : null);
+            unaskedUsage || request.response().includeUsage(),
+            request.response().returnTokenIds() ? request.prompts() : null);
     dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
@@ -154,7 +161,8 @@ final class HttpApi implements SimHttpHandler {
     ResponseFormat format =
         new CompletionFormat(
             false, id, servedModel(body), now(), several.size() * request.choices(),
-            request.response().includeUsage(), request.response().returnTokenIds() ? several : null);
+            unaskedUsage || request.response().includeUsage(),
+            request.response().returnTokenIds() ? several : null);
     dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
@@ -247,7 +255,7 @@ final class HttpApi implements SimHttpHandler {
 
   /** Nested as vLLM's, flat as SGLang's and TensorRT-LLM's. */
   private JsonNode openAiError(EngineApiException e) {
-    if (settings.kv().transfer().dialect().isVllm()) {
+    if (settings.http().api() == EngineApi.VLLM || settings.http().api() == EngineApi.LLM_D) {
       ObjectNode answer = EngineErrors.json(e.status(), e.type(), e.getMessage());
       ((ObjectNode) answer.get("error")).put("param", e.param());
       return answer;

@@ -11,6 +11,7 @@ import io.kvasir.sim.transfer.TransferSpec;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,6 +34,7 @@ final class RequestDispatcher {
   /** Sequences per rank that were taken and are not finished: fresher than the ranks' own counts. */
   private final AtomicIntegerArray load;
   private final AtomicInteger inFlight = new AtomicInteger();
+  private volatile boolean forgetful;
 
   RequestDispatcher(List<EngineCore> ranks, SimSettings settings, SyntheticText syntheticText, int eos,
       TransferAgent transfer) {
@@ -46,6 +48,11 @@ final class RequestDispatcher {
             EngineModel.named(settings.engine().coefficients()).kvBytesPerToken(), settings.engine().speed());
     this.load = new AtomicIntegerArray(ranks.size());
     this.root = KeyChain.root(Long.toString(settings.seed()));
+  }
+
+  /** Whether nothing is found in a cache from now on. */
+  void setForgetful(boolean on) {
+    forgetful = on;
   }
 
   /** Jobs taken and not finished. */
@@ -141,7 +148,9 @@ final class RequestDispatcher {
     GenerationRequest.CacheScope scope = request.scope();
     for (int[] prompt : request.prompts()) {
       for (int choice = 0; choice < request.choices(); choice++) {
-        KeyChain keys = new KeyChain(root, settings.engine().blockSize(), scope.lora(), scope.salt());
+        boolean finds = settings.kv().prefixCaching() && !forgetful;
+        String salt = finds ? scope.salt() : UUID.randomUUID().toString();
+        KeyChain keys = new KeyChain(root, settings.engine().blockSize(), scope.lora(), salt);
         generations.add(
             new GeneratedSequence(
                 prompt, keys, syntheticText.writerAfter(prompt, choice), eos, request.sampling(),
@@ -186,8 +195,9 @@ final class RequestDispatcher {
     return ids;
   }
 
+  /** The rank that the client names; as with vLLM, a request to the Responses API names none by the header. */
   private @Nullable Integer requestedRank(SimHttpExchange exchange, RequestBody body) {
-    String header = exchange.header("x-data-parallel-rank");
+    String header = exchange.path().equals("/v1/responses") ? null : exchange.header("x-data-parallel-rank");
     if (header != null && header.matches("\\d{1,4}") && Integer.parseInt(header) < ranks.size()) {
       return Integer.valueOf(header);
     }

@@ -40,8 +40,10 @@ public record SimSettings(
    * @param transfer how they move from or to other engines
    * @param hostTier the cache of them in host memory
    * @param events how changes of the caches are published
+   * @param prefixCaching whether prefixes are kept for later requests
    */
-  public record KvSettings(TransferSettings transfer, HostTierSettings hostTier, EventSettings events) {}
+  public record KvSettings(
+      TransferSettings transfer, HostTierSettings hostTier, EventSettings events, boolean prefixCaching) {}
 
   /**
    * What goes wrong.
@@ -65,7 +67,7 @@ public record SimSettings(
   SimSettings withPorts(int port, EventSettings otherEvents, TransferSettings otherTransfer) {
     return new SimSettings(
         http.withPort(port), model, engine, role, seed, reportCachedTokens,
-        new KvSettings(otherTransfer, kv.hostTier(), otherEvents), failures);
+        new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching()), failures);
   }
 
   /** All faults, one plain sentence each; empty when an engine can start. */
@@ -116,6 +118,9 @@ public record SimSettings(
     private Set<EngineCondition> conditions = Set.of();
     private Duration healthDelay = Duration.ZERO;
     private Duration keepAlive = Duration.ofSeconds(5);
+    private @Nullable EngineApi api;
+    private boolean developerMode;
+    private boolean prefixCaching = true;
 
     private Builder() {}
 
@@ -263,14 +268,33 @@ public record SimSettings(
       return this;
     }
 
+    /** The engine that it acts as; without this, the one whose way of handing KV blocks over it has. */
+    public Builder api(@Nullable EngineApi value) {
+      api = value;
+      return this;
+    }
+
+    /** Whether it shows its whole configuration, as vLLM with {@code VLLM_SERVER_DEV_MODE=1} does. */
+    public Builder developerMode(boolean value) {
+      developerMode = value;
+      return this;
+    }
+
+    /** Whether prefixes are kept for later requests; without them there are no events either. */
+    public Builder prefixCaching(boolean value) {
+      prefixCaching = value;
+      return this;
+    }
+
     /** The settings; they may have faults, see {@link SimSettings#validate()}. */
     public SimSettings build() {
       return new SimSettings(
-          new ListenSettings(host, port, healthDelay, keepAlive),
+          new ListenSettings(
+              host, port, healthDelay, keepAlive, api == null ? EngineApi.of(transfer.dialect()) : api, developerMode),
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),
-          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events),
+          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching),
           new FailureSettings(faults, conditions));
     }
   }

@@ -4,7 +4,9 @@ import io.prometheus.metrics.core.metrics.Counter;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -14,15 +16,25 @@ import org.jspecify.annotations.Nullable;
  * {@link LineLog}. Thread-safe; closing it writes the lines that are queued.
  */
 public final class DecisionLog implements AutoCloseable {
-  /** A decision with its outcomes so far. */
-  public record Entry(DecisionRecord decision, List<DecisionOutcome> outcomes) {}
+  /**
+   * A decision with its outcomes so far.
+   *
+   * @param id tells it apart from all others, also of other nodes and of this one before
+   */
+  public record Entry(String id, DecisionRecord decision, List<DecisionOutcome> outcomes) {}
 
   private final DecisionLogSettings settings;
   private final @Nullable LineLog file;
   /** Clients choose their requests' ids, and are not to choose which of them are recorded. */
   private final int salt = ThreadLocalRandom.current().nextInt();
 
+  /** What all ids of this log's entries begin with. */
+  private final String run = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong()) + "-";
+
   private final Deque<Entry> recent = new ArrayDeque<>();
+
+  /** Guarded by {@link #recent}. */
+  private long recorded;
 
   /**
    * A log, whose file is opened with the first line.
@@ -62,7 +74,8 @@ public final class DecisionLog implements AutoCloseable {
       if (recent.size() >= settings.recent()) {
         recent.removeFirst();
       }
-      recent.addLast(new Entry(decision, new ArrayList<>(1)));
+      recorded++;
+      recent.addLast(new Entry(run + recorded, decision, new ArrayList<>(1)));
     }
     if (file != null) {
       file.put(() -> DecisionJson.of(decision));
@@ -91,11 +104,21 @@ public final class DecisionLog implements AutoCloseable {
       for (var entries = recent.descendingIterator(); entries.hasNext() && found.size() < limit; ) {
         Entry entry = entries.next();
         if (filter.test(entry.decision)) {
-          found.add(new Entry(entry.decision, List.copyOf(entry.outcomes)));
+          found.add(new Entry(entry.id, entry.decision, List.copyOf(entry.outcomes)));
         }
       }
     }
     return found;
+  }
+
+  /** The decision with an id, while it is among the last. */
+  public Optional<Entry> find(String id) {
+    synchronized (recent) {
+      return recent.stream()
+          .filter(entry -> entry.id.equals(id))
+          .findFirst()
+          .map(entry -> new Entry(entry.id, entry.decision, List.copyOf(entry.outcomes)));
+    }
   }
 
   /** Writes the queued lines, waiting some seconds at most. */

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param ttftMs milliseconds to the first token, null when there was none
  * @param promptTokens as the engine counted them, null when it did not report them
  * @param predictedCachedTokens tokens expected to be reported as cached
+ * @param bestCachedTokens the most that any worker held that passed the filters
+ * @param everCachedTokens tokens of the prompt that the cell had seen before, whoever held them then
+ * @param regret share of the tokens to compute that the best worker held, 0 to 1
  * @param cachedTokens tokens reported as cached, null when not reported
  * @param outputTokens tokens generated, null when the engine did not report them
  */
@@ -25,5 +28,8 @@ public record DecisionOutcome(
     @Nullable Double ttftMs,
     @Nullable Integer promptTokens,
     int predictedCachedTokens,
+    int bestCachedTokens,
+    int everCachedTokens,
+    double regret,
     @Nullable Integer cachedTokens,
     @Nullable Integer outputTokens) {}

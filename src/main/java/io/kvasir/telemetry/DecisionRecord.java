@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param time when, ISO 8601
  * @param requestId the client's, or the one the router gave; a retry is another decision under the same id
+ * @param traceId the request's trace, 32 hexadecimal digits; null when it is in none
  * @param model as the request named it
  * @param profile name of the profile that decided
  * @param cell the cell whose workers were considered
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
 public record DecisionRecord(
     String time,
     String requestId,
+    @Nullable String traceId,
     String model,
     String profile,
     String cell,
@@ -88,8 +90,8 @@ public record DecisionRecord(
   /** This record with the cells among which it was decided. */
   public DecisionRecord withCellOptions(List<CellOption> options) {
     return new DecisionRecord(
-        time, requestId, model, profile, cell, promptTokens, blocks, blockSize, chain, slots, expectedOutputTokens,
-        excluded, refused, reason, plan, passes, List.copyOf(options));
+        time, requestId, traceId, model, profile, cell, promptTokens, blocks, blockSize, chain, slots,
+        expectedOutputTokens, excluded, refused, reason, plan, passes, List.copyOf(options));
   }
 
   /**
@@ -112,6 +114,10 @@ public record DecisionRecord(
    * @param alternatives the next workers, best first
    * @param depth leading blocks of the chain the worker holds
    * @param cachedTokens tokens the engine should report as cached
+   * @param bestCachedTokens the most that any worker held that passed the filters; null in a record of an earlier
+   *     version
+   * @param everCachedTokens tokens of the prompt that the cell has seen before, whoever holds them now; likewise
+   * @param regret share of the tokens to compute that the best worker held, 0 to 1; likewise
    * @param onFailure failure policy of the step
    */
   public record StepRecord(
@@ -121,6 +127,9 @@ public record DecisionRecord(
       List<String> alternatives,
       int depth,
       int cachedTokens,
+      @Nullable Integer bestCachedTokens,
+      @Nullable Integer everCachedTokens,
+      @Nullable Double regret,
       String onFailure) {}
 
   /**
@@ -144,7 +153,7 @@ public record DecisionRecord(
    * @param worker its id
    * @param slot its slot in the cell
    * @param removedBy name of the filter that removed it, null when none did
-   * @param depth leading blocks it holds; 0 when it was removed
+   * @param depth leading blocks it holds, whether it was removed or not
    * @param tiers how many of those it holds in each tier, according to its events
    * @param inFlight requests in flight
    * @param pendingTokens uncached prompt tokens of requests without a first token yet

@@ -4,8 +4,13 @@ import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.instrumentation.jvm.JvmMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 public final class Metrics {
   private final PrometheusRegistry registry;
   private final ExpositionFormats formats = ExpositionFormats.init();
+  private volatile Function<MetricSnapshots, List<MetricSnapshot>> derivation = _ -> List.of();
 
   /** Metrics in a registry; each node of a process has its own. */
   public Metrics(PrometheusRegistry registry) {
@@ -24,6 +30,11 @@ public final class Metrics {
   public Metrics withJvm() {
     JvmMetrics.builder().register(registry);
     return this;
+  }
+
+  /** Adds to what scrapers read what is derived of it, such as the same metrics by other names. */
+  public void derive(Function<MetricSnapshots, List<MetricSnapshot>> more) {
+    derivation = more;
   }
 
   public PrometheusRegistry registry() {
@@ -38,7 +49,13 @@ public final class Metrics {
    */
   public String write(@Nullable String accept, OutputStream out) throws IOException {
     ExpositionFormatWriter writer = formats.findWriter(accept);
-    writer.write(out, registry.scrape());
+    writer.write(out, scrape());
     return writer.getContentType();
+  }
+
+  private MetricSnapshots scrape() {
+    MetricSnapshots own = registry.scrape();
+    List<MetricSnapshot> derived = derivation.apply(own);
+    return derived.isEmpty() ? own : new MetricSnapshots(Stream.concat(own.stream(), derived.stream()).toList());
   }
 }

@@ -85,7 +85,7 @@ final class RedisAnswersIT {
       server.kill();
 
       assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
-      assertThat(cache.degraded()).singleElement().asString().contains("redis://127.0.0.1:" + server.port());
+      assertThat(cache.problems()).singleElement().asString().contains("redis://127.0.0.1:" + server.port());
       assertThat(cache.stats().store().outage()).isPresent();
       cache.put(underWay, JSON, bytes(chat("two")));
       for (int i = 0; i < 10_000; i++) {
@@ -94,7 +94,7 @@ final class RedisAnswersIT {
       assertThatThrownBy(() -> cache.flush(null, null)).isInstanceOf(StoreUnavailableException.class);
 
       server.restart();
-      await("the store to be back", () -> cache.degraded().isEmpty());
+      await("the store to be back", () -> cache.problems().isEmpty());
       cache.put(miss(cache.lookUp(REQUEST)), JSON, bytes(chat("three")));
       assertThat(cache.lookUp(REQUEST))
           .isInstanceOfSatisfying(
@@ -108,7 +108,7 @@ final class RedisAnswersIT {
       miss(cache.lookUp(REQUEST));
       server.restart();
       miss(cache.lookUp(REQUEST));
-      assertThat(cache.degraded()).isEmpty();
+      assertThat(cache.problems()).isEmpty();
     }
   }
 
@@ -118,7 +118,7 @@ final class RedisAnswersIT {
     try (AnswerCache cache = open(null)) {
       assertThat(cache.lookUp(REQUEST)).isEqualTo(new Lookup.Bypassed(Bypass.STORE_AWAY));
       server.restart();
-      await("the store to be there", () -> cache.degraded().isEmpty());
+      await("the store to be there", () -> cache.problems().isEmpty());
       miss(cache.lookUp(REQUEST));
     }
   }

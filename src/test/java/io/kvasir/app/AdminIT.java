@@ -5,13 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.sun.net.httpserver.HttpServer;
 import io.kvasir.access.KeyDigest;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
 import io.kvasir.gateway.admin.AdminDocument;
 import io.kvasir.gateway.admin.AdminRoute;
+import io.kvasir.gateway.admin.DemoHandler;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.http.HttpResponse;
@@ -20,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -37,6 +43,8 @@ import org.junit.jupiter.api.io.TempDir;
 final class AdminIT {
   private static final String KEY = "the-key-of-these-tests-0123";
   private static final String CLIENT_KEY = "kv-the-key-of-a-client";
+  private static final String CHAT =
+      "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -103,18 +111,105 @@ final class AdminIT {
     called.add(done("POST /admin/cache/flush", "/admin/cache/flush", "{\"all\":true}", 200));
     called.add(done("POST /admin/workers/{pod}/drain", "/admin/workers/all/drain", "", 200));
     called.add(done("POST /admin/workers/{pod}/undrain", "/admin/workers/all/undrain", "", 200));
+    assertThat(asked("/admin/demo").at("/error/code").asText()).isEqualTo("not_found");
+    node.demo().offer(new NoTraffic());
+    called.add(done("POST /admin/demo", "/admin/demo", "{\"running\":true}", 200));
+    String level = "{\"logger\":\"io.kvasir.access\",\"level\":null}";
+    called.add(done("POST /admin/log/levels", "/admin/log/levels", level, 200));
+    called.add(done("POST /admin/explain", "/admin/explain", explained("m-all"), 200));
     called.add(done("POST /admin/keys", "/admin/keys", "{\"id\":\"all\",\"tenant\":\"t\"}", 201));
     for (String change : new String[] {"disable", "enable", "rotate"}) {
       called.add(done("POST /admin/keys/{id}/" + change, "/admin/keys/all/" + change, "", 200));
     }
     for (String operation : AdminDocument.operations()) {
-      if (operation.startsWith("GET ")) {
+      if (operation.equals("GET /admin/decisions/{id}")) {
+        String id = asked("/admin/decisions?model=m-all").at("/decisions/0/id").asText();
+        called.add(done(operation, "/admin/decisions/" + id, "", 200));
+      } else if (operation.equals("GET /admin/prefixes")) {
+        called.add(done(operation, "/admin/prefixes?model=m-all", "", 200));
+      } else if (operation.equals("GET /admin/watch")) {
+        called.add(operation);
+        String begun = watched("vitals,cluster,workers,sources,tenants");
+        assertThat(begun).startsWith("event: ").contains("data: {\"full\":{");
+      } else if (operation.startsWith("GET ")) {
         called.add(done(operation, operation.substring(4).replaceFirst("\\{(pod|id)}", "all"), "", 200));
       }
     }
     called.add(done("DELETE /admin/keys/{id}", "/admin/keys/all", "", 200));
     called.add(done("DELETE /admin/workers/{pod}", "/admin/workers/all", "", 200));
     assertThat(called).containsExactlyElementsOf(AdminDocument.operations());
+  }
+
+  @Test
+  void explanation_isThatOfTheDryRun_forViewersToo() throws Exception {
+    String viewer = "the-key-of-another-viewer";
+    done("POST /admin/workers", "/admin/workers", described("why", "m-why"), 201);
+    await("the worker to be healthy", () -> healthy("why"));
+    HttpResponse<String> dryRun =
+        TestNodes.post(
+            node, "/v1/route/v1/chat/completions", CHAT.formatted("m-why"), "Authorization", "Bearer " + CLIENT_KEY);
+    assertThat(dryRun.statusCode()).as(dryRun.body()).isEqualTo(200);
+    Files.writeString(directory.resolve("key"), KEY + "\n" + viewer + " ann viewer\n");
+    HttpResponse<String> answer = send("POST", "/admin/explain", explained("m-why"), viewer);
+    Files.writeString(directory.resolve("key"), KEY + "\n");
+
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    ObjectNode explained = (ObjectNode) JSON.readTree(answer.body());
+    assertThat(explained.at("/compared/least-loaded/profile").asText()).isEqualTo("least-loaded");
+    assertThat(alike(explained)).isEqualTo(alike((ObjectNode) JSON.readTree(dryRun.body())));
+  }
+
+  private static String explained(String model) {
+    return "{\"path\": \"/v1/chat/completions\", \"body\": %s, \"compare\": [\"least-loaded\"]}"
+        .formatted(CHAT.formatted(model));
+  }
+
+  /** Without what differs between two explanations of the same. */
+  private static JsonNode alike(ObjectNode decision) {
+    return decision.without(List.of("time", "request_id", "compared"));
+  }
+
+  @Test
+  void stream_tellsWhatChanges_andEndsWithItsKey() throws Exception {
+    String viewer = "the-key-of-a-viewer-0123";
+    Files.writeString(directory.resolve("key"), KEY + "\n" + viewer + " eve viewer\n");
+    try (InputStream stream = stream("workers", viewer)) {
+      BufferedReader lines = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8));
+      assertThat(lines.readLine()).isEqualTo("event: workers");
+      assertThat(lines.readLine()).startsWith("data: {\"full\":{\"workers\":{");
+      done("POST /admin/workers", "/admin/workers", described("seen", "m-seen"), 201);
+      String line = lines.readLine();
+      while (!line.contains("\"seen\"")) {
+        line = lines.readLine();
+      }
+      assertThat(line).startsWith("data: {\"patch\":{\"workers\":{\"seen\":{");
+      done("DELETE /admin/workers/{pod}", "/admin/workers/seen", "", 200);
+      while (!line.contains("\"seen\":null")) {
+        line = lines.readLine();
+      }
+      Files.writeString(directory.resolve("key"), KEY + "\n");
+      while (line != null) {
+        line = lines.readLine();
+      }
+    } finally {
+      Files.writeString(directory.resolve("key"), KEY + "\n");
+    }
+  }
+
+  /** The first two lines of a stream. */
+  private static String watched(String topics) throws Exception {
+    try (InputStream stream = stream(topics, KEY)) {
+      BufferedReader lines = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8));
+      return lines.readLine() + "\n" + lines.readLine();
+    }
+  }
+
+  private static InputStream stream(String topics, String key) throws Exception {
+    HttpResponse<InputStream> answer =
+        TestNodes.open(node, "/admin/watch?topics=" + topics, "Authorization", "Bearer " + key);
+    assertThat(answer.statusCode()).isEqualTo(200);
+    assertThat(answer.headers().firstValue("Content-Type")).hasValue("text/event-stream");
+    return answer.body();
   }
 
   @Test
@@ -196,7 +291,7 @@ final class AdminIT {
     return Files.writeString(directory.resolve("router.conf"), """
         kvasir {
           gateway { host = "127.0.0.1", port = 0 }
-          access.keys = [{ id = client, tenant = t, sha256 = %s }]
+          access.keys = [{ id = client, tenant = t, sha256 = %s, routing-details = true }]
           management { port = 0, admin-key-file = "%s" }
           routing { profile = %s, reload-interval = 0 s }
           answers.store = memory
@@ -237,8 +332,8 @@ final class AdminIT {
   }
 
   private static CompletableFuture<HttpResponse<String>> chat(String model) {
-    String body = "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}".formatted(model);
-    return TestNodes.postAsync(node, "/v1/chat/completions", body, "Authorization", "Bearer " + CLIENT_KEY);
+    return TestNodes.postAsync(node, "/v1/chat/completions", CHAT.formatted(model), "Authorization",
+        "Bearer " + CLIENT_KEY);
   }
 
   private static TestCommand admin(String... arguments) {
@@ -267,5 +362,21 @@ final class AdminIT {
     } catch (InterruptedException e) {
       throw new IOException(e);
     }
+  }
+
+  /** Traffic of which there is none. */
+  private static final class NoTraffic implements DemoHandler.Traffic {
+    @Override
+    public boolean running() {
+      return false;
+    }
+
+    @Override
+    public double rate() {
+      return 1;
+    }
+
+    @Override
+    public void change(boolean run, double perSecond) {}
   }
 }

@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.node.Node;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.kubernetes.ApiResource;
+import io.kvasir.kubernetes.FakeKubernetes;
 import io.kvasir.load.Ports;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -17,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whole nodes that know nothing of each other but a name in the DNS, over real sockets. */
+/** Whole nodes that know nothing of each other but a name in the DNS or a Kubernetes API, over real sockets. */
 final class BootstrapIT {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -67,6 +69,29 @@ final class BootstrapIT {
     assertThat(removed.statusCode()).as(removed.body()).isEqualTo(200);
     for (Node node : nodes) {
       await("the worker to be gone", () -> cluster(node).path("workers").isEmpty());
+    }
+  }
+
+  @Test
+  void nodes_findEachOtherByTheKubernetesApi_asSoonAsItAnswers(@TempDir Path directory) throws Exception {
+    Path token = Files.writeString(directory.resolve("token"), "secret\n");
+    List<Integer> ports = List.of(Ports.free(), Ports.free());
+    try (FakeKubernetes kubernetes = new FakeKubernetes()) {
+      kubernetes.fail(503);
+      for (int port : ports) {
+        kubernetes.put(ApiResource.PODS, router("kvasir-" + port, "kvasir", port, ""));
+        nodes.add(node(kubernetes, token, port));
+      }
+      kubernetes.put(ApiResource.PODS, router("other", "other", 1, ""));
+      kubernetes.put(
+          ApiResource.PODS, router("leaving", "kvasir", 2, "\"deletionTimestamp\": \"2026-01-01T00:00:00Z\","));
+      await("attempts of both nodes, and more", () -> kubernetes.failures() > 4);
+      assertThat(nodes).as("members while the API is away").allMatch(node -> up(node) == 0);
+      kubernetes.fail(0);
+      await("two nodes in one cluster", () -> nodes.stream().allMatch(node -> up(node) == 2));
+    }
+    for (Node node : nodes) {
+      await("the node to be ready", () -> TestNodes.manage(node, "/ready").statusCode() == 200);
     }
   }
 
@@ -125,6 +150,34 @@ final class BootstrapIT {
 
   private static long up(Node node) {
     return node.cells().describeCluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
+  }
+
+  private static String router(String name, String app, int port, String metadata) {
+    return """
+        {"metadata": {%s "namespace": "routers", "name": "%s", "labels": {"app": "%s"}},
+         "spec": {"containers": [{"ports": [
+           {"name": "gateway", "containerPort": 3}, {"name": "management", "containerPort": %d}]}]},
+         "status": {"podIP": "127.0.0.1", "phase": "Running"}}
+        """
+        .formatted(metadata, name, app, port);
+  }
+
+  private static Node node(FakeKubernetes kubernetes, Path token, int management) throws Exception {
+    return TestNodes.start(
+        """
+        kvasir {
+          management.port = %d
+          cluster {
+            port = %d
+            discovery = kubernetes
+            kubernetes { api = "%s", token = "%s", namespace = routers }
+            required-nodes = 2
+            stable-for = 500 ms
+            allow-loopback = true
+          }
+        }
+        """
+            .formatted(management, Ports.free(), kubernetes.url(), token));
   }
 
   private static Node node(FakeDns dns, int management) throws Exception {

@@ -41,6 +41,13 @@ public final class Certificates {
     return make(alias, "-dname", "CN=" + alias, "-ext", "san=ip:127.0.0.1", "-signer", authority);
   }
 
+  /** The same, for so many days from now. */
+  public Certificates expiring(String alias, String authority, int days) throws Exception {
+    return make(
+        alias, "-dname", "CN=kvasir", "-ext", "san=dns:kvasir", "-signer", authority, "-validity",
+        String.valueOf(days));
+  }
+
   public Certificates expired(String alias, String authority) throws Exception {
     return make(alias, "-dname", "CN=kvasir", "-signer", authority, "-startdate", "-9d", "-validity", "2");
   }

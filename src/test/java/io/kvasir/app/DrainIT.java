@@ -10,6 +10,7 @@ import io.kvasir.load.Ports;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.telemetry.Problem;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -49,7 +50,7 @@ final class DrainIT {
     CompletableFuture<Void> stopped = CompletableFuture.runAsync(node::close);
     await("new requests to be refused", () -> ask(node).startsWith("HTTP/1.1 503 "));
     assertThat(ask(node)).contains("Retry-After: 1", "Connection: close", "\"unavailable\"", "shutting down");
-    assertThat(node.readiness().obstacles()).contains("the node is stopping");
+    assertThat(node.readiness().obstacles()).extracting(Problem::what).contains("the node is stopping");
     assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8)).endsWith("data: [DONE]\n\n");
     stopped.join();
   }
@@ -88,6 +89,7 @@ final class DrainIT {
     Node home = start(cluster.formatted(first), "300 ms");
     Node other = node(cluster.formatted(Ports.free()), "300 ms");
     await("the cell to have a copy", () -> home.cells().describeCluster().cells().stream().anyMatch(DrainIT::isCopied));
+    await("the other node to be ready", () -> other.readiness().obstacles().isEmpty());
     CompletableFuture<Void> stopped = CompletableFuture.runAsync(home::close);
     List<String> answers = new ArrayList<>();
     while (!stopped.isDone()) {

@@ -258,7 +258,7 @@ final class KeysIT {
   }
 
   private static String degraded(Node node) {
-    return String.join("\n", node.readiness().degraded());
+    return node.readiness().degradations().toString();
   }
 
   private static boolean accept(Node node, String... keys) throws Exception {

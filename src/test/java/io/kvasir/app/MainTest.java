@@ -3,6 +3,8 @@ package io.kvasir.app;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.load.Ports;
+import java.util.Arrays;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class MainTest {
@@ -50,6 +52,19 @@ final class MainTest {
   }
 
   @Test
+  void whatIsMissing_isToldOnce() {
+    assertThat(run("keys", "create")).isEqualTo(2);
+    assertThat(err.lines().filter(line -> line.contains("KEY")).toList()).hasSize(1);
+    assertThat(err).contains("--tenant");
+  }
+
+  @Test
+  void init_withoutUrl_saysSo() {
+    assertThat(run("init")).isEqualTo(2);
+    assertThat(err).contains("Missing required parameter: 'URL'");
+  }
+
+  @Test
   void serve_withoutConfig_saysWhatIsMissing() {
     assertThat(run("serve")).isEqualTo(2);
     assertThat(err).contains("--config");
@@ -59,6 +74,37 @@ final class MainTest {
   void validate_noSuchFile_saysSo() {
     assertThat(run("validate", "--config", "no-such-file.conf")).isEqualTo(1);
     assertThat(err).contains("no-such-file.conf");
+  }
+
+  @Test
+  void validateLlmd_printsTheTranslation_andCountsWhatIsLost() {
+    String file = "src/test/resources/llmd/without-counterpart.yaml";
+    assertThat(run("validate", "--llm-d", file)).isEqualTo(3);
+    assertThat(out).contains("kvasir {", "profiles.default", "# - line 5, context-length-aware");
+    assertThat(err).contains(file + ":5: context-length-aware: no counterpart", "8 no counterpart");
+    assertThat(run("validate", "--llm-d", "src/test/resources/llmd/weighted.yaml", "--json")).isZero();
+    assertThat(out).contains("\"verdict\" : \"similar\"", "\"configuration\" : \"# Translated", "\"line\" : 5");
+  }
+
+  @Test
+  void validate_wantsOneFile() {
+    assertThat(run("validate")).isEqualTo(2);
+    assertThat(err).contains("--config", "--llm-d");
+    assertThat(run("validate", "--config", "a.conf", "--llm-d", "b.yaml")).isEqualTo(2);
+    assertThat(run("validate", "--llm-d", "b.yaml")).isEqualTo(1);
+    assertThat(err).contains("b.yaml: cannot be read");
+  }
+
+  @Test
+  void argumentsOfLlmdsPicker_withoutACommand_areUnderstood() {
+    String[] pool = {"--endpoint-selector", "app=vllm", "-endpointTargetPorts=8000", "--secure-serving=false"};
+    assertThat(run("--endpoint-selector", "app=vllm", "--grpc-port", "x", "--print")).isEqualTo(1);
+    assertThat(err).contains("--grpc-port: is x", "--endpoint-target-ports: is needed");
+    assertThat(run(Stream.concat(Arrays.stream(pool), Stream.of("--wings", "--print")).toArray(String[]::new)))
+        .isEqualTo(2);
+    assertThat(err).contains("--wings", "kvasir picker --help");
+    run(Stream.concat(Arrays.stream(pool), Stream.of("--print")).toArray(String[]::new));
+    assertThat(out).contains("picker.tls.enabled = false", "selector = \"app=vllm\"", "http://{ip}:8000");
   }
 
   @Test

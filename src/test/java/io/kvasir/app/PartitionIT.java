@@ -53,7 +53,7 @@ final class PartitionIT {
     int alone = cutOffTheHome();
     assertThat(header(ask(alone), "X-Router-Reason")).startsWith("fallback; this node is cut");
     assertThat(node(alone).readiness().obstacles()).isEmpty();
-    assertThat(node(alone).readiness().degraded()).anyMatch(text -> text.startsWith("cut off"));
+    assertThat(node(alone).readiness().degradations()).anyMatch(problem -> problem.what().startsWith("cut off"));
     assertThat(node(alone).cells().describeCluster().nodes()).extracting(NodeStatus::state).contains("cut off");
     assertThat(node(alone).whenRejoinable().toCompletableFuture()).isNotDone();
     network.heal();
@@ -62,7 +62,7 @@ final class PartitionIT {
     assertThat(again.statusCode()).isEqualTo(200);
     await("nothing to be left booked",
         () -> node(0).cells().describeWorkers().stream().allMatch(w -> w.load().inFlight() == 0));
-    assertThat(node(alone).readiness().degraded()).isEmpty();
+    assertThat(node(alone).readiness().degradations()).isEmpty();
   }
 
   /** A line must not be a way around what is cut. */
@@ -174,6 +174,7 @@ final class PartitionIT {
             access.open-routing-details = true
             %s
             management.port = 0
+            warm-up.enabled = false
             cluster.seed-nodes = ["%s", "%s", "%s"]
             models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo", block-size = 16 }]
             pods = [{ name = engine, url = "%s", models = [kvasir-demo] }]

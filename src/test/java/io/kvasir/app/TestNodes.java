@@ -4,6 +4,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
+import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -74,6 +75,13 @@ final class TestNodes {
   static HttpResponse<String> manage(Node node, String method, String path, String json, String... headers)
       throws Exception {
     return send(request(method, management(node, path), json, headers));
+  }
+
+  /** An answer of a node's management port whose body comes bit by bit. */
+  static HttpResponse<InputStream> open(Node node, String path, String... headers) throws Exception {
+    return HTTP.send(
+        HttpRequest.newBuilder(management(node, path)).headers(headers).build(),
+        HttpResponse.BodyHandlers.ofInputStream());
   }
 
   /** A header of an answer, empty when it has none of that name. */

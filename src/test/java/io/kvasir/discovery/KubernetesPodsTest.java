@@ -1,18 +1,26 @@
 package io.kvasir.discovery;
 
 import static io.kvasir.Await.await;
+import static io.kvasir.kubernetes.inference.InferenceApi.POOLS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.app.Certificates;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.FakeCells;
+import io.kvasir.kubernetes.ApiResource;
+import io.kvasir.kubernetes.FakeKubernetes;
+import io.kvasir.kubernetes.ObjectKey;
+import io.kvasir.kubernetes.ObjectWatch;
+import io.kvasir.kubernetes.inference.InferenceApi;
+import io.kvasir.kubernetes.inference.InferenceMetrics;
+import io.kvasir.kubernetes.inference.InferenceObjects;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -30,27 +39,34 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The pod source of Kubernetes against an API server over real HTTPS that fails in every way. */
+/** The pod source of Kubernetes against an API server over real HTTP that fails in every way. */
 final class KubernetesPodsTest {
-  private static final Duration NEVER = Duration.ofHours(1);
+  private static final ObjectWatch.Pace PACE = new ObjectWatch.Pace(Duration.ofHours(1), Duration.ofMillis(20));
   @TempDir private static Path directory = Path.of("");
-  private static Certificates made = new Certificates(directory);
+  private static Path token = Path.of("");
 
   private final FakeCells cells = new FakeCells();
   private final SourceState state =
       new SourceState(PodSource.KUBERNETES, new Metrics(new PrometheusRegistry()));
+  private final Map<URI, List<String>> models = new ConcurrentHashMap<>();
+  private final ModelInquiry inquiry =
+      engine -> {
+        List<String> served = models.get(engine);
+        if (served == null) {
+          throw new IOException("no answer");
+        }
+        return served;
+      };
+  private final FakeKubernetes kubernetes;
   private final List<AutoCloseable> opened = new ArrayList<>();
 
   @BeforeAll
-  static void make() throws Exception {
-    made = new Certificates(directory).authority("ca").server("api", "ca");
-    Files.writeString(directory.resolve("token"), "secret\n");
+  static void write() throws Exception {
+    token = Files.writeString(directory.resolve("token"), "secret\n");
   }
 
-  private FakeKubernetes kubernetes;
-
   KubernetesPodsTest() throws Exception {
-    kubernetes = new FakeKubernetes(made);
+    kubernetes = new FakeKubernetes();
   }
 
   @BeforeEach
@@ -67,96 +83,70 @@ final class KubernetesPodsTest {
 
   @Test
   void pods_areAddedBecomeReadyDrainAndAreRemoved() throws Exception {
-    kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    kubernetes.put(pod("pending", "", false, ""));
-    start(NEVER);
+    put(pod("a", "10.0.0.1", true, ""));
+    put(pod("pending", "", false, ""));
+    start();
     await(() -> urls().equals(Map.of("a", "http://10.0.0.1:8000")) && kubernetes.watches() == 1);
-    kubernetes.put(pod("b", "10.0.0.2", false, ""));
+    put(pod("b", "10.0.0.2", false, ""));
     await(() -> withheld("b"));
-    kubernetes.put(pod("b", "10.0.0.2", true, ""));
+    put(pod("b", "10.0.0.2", true, ""));
     await(() -> urls().size() == 2 && !withheld("b"));
-    kubernetes.put(pod("a", "10.0.0.1", true, "\"deletionTimestamp\": \"2026-01-01T00:00:00Z\","));
+    put(pod("a", "10.0.0.1", true, "\"deletionTimestamp\": \"2026-01-01T00:00:00Z\","));
     await(() -> withheld("a"));
-    kubernetes.delete("a");
+    kubernetes.delete(ApiResource.PODS, key("a"));
     await(() -> urls().keySet().equals(Set.of("b")));
-    assertThat(state.degraded()).isEmpty();
-  }
-
-  @Test
-  void deletionThatAWatchLost_isFoundByTheNextList() throws Exception {
-    kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    kubernetes.put(pod("b", "10.0.0.2", true, ""));
-    start(Duration.ofSeconds(1));
-    await(() -> urls().size() == 2);
-    kubernetes.loseDelete("a");
-    await(() -> urls().size() == 1);
-  }
-
-  @Test
-  void versionThatIsTooOld_listsAnew() throws Exception {
-    kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    start(NEVER);
-    await(() -> urls().size() == 1 && kubernetes.watches() == 1);
-    kubernetes.loseDelete("a");
-    kubernetes.expire();
-    await(() -> urls().isEmpty());
-    assertThat(state.degraded()).as("versions expire in normal operation").isEmpty();
-  }
-
-  @Test
-  void watchThatIsCut_isOpenedAgain() throws Exception {
-    start(NEVER);
-    await(() -> kubernetes.watches() == 1);
-    kubernetes.cut();
-    await(() -> kubernetes.lists.get() == 2 && kubernetes.watches() == 1);
-    kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    await(() -> urls().size() == 1);
+    assertThat(state.problems()).isEmpty();
   }
 
   @Test
   void serverThatIsDown_changesNothing_andIsReadAgainLater() throws Exception {
-    kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    start(NEVER);
+    put(pod("a", "10.0.0.1", true, ""));
+    start();
     await(() -> urls().size() == 1 && kubernetes.watches() == 1);
     kubernetes.stop();
-    await(() -> !state.degraded().isEmpty());
-    assertThat(state.degraded()).singleElement().asString().contains("cannot be reached", "1 pods");
+    await(() -> !state.problems().isEmpty());
+    assertThat(state.problems()).singleElement().asString().contains("cannot be reached", "1 pods");
     assertThat(urls()).hasSize(1);
-    kubernetes.loseDelete("a");
+    kubernetes.delete(ApiResource.PODS, key("a"));
     kubernetes.restart();
-    await(() -> urls().isEmpty() && state.degraded().isEmpty());
+    await(() -> urls().isEmpty() && state.problems().isEmpty());
   }
 
   @Test
   void forbidden_namesTheMissingPermissions() throws Exception {
-    kubernetes.token = "another";
-    start(NEVER);
-    await(() -> !state.degraded().isEmpty());
-    assertThat(state.degraded())
-        .singleElement().asString().contains("403", "pods is forbidden", "get, list and watch on pods");
-    kubernetes.token = "secret";
-    await(() -> state.degraded().isEmpty());
+    kubernetes.deny("list", ApiResource.PODS);
+    start();
+    await(() -> !state.problems().isEmpty());
+    assertThat(state.problems())
+        .singleElement().asString().contains("403", "pods is forbidden", "no right to list pods");
+    kubernetes.allow("list", ApiResource.PODS);
+    await(() -> state.problems().isEmpty());
   }
 
   @Test
   void invalidPod_isReported_andOthersAreUsed() throws Exception {
-    kubernetes.put(pod("a", "10.0.0.1", true, ""));
-    kubernetes.put("{\"metadata\":{\"name\":\"odd\"},\"status\":{\"podIP\":\"10.0.0.9\"}}");
-    kubernetes.put(
+    put(pod("a", "10.0.0.1", true, ""));
+    put(
+        """
+        {"metadata": {"name": "odd", "namespace": "engines", "labels": {"app": "vllm"}},
+         "status": {"podIP": "10.0.0.9"}}
+        """);
+    put(
         pod("json", "10.0.0.8", true, "\"annotations\": {\"kvasir.io/models\": \"m\", \"kvasir.io/pod\": \"{\"},"));
-    start(NEVER);
-    await(() -> urls().size() == 1 && !state.degraded().isEmpty());
-    assertThat(state.degraded())
+    start();
+    await(() -> urls().size() == 1 && !state.problems().isEmpty());
+    assertThat(state.problems())
         .satisfiesExactlyInAnyOrder(
-            fault -> assertThat(fault).contains("pod odd", "url is missing"),
-            fault -> assertThat(fault).contains("pod json"));
+            fault -> assertThat(fault.what()).contains("pod odd", "url is missing"),
+            fault -> assertThat(fault.what()).contains("pod json"));
   }
 
   @Test
   void annotations_becomeThePodsSettings() throws Exception {
-    kubernetes.put(
+    put(
         """
-        {"metadata": {"name": "p", "labels": {"zone": "a", "kvasir.io/role": "prefill"},
+        {"metadata": {"name": "p", "namespace": "engines",
+          "labels": {"app": "vllm", "zone": "a", "kvasir.io/role": "prefill"},
           "annotations": {"kvasir.io/models": "m, lora", "kvasir.io/port": "9000", "kvasir.io/scheme": "https",
             "kvasir.io/pod": "{\\"events\\": {\\"topic\\": \\"at {ip}\\"}}"}},
          "spec": {"containers": [{"ports": [{"name": "kv-events", "containerPort": 5557},
@@ -164,7 +154,7 @@ final class KubernetesPodsTest {
          "status": {"podIP": "10.0.0.3", "conditions": [{"type": "Ready", "status": "True"}]}}
         """);
     List<Config> read = new ArrayList<>();
-    start(NEVER, (listed, faults) -> {
+    start((listed, faults) -> {
       read.addAll(listed.getConfigList("pods"));
       return List.of();
     });
@@ -179,16 +169,119 @@ final class KubernetesPodsTest {
                 """));
   }
 
-  private void start(Duration relist) {
-    start(relist, KubernetesPodsTest::read);
+  @Test
+  void podsOfPools_areAWorkerForEachPort_asLongAsThePoolsAre() throws Exception {
+    InferenceApi.install(kubernetes);
+    kubernetes.put(POOLS, InferenceApi.pool("engines", "llama", "vllm", "{\"number\": 8000}"));
+    kubernetes.put(POOLS, InferenceApi.pool("other", "llama", "vllm", "{\"number\": 8000}, {\"number\": 8001}"));
+    put(pod("a", "10.0.0.1", true, ""));
+    put(pod("a", "10.0.0.2", true, "").replace("\"engines\"", "\"other\""));
+    put(pod("b", "10.0.0.3", true, "").replace("vllm", "something"));
+    startWith(pools("engines", "other"));
+    await(() -> urls().equals(Map.of(
+        "a", "http://10.0.0.1:8000", "a.other:8000", "http://10.0.0.2:8000", "a.other:8001", "http://10.0.0.2:8001")));
+    assertThat(spec("a").labels()).containsEntry("kvasir.io/pool", "engines/llama");
+    assertThat(spec("a.other:8001").labels()).containsEntry("kvasir.io/pool", "other/llama");
+
+    kubernetes.put(POOLS, InferenceApi.pool("engines", "second", "vllm", "{\"number\": 8000}, {\"number\": 9000}"));
+    await(() -> urls().containsKey("a:9000"));
+    assertThat(spec("a:8000").labels()).containsEntry("kvasir.io/pool", "engines/llama,engines/second");
+    kubernetes.delete(POOLS, key("second"));
+    await(() -> urls().containsKey("a") && urls().size() == 3);
+
+    String active = "\"annotations\": {\"kvasir.io/models\": \"m\", \"llm-d.ai/active-ports\": \"8001\"},";
+    put(pod("a", "10.0.0.2", true, active).replace("\"engines\"", "\"other\""));
+    await("the idle port to be left out", () -> urls().keySet().equals(Set.of("a", "a.other:8001")));
+    kubernetes.delete(POOLS, new ObjectKey("other", "llama"));
+    await(() -> urls().keySet().equals(Set.of("a")));
+    assertThat(state.problems()).isEmpty();
   }
 
-  private void start(Duration relist, PodsReader reader) {
+  @Test
+  void takeoverDuringAnOutage_removesNothing() throws Exception {
+    InferenceApi.install(kubernetes);
+    kubernetes.put(POOLS, InferenceApi.pool("engines", "llama", "vllm", "{\"number\": 8000}"));
+    put(pod("a", "10.0.0.1", true, ""));
+    InferenceObjects pools = pools("engines");
+    await(pools::isComplete);
+    kubernetes.fail(503);
+    startWith(pools);
+    await(() -> !state.problems().isEmpty());
+    assertThat(cells.declared).isEmpty();
+    kubernetes.fail(0);
+    await(() -> urls().size() == 1 && state.problems().isEmpty());
+  }
+
+  @Test
+  void namespaceThatMayNotBeRead_doesNotHinderOthers() throws Exception {
+    InferenceApi.install(kubernetes);
+    kubernetes.put(POOLS, InferenceApi.pool("engines", "llama", "vllm", "{\"number\": 8000}"));
+    kubernetes.put(POOLS, InferenceApi.pool("other", "llama", "vllm", "{\"number\": 8000}"));
+    kubernetes.deny("list", ApiResource.PODS, "other");
+    put(pod("a", "10.0.0.1", true, ""));
+    startWith(pools("engines", "other"));
+    await(() -> urls().size() == 1 && !state.problems().isEmpty());
+    assertThat(state.problems()).singleElement().asString().contains("403", "namespace \"other\"");
+  }
+
+  @Test
+  void podThatNamesNoModels_hasThoseOfItsEngine() throws Exception {
+    put(pod("a", "10.0.0.1", false, "\"annotations\": {},"));
+    start();
+    put(pod("b", "10.0.0.2", true, "\"annotations\": {},"));
+    await(() -> !state.problems().isEmpty());
+    assertThat(state.problems()).as("an engine that is not ready yet is none").singleElement().asString()
+        .contains("pod b: names no models, and its engine neither: no answer");
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m", "lora"));
+    put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
+    await(() -> urls().containsKey("a"));
+    assertThat(spec("a").models()).containsExactly("m", "lora");
+    models.put(URI.create("http://10.0.0.2:8000"), List.of("m"));
+    await(() -> urls().containsKey("b") && state.problems().isEmpty());
+    models.clear();
+    put(pod("a", "10.0.0.1", false, "\"annotations\": {},"));
+    await(() -> withheld("a"));
+    assertThat(spec("a").models()).as("models of a pod that is not ready for a while").containsExactly("m", "lora");
+  }
+
+  private void put(String pod) throws Exception {
+    kubernetes.put(ApiResource.PODS, pod);
+  }
+
+  private static ObjectKey key(String name) {
+    return new ObjectKey("engines", name);
+  }
+
+  private void start() {
+    start(KubernetesPodsTest::read);
+  }
+
+  private InferenceObjects pools(String... namespaces) {
+    InferenceObjects pools =
+        new InferenceObjects(
+            kubernetes.connection(token), List.of(namespaces), PACE,
+            new InferenceMetrics(new Metrics(new PrometheusRegistry())));
+    opened.add(pools);
+    pools.start();
+    return pools;
+  }
+
+  private void startWith(InferenceObjects pools) {
     KubernetesSettings settings =
         new KubernetesSettings(
-            kubernetes.url(), "engines", "app=vllm", directory.resolve("token"), Path.of(made.certificate("ca")),
-            relist, List.of("zone"), ConfigFactory.parseString("engine = h100"));
-    opened.add(new KubernetesPods(settings, reader, cells, state));
+            kubernetes.connection(token), "engines", "", Duration.ofHours(1), List.of(), null,
+            ConfigFactory.parseString("engine = h100"));
+    KubernetesSource source = new KubernetesSource(settings, PACE, pools);
+    opened.add(new KubernetesPods(source, KubernetesPodsTest::read, inquiry, cells, state));
+  }
+
+  private void start(PodsReader reader) {
+    KubernetesSettings settings =
+        new KubernetesSettings(
+            kubernetes.connection(token), "engines", "app=vllm", Duration.ofHours(1), List.of("zone"), null,
+            ConfigFactory.parseString("engine = h100"));
+    KubernetesSource source = new KubernetesSource(settings, PACE, null);
+    opened.add(new KubernetesPods(source, reader, inquiry, cells, state));
   }
 
   private static List<DiscoveredPod> read(Config listed, Consumer<String> faults) {
@@ -202,11 +295,26 @@ final class KubernetesPodsTest {
           new DiscoveredPod(
               new PodSpec(
                   pod.getString("name"), URI.create(pod.getString("url")), Role.BOTH,
-                  new LinkedHashSet<>(pod.getStringList("models")), Map.of(),
+                  new LinkedHashSet<>(pod.getStringList("models")), labels(pod),
                   new PodSpec.Engine(pod.getString("engine"), 1, 16, 8, 1), List.of(), null),
               false));
     }
     return pods;
+  }
+
+  private static Map<String, String> labels(Config pod) {
+    Map<String, String> labels = new TreeMap<>();
+    if (pod.hasPath("labels")) {
+      pod.getObject("labels").unwrapped().forEach((label, value) -> labels.put(label, value.toString()));
+    }
+    return labels;
+  }
+
+  private PodSpec spec(String name) {
+    return cells.declared.getOrDefault(PodSource.KUBERNETES, List.of()).stream()
+        .map(DiscoveredPod::spec)
+        .filter(spec -> spec.name().equals(name))
+        .findFirst().orElseThrow();
   }
 
   private Map<String, String> urls() {
@@ -224,7 +332,7 @@ final class KubernetesPodsTest {
   private static String pod(String name, String ip, boolean ready, String metadata) {
     String annotations = metadata.contains("annotations") ? "" : "\"annotations\": {\"kvasir.io/models\": \"m\"},";
     return """
-        {"metadata": {%s %s "name": "%s"},
+        {"metadata": {%s %s "name": "%s", "namespace": "engines", "labels": {"app": "vllm"}},
          "spec": {"containers": [{"ports": [{"name": "http", "containerPort": 8000}]}]},
          "status": {"phase": "Running", "podIP": "%s", "conditions": [{"type": "Ready", "status": "%s"}]}}
         """

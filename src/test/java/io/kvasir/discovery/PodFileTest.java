@@ -10,6 +10,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.URI;
@@ -62,17 +63,17 @@ final class PodFileTest {
     start();
     await(() -> names().equals(List.of("a")));
     write("pods = [{ name = b }, { name = bad-1 }, { name = bad-2 }]");
-    await(() -> state.degraded().size() == 2);
-    assertThat(state.degraded()).containsExactly("bad-1 is bad", "bad-2 is bad");
+    await(() -> state.problems().size() == 2);
+    assertThat(state.problems()).extracting(Problem::what).containsExactly("bad-1 is bad", "bad-2 is bad");
     write("pods = [{ name = b }, { na");
-    await(() -> state.degraded().size() == 1 && state.degraded().getFirst().contains("malformed"));
+    await(() -> state.problems().size() == 1 && state.problems().getFirst().what().contains("malformed"));
     write("");
-    await(() -> state.degraded().getFirst().contains("no list of pods"));
+    await(() -> state.problems().getFirst().what().contains("no list of pods"));
     Files.delete(directory.resolve("pods.conf"));
-    await(() -> state.degraded().getFirst().contains("cannot be read"));
+    await(() -> state.problems().getFirst().what().contains("cannot be read"));
     assertThat(names()).containsExactly("a");
     write("pods = [{ name = b }]");
-    await(() -> names().equals(List.of("b")) && state.degraded().isEmpty());
+    await(() -> names().equals(List.of("b")) && state.problems().isEmpty());
   }
 
   @Test
@@ -80,7 +81,7 @@ final class PodFileTest {
     cells.refused = List.of("a pod named 'a' exists");
     write("pods = [{ name = a }]");
     start();
-    await(() -> state.degraded().equals(List.of("a pod named 'a' exists")));
+    await(() -> state.problems().stream().map(Problem::what).toList().equals(List.of("a pod named 'a' exists")));
   }
 
   private void start() {

@@ -33,6 +33,11 @@ final class PolledTransportTest extends SourceConformance {
 
   private record LogFeed(Log log) implements EventFeed {
     @Override
+    public String kind() {
+      return "test";
+    }
+
+    @Override
     public boolean direct() {
       return false;
     }

@@ -3,6 +3,7 @@ package io.kvasir.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -57,6 +58,34 @@ final class SequencerTest {
     live(0, 1);
     assertThat(out).containsExactly("gap0", "ok", "0", "1");
     assertThat(replayFrom).isEqualTo(-1);
+  }
+
+  @Test
+  void restart_endsTheGap_inTheMetricsToo() {
+    PrometheusRegistry registry = new PrometheusRegistry();
+    EventMetrics.SourceMetrics metrics = new EventMetrics(new Metrics(registry)).of("test");
+    Sequencer counted = new Sequencer(
+        new Sequencer.SequencerOutput() {
+          @Override
+          public void deliver(KvBatch batch, int bytes, boolean live) {
+            metrics.delivered(batch);
+          }
+
+          @Override
+          public void replay(long from) {}
+
+          @Override
+          public void endReplay() {}
+        },
+        true, false, metrics);
+    counted.connected();
+    counted.disconnected();
+    counted.connected();
+    counted.replayEnded(true);
+
+    assertThat(TestMetrics.sum(registry, "kvasir_events_gaps")).isEqualTo(2);
+    assertThat(TestMetrics.sum(registry, "kvasir_events_gap_endings", "test", "restarted")).isEqualTo(1);
+    assertThat(TestMetrics.sum(registry, "kvasir_events_gap_endings", "test", "closed")).isEqualTo(1);
   }
 
   @Test

@@ -3,14 +3,13 @@ package io.kvasir.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.Await;
+import io.kvasir.TestPrograms;
 import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -34,7 +33,7 @@ public final class TestServer implements AutoCloseable {
     return new TestServer(
         port,
         List.of(
-            program("nats-server"), "-a", "127.0.0.1", "-p", Integer.toString(port),
+            TestPrograms.path("nats-server"), "-a", "127.0.0.1", "-p", Integer.toString(port),
             "-js", "-sd", directory.toString()),
         directory.resolve("nats.log"));
   }
@@ -48,7 +47,7 @@ public final class TestServer implements AutoCloseable {
     return new TestServer(
         port,
         List.of(
-            program("redis-server"), "--bind", "127.0.0.1", "--port", Integer.toString(port), "--save", "",
+            TestPrograms.path("redis-server"), "--bind", "127.0.0.1", "--port", Integer.toString(port), "--save", "",
             "--appendonly", forgetful ? "no" : "yes", "--appendfsync", "always", "--dir", directory.toString()),
         directory.resolve("redis.log"));
   }
@@ -99,17 +98,5 @@ public final class TestServer implements AutoCloseable {
     } catch (IOException notYet) {
       return false;
     }
-  }
-
-  /** The path of a server's program: on the PATH, or fetched by the script. Fails with what to install. */
-  private static String program(String name) throws IOException {
-    Process script = new ProcessBuilder("src/test/servers").start();
-    script.getOutputStream().close();
-    List<String> lines = new ArrayList<>(script.inputReader().lines().toList());
-    String errors = new String(script.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
-    String found =
-        lines.stream().filter(line -> line.startsWith(name + " ")).findFirst().orElse(name + " ");
-    assertThat(found).as(errors).isNotEqualTo(name + " ");
-    return found.substring(name.length() + 1);
   }
 }

@@ -1,23 +1,29 @@
 package io.kvasir.execution;
 
+import io.kvasir.cell.CachedTokens;
+import io.kvasir.cell.CellMove;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.HealthChange;
+import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.index.Chain;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Problem;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,6 +49,14 @@ public final class FakeCells implements Cells {
   public final Map<PodSource, List<DiscoveredPod>> declared = new ConcurrentHashMap<>();
   /** What is refused of what is declared. */
   public volatile List<String> refused = List.of();
+  public final List<HealthChange> healthChanges = new CopyOnWriteArrayList<>();
+  public final List<CellMove> moves = new CopyOnWriteArrayList<>();
+  /** What prompts cost on every worker. */
+  public volatile WorkerStatus.@Nullable PrefillCost cost;
+  /** What is held of any chains. */
+  public volatile HeldPrefixes held = new HeldPrefixes(List.of(), List.of());
+  /** The chains that were asked about last. */
+  public volatile List<Chain> askedChains = List.of();
   public final List<String> drained = new CopyOnWriteArrayList<>();
   /** Pods whose source gives them nothing new. */
   public final Set<String> withheld = ConcurrentHashMap.newKeySet();
@@ -53,6 +67,9 @@ public final class FakeCells implements Cells {
   public final AtomicInteger open = new AtomicInteger();
   /** How often the homes of cells were asked to describe their workers. */
   public final AtomicInteger described = new AtomicInteger();
+  /** How often the workers of a model were listed. */
+  public final AtomicInteger listed = new AtomicInteger();
+  private Set<String> ids = Set.of();
   public final AtomicInteger closedTwice = new AtomicInteger();
   public final AtomicInteger firstTokens = new AtomicInteger();
   /** What is said when nobody is left. */
@@ -62,8 +79,16 @@ public final class FakeCells implements Cells {
   /** What is predicted for every request. */
   public volatile int predicted;
 
+  /** What any worker holds of every request. */
+  public volatile int best;
+
+  /** What was seen before of every request. */
+  public volatile int ever;
+
   /** What each step's failure leads to: the next candidate if nothing else is said. */
   public final Map<String, FailurePolicy> policies = new ConcurrentHashMap<>();
+  /** The next best workers of every step. */
+  public volatile List<Worker> alternatives = List.of();
   /** How long each step may take. */
   public final Map<String, Duration> deadlines = new ConcurrentHashMap<>();
   /** The name of the step that encode workers do. */
@@ -112,7 +137,8 @@ public final class FakeCells implements Cells {
     requests.add(request);
     boolean known = workers.stream().anyMatch(worker -> worker.models().contains(request.model()));
     return new DecisionRecord(
-        "", request.requestId(), request.model(), String.valueOf(request.profile()), "cell", request.prompt().tokens(),
+        "", request.requestId(), request.traceId(), request.model(), String.valueOf(request.profile()), "cell",
+        request.prompt().tokens(),
         request.prompt().chain().length(), request.prompt().chain().blockSize(), List.of(), Map.of(), 0, List.of(),
         known ? null : "unknown_model", "first in order", List.of(), List.of(), null);
   }
@@ -167,9 +193,9 @@ public final class FakeCells implements Cells {
 
   private Decision.Chosen step(String name, Worker worker) {
     RoutingPlan.Step step = new RoutingPlan.Step(
-        name, worker.role(), worker, !name.equals(RoutingPlan.DECODE), List.of(),
+        name, worker.role(), worker, !name.equals(RoutingPlan.DECODE), alternatives,
         policies.getOrDefault(name, FailurePolicy.NEXT_CANDIDATE), deadlines.get(name));
-    return new Decision.Chosen(step, new Booked(), 0, predicted, predicted, false);
+    return new Decision.Chosen(step, new Booked(), 0, new CachedTokens(predicted, predicted, best, ever), false);
   }
 
   @Override
@@ -178,27 +204,47 @@ public final class FakeCells implements Cells {
     return workers.stream()
         .map(worker -> new WorkerStatus(
             worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()),
-            new WorkerStatus.Load(0, 0, EngineReport.NONE), new WorkerStatus.IndexState(0, 0, false, 1, 0, -1)))
+            new WorkerStatus.Load(0, 0, EngineReport.NONE, cost), 
+            new WorkerStatus.IndexState(0, 0, 0, false, 1, 0, -1, WorkerStatus.Promises.NONE),
+            WorkerStatus.EventStream.NONE))
         .toList();
+  }
+
+  @Override
+  public List<HealthChange> healthChanges() {
+    return List.copyOf(healthChanges);
+  }
+
+  @Override
+  public List<HealthChange> healthChanges(String pod) {
+    return healthChanges.stream().filter(change -> change.pod().equals(pod)).toList();
+  }
+
+  @Override
+  public List<CellMove> moves() {
+    return List.copyOf(moves);
   }
 
   @Override
   public List<WorkerSummary> workers() {
     return workers.stream()
         .map(worker -> new WorkerSummary(
-            worker.id(), worker.pod(), worker.url(), worker.models(), drained.contains(worker.pod()),
+            worker.id(), worker.pod(), worker.url(), worker.models(), worker.labels(), drained.contains(worker.pod()),
             WorkerStatus.Health.HEALTHY))
         .toList();
   }
 
   @Override
   public List<WorkerSummary> workers(String model) {
+    listed.incrementAndGet();
     return workers().stream().filter(worker -> worker.models().contains(model)).toList();
   }
 
   @Override
-  public Set<String> workerIds() {
-    return workers.stream().map(Worker::id).collect(Collectors.toSet());
+  public synchronized Set<String> workerIds() {
+    Set<String> now = workers.stream().map(Worker::id).collect(Collectors.toSet());
+    ids = now.equals(ids) ? ids : now;
+    return ids;
   }
 
   @Override
@@ -223,9 +269,21 @@ public final class FakeCells implements Cells {
   }
 
   @Override
+  public List<Problem> problems() {
+    return List.of();
+  }
+
+  @Override
+  public HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
+    askedChains = chains;
+    return held;
+  }
+
+  @Override
   public ClusterStatus describeCluster() {
     return new ClusterStatus(
-        List.of(new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true)),
+        List.of(
+            new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true, false, Duration.ofSeconds(150))),
         List.of(
             new ClusterStatus.CellStatus(
                 "cell-0",

@@ -173,6 +173,13 @@ final class CallerLimitsTest {
     assertThat(header(refused, "retry-after-ms")).isEqualTo("30000");
     assertThat(header(refused, "x-should-retry")).isEqualTo("true");
     assertThat(header(refused, "x-ratelimit-remaining-requests")).isEqualTo("0");
+    assertThat(error(refused).path("refusal")).isEqualTo(
+        JSON.readTree("""
+            {"gate":"limits","knob":"limits.requests-per-minute","measured":3,"limit":2,"unit":"requests",
+             "retryable":true}"""));
+    assertThat(header(refused, "X-Router-Refusal")).isEqualTo(
+        "gate=limits; knob=limits.requests-per-minute; measured=3; limit=2; unit=requests; retryable=true");
+    assertThat(router.metric("kvasir_refusals", "limits", "limits.requests-per-minute")).isEqualTo(1);
     assertThat(router.cells.requests).hasSizeLessThan(3);
     nodes.advance(Duration.ofSeconds(30));
     assertThat(router.post(PATH, CHAT).statusCode()).isEqualTo(200);
@@ -204,6 +211,8 @@ final class CallerLimitsTest {
     assertThat(error(refused).path("type").asText()).isEqualTo(type);
     assertThat(error(refused).path("message").asText())
         .startsWith("The budget of key 'key-1' is 60 tokens of work per 24h0m0s: 19 are used");
+    assertThat(error(refused).path("refusal").path("knob").asText()).isEqualTo("limits.budgets");
+    assertThat(error(refused).path("refusal").path("retryable").asBoolean(true)).isFalse();
     assertThat(header(refused, "x-should-retry")).isEqualTo("false");
     assertThat(refused.headers().map()).doesNotContainKey("retry-after");
   }

@@ -16,7 +16,10 @@ import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.telemetry.AccessLog;
 import java.io.IOException;
 import java.net.Socket;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
@@ -226,6 +229,24 @@ final class CallersTest {
     assertThat(JSON.readTree(seen.text()).path("cache_salt").asText())
         .isEqualTo(SALTS.salt("tenant red", forged))
         .isNotEqualTo(SALTS.salt("tenant red", null));
+  }
+
+  /** A salt is written as UTF-8: between the bytes of another encoding it would be none. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/chat/completions", "/v1/messages"})
+  void isolatedRequest_inAnotherEncoding_isRefused(String path) throws Exception {
+    HttpResponse<String> answer =
+        router.client().send(
+            HttpRequest.newBuilder(router.url(path))
+                .header("Authorization", "Bearer blue-1")
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofByteArray(CHAT.getBytes(StandardCharsets.UTF_16BE)))
+                .build(),
+            BodyHandlers.ofString());
+
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.body()).contains("UTF-8");
+    assertThat(router.cells.requests).isEmpty();
   }
 
   /** Engines know no salt on Anthropic's path: isolated callers are served by a chat. */

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.gateway.admin.DirectExchange;
 import io.kvasir.http.Headers;
+import io.kvasir.http.server.ArrivedRequest;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import java.net.InetAddress;
 import java.util.Objects;
@@ -22,7 +24,7 @@ final class CorsHandlerTest {
     }
 
     @Override
-    public Response.@Nullable Buffered refusal(String target, Headers headers) {
+    public Response.@Nullable Buffered refusal(ArrivedRequest request) {
       return new Response.Buffered(401, Headers.EMPTY, new byte[0]);
     }
   };
@@ -50,8 +52,11 @@ final class CorsHandlerTest {
     assertThat(answer.headers().first("Access-Control-Expose-Headers")).isEqualTo("*");
     assertThat(answer.headers().first("X-Request-Id")).isEqualTo("1");
     Response refusal =
-        Objects.requireNonNull(cors.refusal("/v1/models", Headers.of("Origin", "https://chat.example")));
+        Objects.requireNonNull(cors.refusal(arrived(Headers.of("Origin", "https://chat.example"))));
     assertThat(refusal.headers().first("Access-Control-Allow-Origin")).isEqualTo("https://chat.example");
+    Response failure =
+        cors.failure(arrived(Headers.of("Origin", "https://chat.example")), new RequestFailure(413, "too long"));
+    assertThat(failure.headers().first("Access-Control-Allow-Origin")).isEqualTo("https://chat.example");
   }
 
   @Test
@@ -62,7 +67,19 @@ final class CorsHandlerTest {
       assertThat(cors.handle(request("OPTIONS", "Origin", other, "Access-Control-Request-Method", "POST")).status())
           .isEqualTo(405);
     }
-    assertThat(cors.handle(request("POST")).headers().first("Vary")).isNull();
+  }
+
+  @Test
+  void allAnswers_varyWithTheOrigin() throws Exception {
+    assertThat(cors.handle(request("POST")).headers().first("Vary")).isEqualTo("Origin");
+    assertThat(cors.handle(request("POST", "Origin", "https://evil.example")).headers().first("Vary"))
+        .isEqualTo("Origin");
+    assertThat(Objects.requireNonNull(cors.refusal(arrived(Headers.EMPTY))).headers().first("Vary"))
+        .isEqualTo("Origin");
+  }
+
+  private static ArrivedRequest arrived(Headers headers) {
+    return new ArrivedRequest("POST", "/v1/models", headers, InetAddress.getLoopbackAddress());
   }
 
   private static DirectExchange request(String method, String... headers) {

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Workers that fail and clients that leave: who is tried next, what the client sees, what the cells hear. */
 final class FailureTest {
@@ -149,9 +150,55 @@ final class FailureTest {
 
     assertAnsweredByGood();
 
-    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed ->
-        assertThat(failed.transport()).isFalse());
+    assertThat(router.cells.outcome()).isEqualTo(new Outcome.UnknownModel(status, "m"));
     assertThat(router.metric("kvasir_retries", "unknown_model")).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/v1/embeddings",
+      "/v1/messages/count_tokens", "/v1/rerank"
+  })
+  void everyApiThatNamesItsModel_nextWorkerAnswers(String path) throws Exception {
+    bad.script((request, out) ->
+        out.json(404, "{\"type\":\"error\",\"error\":{\"message\":\"The model `m` does not exist.\"}}"));
+    good.script((request, out) -> out.json(200, "{\"object\":\"list\"}"));
+
+    HttpResponse<String> response = router.post(path, "{\"model\":\"m\"}");
+
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("good");
+  }
+
+  @Test
+  void answerInPiecesThatTheModelIsUnknown_nextWorkerAnswers() throws Exception {
+    String pieces =
+        """
+        HTTP/1.1 404 Not Found
+        Content-Type: text/plain
+        Transfer-Encoding: chunked
+
+        9
+        Model not
+        6
+         found
+        0
+
+        """;
+    bad.script((request, out) -> out.raw(pieces.replace("\n", "\r\n")));
+
+    assertAnsweredByGood();
+  }
+
+  @Test
+  void errorOfManyWords_isPassedOn() throws Exception {
+    String error = "{\"error\":{\"message\":\"%s\"}}".formatted("the ".repeat(16_000));
+    bad.script((request, out) -> out.json(404, error));
+
+    HttpResponse<String> response = router.post("/v1/chat/completions", BODY);
+
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(response.body()).isEqualTo(error);
   }
 
   @Test
@@ -170,6 +217,7 @@ final class FailureTest {
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
       "404 | {'error':{'message':'Response with id x not found.','type':'invalid_request_error'}}",
+      "404 | {'error':{'message':'Response with id my model not found.','type':'invalid_request_error'}}",
       "404 | {'detail':'Not Found'}",
       "400 | {'error':{'message':'max_tokens is too large for the model'}}"
   })
@@ -222,6 +270,9 @@ final class FailureTest {
     assertThat(response.headers().firstValue("Retry-After")).isEmpty();
     assertThat(response.headers().firstValue("X-Router-Reason")).hasValue("quarantined");
     assertThat(response.body()).contains("request_quarantined");
+    assertThat(response.headers().firstValue("X-Router-Refusal"))
+        .hasValue("gate=quarantine; knob=execution.quarantine; retryable=false");
+    assertThat(router.metric("kvasir_refusals", "quarantine")).isEqualTo(1);
     assertThat(bad.seen).hasSize(2);
     assertThat(router.metric("kvasir_quarantined_requests")).isEqualTo(1);
     assertThat(router.metric("kvasir_retries_refused", "disconnects")).isEqualTo(1);

@@ -81,6 +81,8 @@ final class GatewayTest {
   @Test
   void chat_usage_reachesReservationAndMetrics() throws Exception {
     router.cells.predicted = 16;
+    router.cells.best = 24;
+    router.cells.ever = 39;
     router.post("/v1/chat/completions", CHAT);
 
     assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Completed.class, completed -> {
@@ -92,6 +94,10 @@ final class GatewayTest {
     assertThat(router.metric("kvasir_requests", "chat", "m", "2xx", "false")).isEqualTo(1);
     assertThat(router.metric("kvasir_cached_tokens", "actual", "m")).isEqualTo(32);
     assertThat(router.metric("kvasir_cached_tokens", "predicted", "m")).isEqualTo(16);
+    assertThat(router.metric("kvasir_cached_tokens", "best", "m", "both", "1k")).isEqualTo(24);
+    assertThat(router.metric("kvasir_cached_tokens", "ever", "m", "both", "1k")).isEqualTo(39);
+    assertThat(router.metric("kvasir_regret_tokens", "m", "both", "1k")).isEqualTo(8);
+    assertThat(router.metric("kvasir_usage_prompt_tokens", "m", "true", "both", "1k")).isEqualTo(40);
     assertThat(router.metric("kvasir_predictions", "m", "under")).isEqualTo(1);
     assertThat(router.metric("kvasir_requests_in_flight")).isZero();
   }
@@ -112,7 +118,7 @@ final class GatewayTest {
         BodyHandlers.ofInputStream());
     BufferedReader lines = new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8));
     assertThat(lines.readLine() + "\n\n").isEqualTo(first);
-    assertThat(router.cells.firstTokens).hasValue(1);
+    await("the first token is counted", () -> router.cells.firstTokens.get() == 1);
     assertThat(router.cells.open).hasValue(1);
     read.countDown();
 
@@ -276,6 +282,18 @@ final class GatewayTest {
   }
 
   @Test
+  void bodyBeyondALimitOfTheListener_isToldTheGateThatRefusedIt() throws Exception {
+    HttpResponse<String> answer = router.post("/v1/chat/completions", "x".repeat((1 << 20) + 1));
+
+    assertThat(answer.statusCode()).isEqualTo(413);
+    assertThat(answer.headers().firstValue("X-Router-Refusal")).hasValue(
+        "gate=body; knob=gateway.max-body; measured=1048577; limit=1048576; unit=bytes; retryable=false");
+    assertThat(JSON.readTree(answer.body()).at("/error/refusal/knob").textValue()).isEqualTo("gateway.max-body");
+    assertThat(router.metric("kvasir_refusals", "body", "gateway.max-body")).isEqualTo(1);
+    assertThat(router.metric("kvasir_requests", "none", "4xx")).isEqualTo(1);
+  }
+
+  @Test
   void json_inTheArgumentsOfCalls_isCountedToo() throws Exception {
     String arguments = "[" + "[],".repeat(300_000) + "[]]";
     HttpResponse<String> answer = router.post("/v1/chat/completions", """
@@ -300,6 +318,10 @@ final class GatewayTest {
       assertThat(second.statusCode()).isEqualTo(503);
       assertThat(second.headers().firstValue("Retry-After")).hasValue("1");
       assertThat(JSON.readTree(second.body()).at("/error/code").textValue()).isEqualTo("unavailable");
+      assertThat(second.headers().firstValue("X-Router-Refusal"))
+          .hasValueSatisfying(refusal -> assertThat(refusal).matches(
+              "gate=memory; knob=gateway.memory-share; measured=[0-9]+; limit=50331648; unit=bytes; retryable=true"));
+      assertThat(router.metric("kvasir_refusals", "memory", "gateway.memory-share")).isEqualTo(1);
       assertThat(router.post("/v1/chat/completions", CHAT).statusCode()).as("a small one").isEqualTo(200);
       mayAnswer.countDown();
       assertThat(first.join().statusCode()).isEqualTo(200);
@@ -362,7 +384,8 @@ final class GatewayTest {
     router.cells.refuse = true;
     for (Map.Entry<Decision.NoWorkerReason, Integer> want : Map.of(
         Decision.NoWorkerReason.ALL_FULL, 429, Decision.NoWorkerReason.NONE_HEALTHY, 503,
-        Decision.NoWorkerReason.NO_HOME, 503).entrySet()) {
+        Decision.NoWorkerReason.NO_HOME, 503, Decision.NoWorkerReason.CUT_OFF, 503,
+        Decision.NoWorkerReason.STOPPING, 503).entrySet()) {
       router.cells.otherwise = want.getKey();
 
       HttpResponse<String> response = router.post("/v1/chat/completions", CHAT);

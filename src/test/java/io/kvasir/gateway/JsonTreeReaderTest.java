@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.http.RequestMemory;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
@@ -48,6 +49,11 @@ final class JsonTreeReaderTest {
     }
 
     @Override
+    public Shortage shortage(long bytes) {
+      return new Shortage(booked + bytes, limit);
+    }
+
+    @Override
     public void free(long bytes) {
       booked -= bytes;
     }
@@ -74,6 +80,60 @@ final class JsonTreeReaderTest {
       }
     }
     assertThat(faults).isBetween(500, 4500);
+  }
+
+  @Test
+  void texts_areThoseThatJacksonReads_andSoAreTheirFaults() throws Exception {
+    Random random = new Random(15);
+    int faults = 0;
+    for (int i = 0; i < 20_000; i++) {
+      ByteArrayOutputStream json = new ByteArrayOutputStream();
+      json.writeBytes("{\"n\":\"".getBytes(StandardCharsets.UTF_8));
+      for (int pieces = random.nextInt(5); pieces > 0; pieces--) {
+        json.writeBytes(pieceOfText(random));
+      }
+      json.writeBytes((random.nextInt(50) == 0 ? "" : "\", \"m\": [\"a\"]}").getBytes(StandardCharsets.UTF_8));
+      byte[] bytes = json.toByteArray();
+      String as = new String(bytes, StandardCharsets.ISO_8859_1);
+      try {
+        JsonNode expected = JACKSON.readTree(bytes);
+        assertThat(reader.read(bytes, RequestMemory.UNCOUNTED)).as(as).isEqualTo(expected);
+      } catch (JsonProcessingException expected) {
+        faults++;
+        assertThatThrownBy(() -> reader.read(bytes, RequestMemory.UNCOUNTED))
+            .as(as)
+            .isInstanceOfSatisfying(
+                JsonProcessingException.class,
+                fault -> {
+                  assertThat(fault.getOriginalMessage()).isEqualTo(expected.getOriginalMessage());
+                  assertThat(fault.getLocation().getColumnNr()).isEqualTo(expected.getLocation().getColumnNr());
+                });
+      }
+    }
+    assertThat(faults).isBetween(2_000, 18_000);
+  }
+
+  private static byte[] pieceOfText(Random random) {
+    return switch (random.nextInt(12)) {
+      case 0 -> new byte[] {(byte) (128 + random.nextInt(128)), (byte) random.nextInt(256)};
+      case 1 -> new byte[] {(byte) random.nextInt(random.nextInt(4) == 0 ? 32 : 128)};
+      default -> text(random).getBytes(StandardCharsets.UTF_8);
+    };
+  }
+
+  private static String text(Random random) {
+    String[] escapes = {
+      "\\n", "\\\"", "\\\\", "\\/", "\\t\\r\\b\\f", "\\u0041", "\\u00e9", "\\u6f22", "\\uFFFD",
+      "\\ud83d\\ude00",
+      "\\u0000", "\\ud83d", "\\ude00", "\\ud83dx", "\\x", "\\u12", "\\u12g4", "\\"
+    };
+    return switch (random.nextInt(8)) {
+      case 0, 1, 2 -> "The quick brown fox; ".repeat(3).substring(0, random.nextInt(60));
+      case 3 -> "Grüße";
+      case 4 -> "漢字 \uD83D\uDE00 \u007f\uFFFD";
+      // Only the well-formed ones half of the time.
+      default -> escapes[random.nextInt(random.nextBoolean() ? 10 : escapes.length)];
+    };
   }
 
   @Test

@@ -11,6 +11,7 @@ import io.kvasir.http.RequestMemory;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
+import io.kvasir.telemetry.LogIds;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -88,7 +89,7 @@ final class KeepAliveClockTest {
 
   @Test
   void requestThatEndsByAnError_isNotWatched() {
-    ApiBoundary boundary = new ApiBoundary(new Streamed(), "id-1", error -> {});
+    ApiBoundary boundary = new ApiBoundary(new Streamed(), new LogIds("id-1", null), error -> {});
     AssertionError bug = new AssertionError("a bug");
     assertThatThrownBy(
             () ->

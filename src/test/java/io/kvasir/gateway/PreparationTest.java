@@ -50,6 +50,9 @@ final class PreparationTest {
         assertThat(refused.statusCode()).isEqualTo(503);
         assertThat(refused.headers().firstValue("Retry-After")).hasValue("2");
         assertThat(refused.body()).contains("preparation_overload", "server_error");
+        assertThat(refused.headers().firstValue("X-Router-Refusal").orElseThrow())
+            .matches("gate=preparation; knob=prompt.preparation-wait; measured=\\d+; limit=1; unit=ms; retryable=true");
+        assertThat(router.metric("kvasir_refusals", "preparation", "prompt.preparation-wait")).isEqualTo(1);
         assertThat(router.post(path, chat(100)).statusCode()).isEqualTo(200);
       }
       assertThat(router.post(path, chat(LARGE)).statusCode()).isEqualTo(200);

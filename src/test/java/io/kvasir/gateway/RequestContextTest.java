@@ -108,6 +108,34 @@ final class RequestContextTest {
   }
 
   @Test
+  void profileHeaderOfLlmd_isUnderstood_afterKvasirsOwn() throws Exception {
+    try (TestRouter router = router("session-key", ProfileChoice.always("random", true))) {
+      assertThat(decision(router, "EPP-Profile", "preble").profile()).isEqualTo("preble");
+      assertThat(decision(router, "EPP-Profile", " ").profile()).isEqualTo("random");
+      assertThat(decision(router, "EPP-Profile", "preble", "X-Router-Profile", "sticky").profile())
+          .isEqualTo("sticky");
+      assertThat(router.post("/v1/completions", BODY, "EPP-Profile", "beste").statusCode()).isEqualTo(400);
+    }
+  }
+
+  @Test
+  void preferIfAvailable_isForWorkersThatHaveSomeOfThePrompt() throws Exception {
+    try (TestRouter router = router("session-key", ProfileChoice.always("random", false))) {
+      HttpResponse<String> refused = router.post("/v1/completions", BODY, "Prefer", "wait=5, If-Available");
+
+      assertThat(refused.statusCode()).isEqualTo(412);
+      assertThat(JSON.readTree(refused.body()).at("/error/code").textValue()).isEqualTo("prompt_not_cached");
+      assertThat(router.cells.open).hasValue(0);
+
+      router.cells.predicted = 16;
+      assertThat(router.post("/v1/completions", BODY, "Prefer", "if-available").statusCode()).isEqualTo(200);
+      router.cells.predicted = 0;
+      assertThat(router.post("/v1/completions", BODY, "Prefer", "respond-async").statusCode()).isEqualTo(200);
+      assertThat(router.cells.closedTwice).hasValue(0);
+    }
+  }
+
+  @Test
   void answer_saysWhichProfileTheRequestWentBy() throws Exception {
     try (TestRouter router = router("session-key", ProfileChoice.always("random", true))) {
       HttpResponse<String> standard = router.post("/v1/completions", BODY);

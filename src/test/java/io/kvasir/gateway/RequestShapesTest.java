@@ -7,6 +7,7 @@ import io.kvasir.http.ApiPath;
 import io.kvasir.routing.RequestShape;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class RequestShapesTest {
@@ -23,11 +24,26 @@ final class RequestShapesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {
-      "{\"prompt\":[\"a\",\"b\"]}", "{\"prompt\":[[1],[2]]}", "{\"prompt\":\"a\",\"n\":2}",
-      "{\"prompt\":\"a\",\"best_of\":3}"
+      "{\"prompt\":\"a\",\"n\":2}", "{\"prompt\":\"a\",\"best_of\":3}"
   })
-  void severalAnswersOrPrompts_areNot(String body) throws Exception {
-    assertThat(RequestShapes.of(ApiPath.COMPLETIONS, JSON.readTree(body)).divisible()).isFalse();
+  void severalAnswers_areNot(String body) throws Exception {
+    assertThat(RequestShapes.of(ApiPath.COMPLETIONS, JSON.readTree(body))).isEqualTo(RequestShape.INDIVISIBLE);
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "COMPLETIONS | {'prompt':['a','b']}", "COMPLETIONS | {'prompt':[[1],[2]]}", "EMBEDDINGS | {'input':['a','b']}"
+  })
+  void severalPrompts_areABatch(ApiPath api, String body) throws Exception {
+    assertThat(RequestShapes.of(api, JSON.readTree(body.replace('\'', '"')))).isEqualTo(RequestShape.BATCH);
+  }
+
+  @Test
+  void severalItemsOfOneResponse_areNoBatch() throws Exception {
+    String item = "{\"role\":\"user\",\"content\":\"a\"}";
+    String body = "{\"input\":[" + item + "," + item + "]}";
+    assertThat(RequestShapes.of(ApiPath.RESPONSES, JSON.readTree(body)))
+        .isEqualTo(new RequestShape(true, 0, false, true));
   }
 
   @Test
@@ -40,7 +56,7 @@ final class RequestShapesTest {
           {"role":"assistant","content":null},
           {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"","format":"wav"}},
             {"type":"video_url","video_url":{"url":"http://a/c"}}]}]}""";
-    assertThat(RequestShapes.of(ApiPath.CHAT, JSON.readTree(body))).isEqualTo(new RequestShape(true, 3));
+    assertThat(RequestShapes.of(ApiPath.CHAT, JSON.readTree(body))).isEqualTo(new RequestShape(true, 3, false, false));
   }
 
   @Test

@@ -46,6 +46,7 @@ final class SplitFailureTest {
     STATUS_500("error"),
     STATUS_503("busy"),
     STATUS_429("busy"),
+    MODEL_UNKNOWN("unknown_model"),
     CUT_IN_THE_ANSWER("truncated"),
     HANGS("timeout");
 
@@ -62,6 +63,8 @@ final class SplitFailureTest {
           case STATUS_500 -> out.json(500, "{\"error\":{\"message\":\"broken\"}}");
           case STATUS_503 -> out.json(503, "{\"error\":{\"message\":\"loading\"}}");
           case STATUS_429 -> out.json(429, "{\"error\":{\"message\":\"full\"}}");
+          case MODEL_UNKNOWN ->
+              out.json(404, "{\"error\":{\"message\":\"The model `m` does not exist.\",\"code\":404}}");
           case CUT_IN_THE_ANSWER -> out
               .raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":")
               .reset();
@@ -171,7 +174,7 @@ final class SplitFailureTest {
         assertThat(p2.seen).isEmpty();
       }
       case FAIL -> {
-        assertThat(response.statusCode()).isGreaterThanOrEqualTo(429);
+        assertThat(response.statusCode()).isGreaterThanOrEqualTo(404);
         assertThat(p2.seen).isEmpty();
       }
     }

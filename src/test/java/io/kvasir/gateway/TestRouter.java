@@ -26,6 +26,7 @@ import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.kvasir.time.NanoClock;
+import io.kvasir.tracing.Tracing;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -114,7 +115,28 @@ final class TestRouter implements AutoCloseable {
   TestRouter(PromptLoader loader) throws IOException {
     this(
         GatewayAccess.open(), EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "",
-        ProfileChoice.always("random", false), null, loader);
+        ProfileChoice.always("random", false), null, loader, _ -> Tracing.OFF);
+  }
+
+  /** A gateway whose requests are traced. */
+  TestRouter(ExecutionSettings execution, String own, ProfileChoice choice, TracingStarter tracing)
+      throws IOException {
+    this(
+        GatewayAccess.open(), execution, GatewaySettings.defaults(), PreprocessingStep.builtIn(), own, choice, null,
+        metrics -> prompts(PromptSettings.ofMemo(1 << 20), metrics), tracing);
+  }
+
+  /** The same with these prompts. */
+  TestRouter(PromptLoader loader, TracingStarter tracing) throws IOException {
+    this(
+        GatewayAccess.open(), EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "",
+        ProfileChoice.always("random", false), null, loader, tracing);
+  }
+
+  /** Starts traces. */
+  @FunctionalInterface
+  interface TracingStarter {
+    Tracing start(Metrics metrics) throws IOException;
   }
 
   /** Loads prompts. */
@@ -149,7 +171,7 @@ final class TestRouter implements AutoCloseable {
       @Nullable AnswerSettings answerSettings)
       throws IOException {
     this(access, execution, settings, preparations, own, choice, answerSettings,
-        metrics -> prompts(PromptSettings.ofMemo(1 << 20), metrics));
+        metrics -> prompts(PromptSettings.ofMemo(1 << 20), metrics), _ -> Tracing.OFF);
   }
 
   private TestRouter(
@@ -160,7 +182,8 @@ final class TestRouter implements AutoCloseable {
       String own,
       ProfileChoice choice,
       @Nullable AnswerSettings answerSettings,
-      PromptLoader loader)
+      PromptLoader loader,
+      TracingStarter tracing)
       throws IOException {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
@@ -175,7 +198,7 @@ final class TestRouter implements AutoCloseable {
         access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)),
         (worker, exchange) -> null,
         answers,
-        settings, metrics, NanoClock.SYSTEM);
+        settings, metrics, tracing.start(metrics), NanoClock.SYSTEM);
     HttpSettings http = HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20).withMemoryBytes(MEMORY);
     server = HttpServer.start(KIT.system(), http, gateway, metrics, NanoClock.SYSTEM);
   }

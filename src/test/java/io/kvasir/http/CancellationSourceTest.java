@@ -6,9 +6,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A cancellation happens once, and every action that waits for it runs once or never. */
+@Tag("lock-free")
 final class CancellationSourceTest {
   private final CancellationSource source = new CancellationSource();
   private final List<String> ran = new ArrayList<>();

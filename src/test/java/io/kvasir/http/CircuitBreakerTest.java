@@ -13,9 +13,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Every transition of a circuit breaker, on a clock that the test moves. */
+@Tag("lock-free")
 final class CircuitBreakerTest {
   private static final Duration OPEN_TIME = Duration.ofSeconds(1);
   private static final Duration ALMOST = OPEN_TIME.minusNanos(1);

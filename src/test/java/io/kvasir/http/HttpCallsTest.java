@@ -20,12 +20,14 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -253,6 +255,30 @@ final class HttpCallsTest {
     requests.take();
     calls.close();
     assertThatThrownBy(reply::join).hasCauseInstanceOf(HttpCallException.class);
+  }
+
+  @Test
+  void clientWithoutCalls_hasNoThread() {
+    Set<Thread> before = selectors();
+    try (HttpCalls none = new HttpCalls()) {
+      assertThat(before).containsAll(selectors());
+
+      answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+      none.sendAsync(Request.get(uri, LONG)).join();
+      assertThat(selectors()).anyMatch(thread -> !before.contains(thread));
+    }
+  }
+
+  @Test
+  void clientThatWasClosedBeforeItsFirstCall_failsIt() {
+    calls.close();
+    assertFails(Request.get(uri, LONG), Kind.IO, "");
+  }
+
+  private static Set<Thread> selectors() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().contains("SelectorManager"))
+        .collect(Collectors.toSet());
   }
 
   @Test

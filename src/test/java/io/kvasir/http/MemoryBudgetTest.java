@@ -20,12 +20,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
+@Tag("lock-free")
 final class MemoryBudgetTest {
   private static final int MIB = 1 << 20;
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(1);
@@ -225,7 +227,7 @@ final class MemoryBudgetTest {
     List<ModelAccount> model = new ArrayList<>();
     for (int step = 0; step < 20_000; step++) {
       if (model.isEmpty() || random.nextInt(6) == 0) {
-        model.add(new ModelAccount(small.open(() -> {})));
+        model.add(new ModelAccount(small.open(_ -> {})));
         continue;
       }
       ModelAccount own = model.get(random.nextInt(model.size()));
@@ -326,7 +328,7 @@ final class MemoryBudgetTest {
     ThreadLocalRandom random = ThreadLocalRandom.current();
     CountDownLatch end = new CountDownLatch(1);
     AtomicInteger endings = new AtomicInteger();
-    Account account = budget.open(() -> {
+    Account account = budget.open(_ -> {
       refused.incrementAndGet();
       endings.incrementAndGet();
       end.countDown();
@@ -367,7 +369,7 @@ final class MemoryBudgetTest {
   }
 
   private Account open(String name) {
-    return budget.open(() -> events.add(name + " refused"));
+    return budget.open(_ -> events.add(name + " refused"));
   }
 
   private String event() throws InterruptedException {

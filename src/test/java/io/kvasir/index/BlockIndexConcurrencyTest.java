@@ -9,6 +9,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Two event threads write while two threads search. A reader must never see a worker hold what it never
  * stored, nor miss what it never gave up, however often the memory behind changes its blocks.
  */
+@Tag("lock-free")
 final class BlockIndexConcurrencyTest {
   private static final int WORKERS = 8;
   private static final int FAMILIES = 24;

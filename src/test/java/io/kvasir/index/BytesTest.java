@@ -66,6 +66,8 @@ final class BytesTest {
       }
       if (at instanceof long[] || at instanceof int[]) {
         bytes += Array.getLength(at) <= 4 ? 0 : 16 + (long) Array.getLength(at) * (at instanceof int[] ? 4 : 8);
+      } else if (at instanceof byte[] tags) {
+        bytes += tags.length <= 16 ? 0 : 16 + tags.length;
       } else if (at instanceof Object[] these) {
         for (Object one : these) {
           if (one != null) {

@@ -47,6 +47,16 @@ public abstract class IndexModel {
         push 0 0 | search 0 0 | pop 1 0, push 1 1
         | push 0 0, search 0 0 | push 1 1, search 1 1
         """),
+    /** Two chains whose home bucket has one slot left: the second to come goes to the next bucket. */
+    CROWD(
+        Crowd.class,
+        Two.class,
+        """
+        push 0 0 | search 0 1, search 1 0 | pop 0 0, push 1 1
+        push 0 0, push 1 1 | search 1 1, search 0 0 | pop 0 0, pop 1 1
+        push 0 0, push 1 1 | pop 0 0, push 0 0 | search 1 1, pop 1 1
+        | push 0 0, search 0 0 | push 1 1, search 1 1
+        """),
     /** Two chains that part after their first block: the second to come is a segment of its own. */
     FORK(
         Fork.class,
@@ -124,10 +134,9 @@ public abstract class IndexModel {
     }
   }
 
-  private static final long[][] SAME_SHARD = sameShard();
+  private static final long[][] SAME_BUCKET = sameBucket();
 
   private final BlockIndex index;
-  private final BlockIndex wide = new BlockIndex(128, 64 << 20);
   private final Object[] turns = {new Object(), new Object()};
   private final WorkerBlocks[] workers = new WorkerBlocks[2];
   private final BlockIndex[] homes = new BlockIndex[2];
@@ -147,7 +156,7 @@ public abstract class IndexModel {
     }
     WorkerBlocks other = index.open(63);
     for (long hash = chains[0][0] + 1000; crowd > 0; hash++) {
-      if (Segments.mix(hash) >>> 56 == Segments.mix(chains[0][0]) >>> 56) {
+      if (meet(chains[0][0], hash)) {
         other.store(0, true, new long[] {hash}, new long[] {hash}, 1, Tier.DEVICE, false);
         crowd--;
       }
@@ -156,13 +165,19 @@ public abstract class IndexModel {
 
   public static final class Reuse extends IndexModel {
     public Reuse() {
-      super(SAME_SHARD, 0, 0);
+      super(SAME_BUCKET, 0, 0);
     }
   }
 
   public static final class Table extends IndexModel {
     public Table() {
-      super(SAME_SHARD, 0, 11);
+      super(SAME_BUCKET, 0, 15); // the next one but one widens the table
+    }
+  }
+
+  public static final class Crowd extends IndexModel {
+    public Crowd() {
+      super(SAME_BUCKET, 0, Shard.SLOTS - 1);
     }
   }
 
@@ -180,7 +195,7 @@ public abstract class IndexModel {
 
   public static final class Renewal extends IndexModel {
     public Renewal() {
-      super(SAME_SHARD, 0, 0);
+      super(SAME_BUCKET, 0, 0);
     }
 
     @Operation(nonParallelGroup = "lives")
@@ -190,13 +205,15 @@ public abstract class IndexModel {
   }
 
   public static final class Move extends IndexModel {
+    private final BlockIndex wide = new BlockIndex(128, 64 << 20);
+
     public Move() {
       super(fork(1, 2), 0, 0);
     }
 
     @Operation
     public void move(@Param(name = "slot") int slot) {
-      super.moved(slot);
+      super.moved(slot, wide);
     }
   }
 
@@ -258,7 +275,7 @@ public abstract class IndexModel {
     }
   }
 
-  void moved(int slot) {
+  void moved(int slot, BlockIndex wide) {
     synchronized (turns[slot]) {
       if (homes[slot] == wide) {
         return;
@@ -274,12 +291,19 @@ public abstract class IndexModel {
     }
   }
 
-  private static long[][] sameShard() {
+  private static long[][] sameBucket() {
     long other = 2;
-    while (Segments.mix(other) >>> 56 != Segments.mix(1) >>> 56) {
+    while (!meet(1, other)) {
       other++;
     }
     return new long[][] {{1}, {other}};
+  }
+
+  /** Whether two blocks have the same home bucket in the same shard's first table. */
+  private static boolean meet(long hash, long other) {
+    long one = Segments.mix(hash);
+    long two = Segments.mix(other);
+    return Shard.of(one) == Shard.of(two) && Shard.home(one, Shard.LEAST) == Shard.home(two, Shard.LEAST);
   }
 
   /** Two chains that share their first blocks. */

@@ -3,13 +3,18 @@ package io.kvasir.index;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Deque;
+import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is found because a prompt was sent there, and until when. Keys are the chain hashes plus 1. */
+@Tag("lock-free")
 final class PredictionsTest {
   private static final long LATER = 100;
 
@@ -232,6 +237,44 @@ final class PredictionsTest {
     assertThat(worker.predicted()).isEqualTo(predicted).isPositive();
     worker.expire(LATER);
     assertThat(index.rows()).isZero();
+  }
+
+  @Test
+  void longPrompts_takeMemoryBySegment() {
+    for (int seed = 1; seed <= 20; seed++) {
+      worker.predict(chain(seed, 3000), LATER);
+    }
+    assertThat(worker.predicted()).isEqualTo(60_000);
+    assertThat(index.bytes() / 60_000).isLessThan(32);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void budget_withoutRoomToTellPromptsApart_leavesNothingBehind(long seed) {
+    long budget = 100_000;
+    index = new BlockIndex(64, budget);
+    worker = index.open(5);
+    SplittableRandom random = new SplittableRandom(seed);
+    long[] chain = chain(1, 900);
+    Deque<Prediction> made = new ArrayDeque<>();
+    worker.predict(chain, LATER);
+    long before = index.bytes();
+    assertThat(depth(chain)).isEqualTo(900);
+    for (int i = 0; i < 2000; i++) {
+      made.add(worker.predict(Arrays.copyOf(chain, 1 + random.nextInt(900)), LATER + random.nextInt(50)));
+      assertThat(index.bytes()).isLessThanOrEqualTo(budget);
+      assertThat(depth(chain)).isEqualTo(900);
+      if (made.size() > 40) {
+        made.removeFirst().retract();
+      }
+    }
+    assertThat(index.bytes()).isEqualTo(before);
+    worker.expire(LATER + 50);
+    assertThat(worker.predicted()).isZero();
+    assertThat(index.rows()).isZero();
+    made.forEach(Prediction::retract);
+    worker.predict(chain, 2 * LATER);
+    assertThat(depth(chain)).isEqualTo(900);
   }
 
   @Test

@@ -339,11 +339,11 @@ final class LimiterTest {
     }
     nodes.cut(2, true);
     assertThat(admitted(nodes, caller, 2, 30)).isBetween(30 * 100 / 3 * 90L / 100, 30 * 100 / 3 * 110L / 100);
-    assertThat(nodes.limiter(2).degraded()).singleElement().asString().contains("own share");
-    assertThat(nodes.limiter(0).degraded()).isEmpty();
+    assertThat(nodes.limiter(2).problems()).singleElement().asString().contains("own share");
+    assertThat(nodes.limiter(0).problems()).isEmpty();
     nodes.cut(2, false);
     nodes.advance(Duration.ofSeconds(1));
-    assertThat(nodes.limiter(2).degraded()).isEmpty();
+    assertThat(nodes.limiter(2).problems()).isEmpty();
     admitted(nodes, caller, 2, 60);
     assertThat(admitted(nodes, caller, 2, 30)).isBetween(2850L, 3060L);
   }

@@ -127,7 +127,7 @@ public final class SimulatedNodes {
     renewals.renew(account);
     if (!answer.isDone()) {
       nanos.advance(settings.ownerTimeout());
-      renewals.check();
+      var _ = renewals.check();
     }
   }
 

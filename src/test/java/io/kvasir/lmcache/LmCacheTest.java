@@ -14,6 +14,7 @@ import io.kvasir.routing.TestFacts;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.ManualClock;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -69,6 +70,35 @@ final class LmCacheTest {
   }
 
   @Test
+  void lookupsThatNeverFindWhatEventsSayIsThere_areTold_untilOneDoes() {
+    ManualClock clock = new ManualClock();
+    LmCache cache = new LmCache(settings(Duration.ofHours(1), TIMEOUT), clock);
+    cache.start(() -> Set.of("w0", "w1"), chosen::get, CostModel.bundled(), new Metrics(registry));
+    lmcache = cache;
+    for (int i = 0; i < 200; i++) {
+      cache.compared(512, 0);
+    }
+    assertThat(cache.view().problems()).as("within the time for which a result is used").isEmpty();
+    clock.advance(Duration.ofMinutes(3));
+    cache.compared(255, 0);
+    assertThat(cache.view().problems()).as("less than a chunk").isEmpty();
+    cache.compared(512, 0);
+
+    assertThat(cache.view().problems()).singleElement().asString()
+        .contains("finds none of the prompts", "201 in a row", "one PYTHONHASHSEED");
+    assertThat(cache.problems()).anySatisfy(fault -> assertThat(fault.what()).contains("201 in a row"));
+
+    cache.compared(512, 256);
+
+    assertThat(cache.view().problems()).isEmpty();
+    for (int i = 0; i < 49; i++) {
+      clock.advance(Duration.ofMinutes(3));
+      cache.compared(512, 0);
+    }
+    assertThat(cache.view().problems()).as("too few").isEmpty();
+  }
+
+  @Test
   void polls_sumUpByWorker_andReportMismatches() {
     controller.setWorkers(
         row("lm-0", 0, "10.0.0.1", 1000, 1000, 10),
@@ -98,14 +128,14 @@ final class LmCacheTest {
     await("half a response is reported", () -> cache.view().failure().orElse("").contains("no whole JSON"));
     controller.stop();
     int polls = controller.polls.get();
-    await("the failure is reported", () -> cache.degraded().size() == 1 && controller.polls.get() == polls);
+    await("the failure is reported", () -> cache.problems().size() == 1 && controller.polls.get() == polls);
     assertThat(cache.keys().byWorker()).isEqualTo(Map.of("w1", 7L));
     assertThat(cache.keys().isFresh(System.nanoTime())).isTrue();
 
     controller.setWorkers(row("w1", 0, "10.0.0.1", 2000, 2000, 9));
     controller.restart();
     await("it answers again", () -> cache.keys().byWorker().equals(Map.of("w1", 9L)));
-    await("nothing is degraded any more", () -> cache.degraded().isEmpty());
+    await("nothing is degraded any more", () -> cache.problems().isEmpty());
 
     controller.workers = ScriptedController.NO_WORKERS;
     await("the empty list of a restarted controller counts", () -> !cache.keys().isFresh(System.nanoTime()));

@@ -105,7 +105,7 @@ final class PrefetcherTest {
     lmcache.prefetch(new PrefetchCandidate(worker("w0"), 200_000, 0, new CacheMatches(List.of()), tokens()));
 
     coordinator.close();
-    await("the failure is reported", () -> lmcache.degraded().toString().contains("coordinator"));
+    await("the failure is reported", () -> lmcache.problems().toString().contains("coordinator"));
     for (int i = 0; i < 3; i++) {
       lmcache.prefetch(far("w0"));
     }
@@ -116,7 +116,7 @@ final class PrefetcherTest {
       lmcache.prefetch(far("w0"));
       return prefetches("completed") == 2;
     });
-    await("nothing is degraded any more", () -> lmcache.degraded().isEmpty());
+    await("nothing is degraded any more", () -> lmcache.problems().isEmpty());
   }
 
   @Test

@@ -80,6 +80,20 @@ final class PeerConnectionsTest {
   }
 
   @Test
+  void connect_makesOneConnection_beforeThereIsARequest() throws Exception {
+    try (ServerSocket peer = new ServerSocket(0, 2, InetAddress.getLoopbackAddress())) {
+      PeerAddress address = new PeerAddress("peer", "127.0.0.1", peer.getLocalPort());
+      requesting.connect(address);
+      requesting.connect(address);
+      peer.setSoTimeout((int) TIMEOUT.toMillis());
+      try (Socket _ = peer.accept()) {
+        peer.setSoTimeout(200);
+        assertThatThrownBy(peer::accept).isInstanceOf(SocketTimeoutException.class);
+      }
+    }
+  }
+
+  @Test
   void requests_manyAtOnce_getTheirOwnReplies() throws Exception {
     PeerAddress peer = serving("peer", request -> request);
     awaitReply(peer, "first");
@@ -417,8 +431,9 @@ final class PeerConnectionsTest {
     AtomicLong now = new AtomicLong();
     PeerConnections peers = peers(PeerSettings.on("127.0.0.1"), null, now::get);
     peers.serve("peer", request -> request);
-    try (Socket accepted = new Socket(InetAddress.getLoopbackAddress(), peers.port());
-        Socket slow = new Socket(InetAddress.getLoopbackAddress(), peers.port())) {
+    // Connections are accepted in their order: once the second is welcome, the first one's handshake has begun.
+    try (Socket slow = new Socket(InetAddress.getLoopbackAddress(), peers.port());
+        Socket accepted = new Socket(InetAddress.getLoopbackAddress(), peers.port())) {
       FrameCodec.writeHello(new DataOutputStream(accepted.getOutputStream()), "peer");
       assertThat(new DataInputStream(accepted.getInputStream()).readInt()).isEqualTo(FrameCodec.WELCOME);
       slow.setSoTimeout((int) TIMEOUT.toMillis());

@@ -9,7 +9,9 @@ import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.ManualClock;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -30,8 +32,12 @@ final class ChatPromptsTest {
   private static final Tokenizer DEMO = Samples.demo();
 
   private static Prompts prompts(ModelConfig config) throws IOException {
+    return prompts(config, NanoClock.SYSTEM);
+  }
+
+  private static Prompts prompts(ModelConfig config, NanoClock clock) throws IOException {
     return Prompts.load(List.of(config), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(),
-        NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+        clock, new Metrics(new PrometheusRegistry()));
   }
 
   private static ModelConfig template(Path dir, PromptMode mode, String template) throws IOException {
@@ -64,6 +70,77 @@ final class ChatPromptsTest {
     assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
     assertThat(prompt.chain().length()).isPositive();
     assertThat(TestMetrics.sum(registry, "kvasir_prompts", "demo", "text", "template_limit")).isEqualTo(1);
+    assertThat(degraded(prompts)).singleElement().asString()
+        .startsWith("model demo: 1 conversations were routed by their text").contains("characters of text");
+  }
+
+  /** An engine that tells a version, or fails while there is none. */
+  private static final class VersionedEngine implements EngineTokenizer {
+    private String version = "0.31.0";
+
+    @Override
+    public int[] tokenize(String jsonBody) throws IOException {
+      throw new IOException("not asked");
+    }
+
+    @Override
+    public String version() throws IOException {
+      if (version.isEmpty()) {
+        throw new IOException("starting");
+      }
+      return version;
+    }
+  }
+
+  @Test
+  void prepare_followsTheEnginesVersion() throws IOException {
+    VersionedEngine engine = new VersionedEngine();
+    Prompts prompts = Prompts.load(List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> engine,
+        Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+    ObjectNode body = conversation("system", "x-anthropic-billing-header: 1\nBe brief.", "user", LONG);
+    PromptModel model = prompts.models().iterator().next();
+
+    assertThat(text(prompts, body)).as("not known: as the newest").doesNotContain("billing");
+    model.learnEngineVersion();
+    assertThat(text(prompts, body)).contains("x-anthropic-billing-header: 1\nBe brief.");
+    engine.version = "";
+    model.learnEngineVersion();
+    assertThat(text(prompts, body)).as("as before").contains("billing");
+    engine.version = "0.32.0";
+    model.learnEngineVersion();
+    assertThat(text(prompts, body)).doesNotContain("billing").contains("Be brief.");
+  }
+
+  private static String text(Prompts prompts, ObjectNode body) {
+    return DEMO.decode(Objects.requireNonNull(Bodies.tokens(prompts, Api.CHAT, "demo", body, false)));
+  }
+
+  @Test
+  void prepare_toolWithoutFunction_isRefused() throws IOException {
+    ObjectNode body = conversation("user", LONG);
+    body.set("tools", json("[{'type': 'function'}]"));
+    assertThat(Bodies.prepare(prompts(ModelConfig.demo("demo", 16)), Api.CHAT, "demo", body)).isEqualTo(new Prompt(
+        Chain.EMPTY, 0, PromptMode.NONE, PromptReason.TEMPLATE_REFUSED, "tools[0].function must be an object"));
+  }
+
+  /** As some models' templates do: all output is collected in a variable, and the tools' calls are in it. */
+  @Test
+  void prepare_manyToolRoundsCollectedInAVariable_areRendered(@TempDir Path dir) throws IOException {
+    Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{% set ns = namespace(out='') %}"
+        + "{% for m in messages %}{% set ns.out = ns.out + m.role + ': ' + (m.content or '') %}"
+        + "{% for c in m.tool_calls or [] %}{% set ns.out = ns.out + (c.function.arguments|tojson) + '\n' %}"
+        + "{% endfor %}{% endfor %}{{ ns.out }}"));
+    ObjectNode body = conversation("user", LONG);
+    for (int i = 0; i < 400; i++) {
+      body.withArray("messages").addObject().put("role", "assistant").putArray("tool_calls").addObject()
+          .put("id", "c" + i).put("type", "function").putObject("function").put("name", "f")
+          .put("arguments", "{\"q\": \"" + "ab ".repeat(1000) + "\"}");
+      body.withArray("messages").addObject().put("role", "tool").put("tool_call_id", "c" + i)
+          .put("content", "x y ".repeat(750));
+    }
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
+    assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
   }
 
   @Test
@@ -145,6 +222,29 @@ final class ChatPromptsTest {
     ObjectNode longer = conversation("user", LONG, "assistant", "Yes.", "user", "Why?");
     Prompt next = Bodies.prepare(prompts, Api.CHAT, "demo", longer);
     assertThat(next.chain().hashes()).startsWith(prompt.chain().hashes());
+    assertThat(degraded(prompts)).containsExactly("model demo: 2 conversations were routed by their text, not by their"
+        + " tokens, the last time because the chat template failed in line 1");
+  }
+
+  /** Any client can send a conversation that a template cannot render: that must not degrade a node for ever. */
+  @Test
+  void problems_templateHasNotFailedForAWhile_noneAndCountedAnew(@TempDir Path dir) throws IOException {
+    ManualClock clock = new ManualClock();
+    Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{{ messages + 1 }}"), clock);
+    Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
+    clock.advance(TemplateFailures.REPORTED.minusNanos(1));
+    Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
+    assertThat(degraded(prompts)).singleElement().asString().contains("2 conversations");
+
+    clock.advance(TemplateFailures.REPORTED);
+    assertThat(degraded(prompts)).isEmpty();
+
+    Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
+    assertThat(degraded(prompts)).singleElement().asString().contains("1 conversations");
+  }
+
+  private static List<String> degraded(Prompts prompts) {
+    return prompts.models().stream().flatMap(model -> model.problems().stream()).map(Problem::what).toList();
   }
 
   @Test

@@ -12,6 +12,7 @@ import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -121,6 +122,11 @@ final class EngineModeTest {
       assertThat(prompt.reason()).isEqualTo(PromptReason.ENGINE_FAILED);
     }
     assertThat(engine.requests).hasSize(1);
+    assertThat(metrics()).contains(
+        "kvasir_prompt_mode{mode=\"text\",model=\"m\"} 1.0", "kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 0.0");
+    assertThat(prompts.models().iterator().next().problems()).extracting(Problem::what).containsExactly(
+        "model m: prompts that its engine has to tokenise are routed by their text, because it does not answer:"
+            + " connection refused");
     engine.failure = null;
     clock.advance(Duration.ofMillis(249));
     assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.TEXT);
@@ -128,7 +134,9 @@ final class EngineModeTest {
     clock.advance(Duration.ofMillis(1));
     assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
     assertThat(metrics())
-        .contains("kvasir_prompts_total{mode=\"text\",model=\"m\",why=\"engine_failed\"} 6.0");
+        .contains("kvasir_prompts_total{mode=\"text\",model=\"m\",why=\"engine_failed\"} 6.0")
+        .contains("kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 1.0");
+    assertThat(prompts.models().iterator().next().problems()).isEmpty();
   }
 
   @Test

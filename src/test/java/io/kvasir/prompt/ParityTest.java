@@ -113,7 +113,7 @@ final class ParityTest {
     assertThat(model.state().parity()).isEqualTo(Parity.SAME);
     assertThat(model.needsCheck()).isFalse();
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
   }
 
   @Test
@@ -122,7 +122,7 @@ final class ParityTest {
     model.check();
     assertThat(model.state().parity().detail()).contains("at token").contains("assistant\\n<think>")
         .contains("\\u{1b}").doesNotContain("\u001b");
-    assertThat(model.degraded()).singleElement().asString().contains("engine mode instead of exact", "<think>");
+    assertThat(model.problems()).singleElement().asString().contains("engine mode instead of exact", "<think>");
     assertThat(model.needsCheck()).isTrue();
     Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
     assertThat(prompt.mode()).isEqualTo(PromptMode.ENGINE);
@@ -134,7 +134,7 @@ final class ParityTest {
     engine.ending = DemoEngine.ENDING;
     model.check();
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
   }
 
   @Test
@@ -151,13 +151,13 @@ final class ParityTest {
     assertThat(modeOf(chat("other", "tools", TOOLS))).isEqualTo(PromptMode.ENGINE);
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.EXACT);
     assertThat(model.state().mode()).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).singleElement().asString().contains("chat+tools", "engine mode instead of exact");
+    assertThat(model.problems()).singleElement().asString().contains("chat+tools", "engine mode instead of exact");
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_engine_shapes", "m")).isEqualTo(1);
     engine.likeUs = true;
     assertThat(model.needsCheck()).isTrue();
     model.check();
     assertThat(modeOf(chat("other", "tools", TOOLS))).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
     assertThat(model.needsCheck()).isFalse();
   }
 
@@ -170,7 +170,7 @@ final class ParityTest {
       send("b", Api.CHAT, chat("another odd text " + i));
     }
     assertThat(modeOf(chat("an odd text 1"))).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_parity_checks", "m", "different")).isEqualTo(100);
   }
 
@@ -183,13 +183,13 @@ final class ParityTest {
     }
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.ENGINE);
     assertThat(modeOf(chat(LONG, "tools", TOOLS))).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).singleElement().asString().contains("shape chat are", "3 of 3 clients");
+    assertThat(model.problems()).singleElement().asString().contains("shape chat are", "3 of 3 clients");
     for (String sender : List.of("d", "e", "f")) {
       assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.ENGINE);
       send(sender, Api.CHAT, chat(LONG));
     }
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.EXACT);
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
   }
 
   @ParameterizedTest
@@ -263,17 +263,17 @@ final class ParityTest {
     for (int i = 0; i < 4; i++) {
       model.check();
     }
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
     for (int i = 0; i < 4; i++) {
       model.check();
     }
-    assertThat(model.degraded()).singleElement().asString().contains("8 checks", "http://pod answered 404");
+    assertThat(model.problems()).singleElement().asString().contains("8 checks", "http://pod answered 404");
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_parity_silent_checks", "m")).isEqualTo(8);
     assertThat(logged.list).filteredOn(event -> event.getFormattedMessage().contains("could not be compared"))
         .hasSize(1);
     engine.failure = null;
     model.check();
-    assertThat(model.degraded()).isEmpty();
+    assertThat(model.problems()).isEmpty();
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_parity_silent_checks", "m")).isZero();
   }
 
@@ -302,7 +302,7 @@ final class ParityTest {
     engine.failure = new IOException("late");
     send("f", Api.CHAT, body);
     assertThat(logLines()).contains("differ from the engine's").doesNotContain("SECRET");
-    assertThat(String.join("\n", model.degraded())).isNotEmpty().doesNotContain("SECRET");
+    assertThat(model.problems().toString()).isNotEmpty().doesNotContain("SECRET");
     assertThat(metrics()).doesNotContain("SECRET");
   }
 }

@@ -14,6 +14,7 @@ import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
 import java.time.Clock;
 import java.util.List;
@@ -54,6 +55,36 @@ final class PromptsTest {
   }
 
   @Test
+  void separate_preparesTheSamePrompts_andCountsThemElsewhere() throws Exception {
+    PrometheusRegistry own = new PrometheusRegistry();
+    PrometheusRegistry others = new PrometheusRegistry();
+    Prompts loaded =
+        Prompts.load(
+            List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run,
+            Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(own));
+    Prompts separate =
+        loaded.separate(List.of("demo"), PromptSettings.ofMemo(1 << 20), NanoClock.SYSTEM, new Metrics(others));
+    JsonNode body = json("{'messages': [{'role': 'user', 'content': LONG}]}");
+
+    Prompt prompt = Bodies.prepare(separate, Api.CHAT, "demo", body);
+
+    assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
+    assertThat(samples(own)).allMatch(count -> count == 0);
+    assertThat(samples(others)).anyMatch(count -> count > 0);
+    assertThat(prompt.chain().hashes()).isEqualTo(Bodies.prepare(loaded, Api.CHAT, "demo", body).chain().hashes());
+    assertThat(samples(own)).anyMatch(count -> count > 0);
+  }
+
+  /** The values of the counters. */
+  private static List<Double> samples(PrometheusRegistry registry) {
+    return registry.scrape().stream()
+        .filter(CounterSnapshot.class::isInstance)
+        .flatMap(metric -> ((CounterSnapshot) metric).getDataPoints().stream())
+        .map(CounterSnapshot.CounterDataPointSnapshot::getValue)
+        .toList();
+  }
+
+  @Test
   void prepare_givenIds_hashesThemAsDynamoDoes() {
     StringBuilder ids = new StringBuilder("1");
     for (int i = 2; i <= 40; i++) {
@@ -78,6 +109,8 @@ final class PromptsTest {
   @CsvSource(delimiter = '|', textBlock = """
       COMPLETIONS | {'prompt': LONG}
       COMPLETIONS | {'prompt': [LONG, 'another']}
+      COMPLETIONS | {'prompt': LONG, 'echo': true}
+      COMPLETIONS | {'prompt': LONG, 'echo': false, 'logprobs': 3, 'prompt_logprobs': null}
       EMBEDDINGS  | {'input': LONG}
       EMBEDDINGS  | {'input': [LONG]}
       """)
@@ -107,6 +140,11 @@ final class PromptsTest {
       CHAT        | {'messages': []}                                          | UNREADABLE
       CHAT        | null                                                      | UNREADABLE
       RESPONSES   | {'input': 'x', 'previous_response_id': 'resp_1'}          | STORED_RESPONSE
+      COMPLETIONS | {'prompt': LONG, 'prompt_logprobs': 0}                    | CACHE_UNREAD
+      COMPLETIONS | {'prompt': LONG, 'echo': true, 'logprobs': 0}             | CACHE_UNREAD
+      COMPLETIONS | {'prompt': [1, 2], 'echo': true, 'logprobs': 1}           | CACHE_UNREAD
+      CHAT        | {'messages': [{'role': 'user', 'content': 'a'}], 'prompt_logprobs': 1} | CACHE_UNREAD
+      CHAT        | {'messages': [{'role': 'user', 'content': 'a'}], 'echo': true}         | CACHE_UNREAD
       """)
   void prepare_promptThatCannotBeKnown_saysWhy(Api api, String body, PromptReason why) {
     Prompt prompt = Bodies.prepare(prompts, api, "demo", json(body));

@@ -7,12 +7,15 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.Selection.Chosen;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The profiles that look at LMCache, by what it says. */
 final class LmCacheProfilesTest {
@@ -25,6 +28,7 @@ final class LmCacheProfilesTest {
   private static final class ScriptedCacheLayer implements CacheLayer {
     private KeyCounts keys = KeyCounts.UNKNOWN;
     private CacheMatches matches = CacheMatches.UNKNOWN;
+    private final List<String> compared = new ArrayList<>();
 
     @Override
     public KeyCounts keys() {
@@ -34,6 +38,11 @@ final class LmCacheProfilesTest {
     @Override
     public CompletionStage<CacheMatches> find(RoutingContext context) {
       return CompletableFuture.completedStage(matches);
+    }
+
+    @Override
+    public void compared(int reportedTokens, int foundTokens) {
+      compared.add(reportedTokens + " reported, " + foundTokens + " found");
     }
 
     @Override
@@ -231,6 +240,23 @@ final class LmCacheProfilesTest {
     cacheLayer.matches(new Match("elsewhere", 4000, Tier.HOST));
     assertThat(score(explain("expected-cost-lmcache", fleet), 0)).isCloseTo((computed + hoped) / 2, within(1e-9));
     assertThat(choose("expected-cost-lmcache", fleet).booking().uncachedTokens()).isEqualTo(TOKENS);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"expected-cost-lmcache", "lmcache-lookup"})
+  void answers_areComparedWithWhatEventsSay(String profile) {
+    TestFleet fleet = TestFleet.of(1);
+    fleet.hinted.put(0, 240);
+    choose(profile, fleet);
+    assertThat(cacheLayer.compared).as("without an answer").isEmpty();
+
+    cacheLayer.matches();
+    choose(profile, fleet);
+    explain(profile, fleet);
+    cacheLayer.matches(new Match("elsewhere", 512, Tier.HOST));
+    choose(profile, fleet);
+
+    assertThat(cacheLayer.compared).containsExactly("3840 reported, 0 found", "3840 reported, 512 found");
   }
 
   @Test

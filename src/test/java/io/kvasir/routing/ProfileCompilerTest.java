@@ -11,6 +11,9 @@ import io.kvasir.routing.plugins.BuiltInPlugins;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -64,6 +67,45 @@ final class ProfileCompilerTest {
 
     assertThat(slot(routing.selector("expected-cost"), fleet)).isEqualTo(1);
     assertThat(slot(routing.selector("expected-cost", patient), fleet)).isEqualTo(0);
+  }
+
+  @Test
+  void differences_areThoseFromTheProfileThatShips() {
+    assertThat(routing.compile("").values())
+        .allSatisfy(profile -> assertThat(profile.differences()).as(profile.name()).isEmpty());
+    Map<String, Profile> profiles =
+        routing.compile(
+            """
+            expected-cost { score { kappa = 1000, gamma = 0.30 }, execute.on-failure = fail }
+            prefill-decode.workflow.decode.score.delta = 5
+            least-loaded.score { plugin = expected-cost, kappa = 7 }
+            """);
+
+    assertThat(differences(profiles, "expected-cost"))
+        .containsExactly(
+            new SettingDifference("execute.on-failure", "next-candidate", "fail"),
+            new SettingDifference("score.kappa", 3, 1000));
+    assertThat(differences(profiles, "prefill-decode"))
+        .containsExactly(new SettingDifference("workflow.decode.score.delta", 2, 5));
+    assertThat(differences(profiles, "least-loaded"))
+        .contains(new SettingDifference("score.kappa", null, 7))
+        .anyMatch(each -> each.setting().equals("score.plugin") && Objects.equals(each.value(), "expected-cost"));
+  }
+
+  private static List<SettingDifference> differences(Map<String, Profile> profiles, String name) {
+    return Objects.requireNonNull(Objects.requireNonNull(profiles.get(name)).differences());
+  }
+
+  @Test
+  void differences_ofAProfileOfOnesOwn_areUnknown() {
+    String own =
+        """
+        mine {
+          prepare = [tokenize, block-hash], filter = [role, model, excluded, concurrency-limit], pick = random
+          execute { plugin = forward }
+        }
+        """;
+    assertThat(Objects.requireNonNull(routing.compile(own).get("mine")).differences()).isNull();
   }
 
   @Test
@@ -159,7 +201,7 @@ final class ProfileCompilerTest {
 
             8. profile "mine", plugin "expected-cost" (kvasir.conf:7)
                has no parameter "kapa"
-               -> did you mean "kappa"? The parameters are delta, gamma, kappa
+               -> did you mean "kappa"? The parameters are backlog, delta, gamma, kappa
 
             9. profile "mine", plugin "least-load" (kvasir.conf:8)
                parameter "normalise" is "maybe"
@@ -396,7 +438,7 @@ final class ProfileCompilerTest {
 
             2. profile "expected-cost", plugin "expected-cost" (kvasir.conf:4)
                has no parameter "kapa"
-               -> did you mean "kappa"? The parameters are delta, gamma, kappa
+               -> did you mean "kappa"? The parameters are backlog, delta, gamma, kappa
 
             3. profile "expected-cost", plugin "round-robin" (kvasir.conf:6)
                does not read the scores that this profile computes

@@ -147,8 +147,12 @@ final class SelectorTest {
       for (int slot = 0; slot < workers; slot++) {
         fleet.depth[slot] = random.nextInt(0, blocks + 1);
         fleet.inFlight[slot] = random.nextInt(0, 3);
-        fleet.queueMs[slot] = random.nextInt(0, 100);
+        fleet.queueMs[slot] = random.nextInt(0, i % 3 == 0 ? 20_000 : 100);
         fleet.contextTokens[slot] = fleet.inFlight[slot] * random.nextLong(1, 10_000);
+      }
+      double backlogSeconds = 0;
+      for (int slot = 0; slot < workers; slot++) {
+        backlogSeconds += Math.min(5, fleet.queueMs[slot] / 1e3) / workers;
       }
       double[] cost = new double[workers];
       for (int slot = 0; slot < workers; slot++) {
@@ -158,7 +162,7 @@ final class SelectorTest {
         double prefill = engine.msPerToken() * u + engine.msPerPair() * u * (n - u / 2);
         cost[slot] =
             fleet.queueMs[slot]
-                + prefill * (3 + 0.3 * fleet.inFlight[slot])
+                + prefill * (3 + 4 * backlogSeconds + 0.3 * fleet.inFlight[slot])
                 + 2 * routing.outputs.expected("m") * engine.msPerContextToken() * fleet.contextTokens[slot];
       }
 
@@ -170,6 +174,25 @@ final class SelectorTest {
           chosen.alternatives().stream().map(worker -> cost[worker.slot()]).toList();
       assertThat(ranked).isSorted().hasSize(Math.min(3, workers - 1));
     }
+  }
+
+  /** A fleet that is behind keeps a prefix where it is; one that has nothing else to do copies it. */
+  @Test
+  void expectedCost_copiesAPrefix_theLessReadilyTheMoreIsQueuedInTheFleet() {
+    Selector selector = routing.selector("expected-cost");
+    RoutingContext request = Routing.request(100, 16, 1_601);
+    TestFleet fleet = TestFleet.of(8);
+    fleet.depth[0] = 100;
+    Arrays.fill(fleet.queueMs, 0);
+    fleet.queueMs[0] = 1_000;
+    assertThat(chosen(selector, fleet, request).slot()).as("one that is idle").isNotZero();
+
+    Arrays.fill(fleet.queueMs, 4_000);
+    fleet.queueMs[0] = 4_500;
+    assertThat(chosen(selector, fleet, request).slot()).as("the holder").isZero();
+
+    fleet.queueMs[0] = 60_000;
+    assertThat(chosen(selector, fleet, request).slot()).as("any other, once the holder is far behind").isNotZero();
   }
 
   /** Whatever the profile and the state of the fleet: only live, able workers with room, and never for free. */

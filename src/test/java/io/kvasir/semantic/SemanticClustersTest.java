@@ -61,7 +61,7 @@ final class SemanticClustersTest {
     assertThat(of("please code that")).isEqualTo(CODE_FOUND);
     assertThat(of("cook and cook")).isEqualTo(COOK_FOUND);
     assertThat(of("a journey of travel and travel")).isEqualTo(SemanticCluster.NONE);
-    assertThat(clusters().degraded()).isEmpty();
+    assertThat(clusters().problems()).isEmpty();
     assertThat(counted("kvasir_semantic_requests", "code")).isEqualTo(1);
     assertThat(counted("kvasir_semantic_requests", "none")).isEqualTo(1);
     assertThat(counted("kvasir_semantic_ready")).isEqualTo(1);
@@ -130,11 +130,11 @@ final class SemanticClustersTest {
     start(settings(URI.create("http://127.0.0.1:" + port + "/v1/embeddings"), CODE));
 
     assertThatFails("code", Reason.STARTING);
-    await("the reason to be reported", () -> clusters().degraded().toString().contains("127.0.0.1:" + port));
+    await("the reason to be reported", () -> clusters().problems().toString().contains("127.0.0.1:" + port));
     assertThat(counted("kvasir_semantic_ready")).isZero();
 
     endpoint = new FakeEmbeddings(port);
-    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    await("the clusters to be in service", () -> clusters().problems().isEmpty());
     assertThat(of("code")).isEqualTo(CODE_FOUND);
     assertThat(counted("kvasir_semantic_failures", "starting")).isPositive();
     assertThat(counted("kvasir_semantic_ready")).isEqualTo(1);
@@ -148,21 +148,21 @@ final class SemanticClustersTest {
     hold();
     startAt(endpoint().url());
     released.countDown();
-    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    await("the clusters to be in service", () -> clusters().problems().isEmpty());
     CountDownLatch again = hold();
 
     assertThatFails("code 1", Reason.LATE);
     assertThatFails("code 2", Reason.LATE);
     assertThatFails("code 3", Reason.LATE);
     await("the circuit to be open", () -> failure("code " + Math.random()) == Reason.CIRCUIT_OPEN);
-    assertThat(clusters().degraded())
+    assertThat(clusters().problems())
         .singleElement()
         .asString()
         .contains("is unavailable", endpoint().url().toString());
 
     again.countDown();
     await("the circuit to be closed", () -> failure("code " + Math.random()) == null);
-    await("nothing to be degraded", () -> clusters().degraded().isEmpty());
+    await("nothing to be degraded", () -> clusters().problems().isEmpty());
   }
 
   @ParameterizedTest
@@ -242,7 +242,7 @@ final class SemanticClustersTest {
 
     assertThatFails("code", Reason.DIMENSION);
 
-    await("the examples to be embedded anew", () -> clusters().degraded().isEmpty());
+    await("the examples to be embedded anew", () -> clusters().problems().isEmpty());
     assertThat(of("code")).isEqualTo(CODE_FOUND);
   }
 
@@ -252,9 +252,9 @@ final class SemanticClustersTest {
     hold();
     clusters().configure(settings(endpoint().url(), COOK));
 
-    assertThat(clusters().degraded()).singleElement().asString().contains("from before");
+    assertThat(clusters().problems()).singleElement().asString().contains("from before");
     released.countDown();
-    await("the others to be in service", () -> clusters().degraded().isEmpty());
+    await("the others to be in service", () -> clusters().problems().isEmpty());
     assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
     assertThat(of("cook")).isEqualTo(COOK_FOUND);
   }
@@ -265,11 +265,11 @@ final class SemanticClustersTest {
     URI nowhere = URI.create("http://127.0.0.1:" + Ports.free() + "/v1/embeddings");
     clusters().configure(settings(nowhere, COOK));
 
-    await("the reason to be reported", () -> clusters().degraded().toString().contains(nowhere.toString()));
+    await("the reason to be reported", () -> clusters().problems().toString().contains(nowhere.toString()));
     assertThat(of("code")).isEqualTo(CODE_FOUND);
 
     clusters().configure(settings(endpoint().url(), COOK));
-    await("the others to be in service", () -> clusters().degraded().isEmpty());
+    await("the others to be in service", () -> clusters().problems().isEmpty());
     assertThat(of("cook")).isEqualTo(COOK_FOUND);
   }
 
@@ -280,16 +280,16 @@ final class SemanticClustersTest {
     clusters.start(new Metrics(registry));
 
     assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
-    assertThat(clusters.degraded()).isEmpty();
+    assertThat(clusters.problems()).isEmpty();
     assertThat(counted("kvasir_semantic_ready")).isEqualTo(1);
     assertThat(endpoint.calls).isEmpty();
 
     clusters.configure(settings(endpoint.url(), CODE));
-    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    await("the clusters to be in service", () -> clusters().problems().isEmpty());
     assertThat(of("code")).isEqualTo(CODE_FOUND);
 
     clusters.configure(settings(endpoint.url()));
-    await("the clusters to be removed", () -> clusters().degraded().isEmpty());
+    await("the clusters to be removed", () -> clusters().problems().isEmpty());
     assertThat(of("code")).isEqualTo(SemanticCluster.NONE);
   }
 
@@ -301,13 +301,13 @@ final class SemanticClustersTest {
             200, "{\"data\":[{\"index\":0,\"embedding\":[1,0]},{\"index\":1,\"embedding\":[-1,0]}]}", exchange);
     startAt(endpoint.url());
 
-    await("the reason to be reported", () -> clusters().degraded().toString().contains("the examples of code"));
+    await("the reason to be reported", () -> clusters().problems().toString().contains("the examples of code"));
   }
 
   private void start(SemanticSettings.Cluster... described) throws Exception {
     endpoint = new FakeEmbeddings();
     start(settings(endpoint.url(), described));
-    await("the clusters to be in service", () -> clusters().degraded().isEmpty());
+    await("the clusters to be in service", () -> clusters().problems().isEmpty());
   }
 
   private void startAt(URI url) {

@@ -73,12 +73,7 @@ final class EngineEventsTest extends EngineTest {
   @Test
   void subscriber_hearsEveryBatchInOrder() throws Exception {
     SimEngine engine = start(settings());
-    ZMQ.Socket subscriber = context.createSocket(SocketType.SUB);
-    subscriber.setReceiveTimeOut(100);
-    subscriber.setHandshakeIvl(500);
-    subscriber.subscribe("");
-    subscriber.connect(Objects.requireNonNull(engine.eventsEndpoint()));
-
+    ZMQ.Socket subscriber = subscriber(engine);
     Message first = firstHeard(subscriber, engine);
     subscriber.setReceiveTimeOut(10_000);
     List<Message> heard = new ArrayList<>(List.of(first));
@@ -90,6 +85,27 @@ final class EngineEventsTest extends EngineTest {
 
     assertThat(heard).isEqualTo(sent);
     assertThat(sent.size()).isGreaterThan(4);
+  }
+
+  @Test
+  void lossy_everyThirdBatchIsInTheReplayOnly() throws Exception {
+    SimEngine engine = start(settings());
+    ZMQ.Socket subscriber = subscriber(engine);
+    Message first = firstHeard(subscriber, engine);
+    subscriber.setReceiveTimeOut(10_000);
+
+    engine.setCondition(EngineCondition.LOSSY, true);
+    ask(engine, "/v1/completions", text("The last. ").put("max_tokens", 200).put("ignore_eos", true).toString());
+    List<Long> sent = new ArrayList<>();
+    replay(engine, 0, first.sequence + 1, true).forEach(message -> sent.add(message.sequence));
+    List<Long> arriving = sent.stream().filter(sequence -> sequence % 3 != 0).toList();
+    List<Long> heard = new ArrayList<>();
+    while (heard.size() < arriving.size()) {
+      heard.add(Objects.requireNonNull(poll(subscriber), "a batch is missing").sequence);
+    }
+
+    assertThat(sent).hasSizeGreaterThan(6).hasSizeGreaterThan(arriving.size());
+    assertThat(heard).isEqualTo(arriving);
   }
 
   @Test
@@ -128,6 +144,25 @@ final class EngineEventsTest extends EngineTest {
       }
     }
     assertThat(removed).isPositive();
+  }
+
+  @Test
+  void storesOnly_leavesOutWhatIsEvicted() throws Exception {
+    SimEngine engine = start(settings().capacityBlocks(40).maxModelLen(512));
+    engine.setCondition(EngineCondition.STORES_ONLY, true);
+    for (int i = 0; i < 6; i++) {
+      ObjectNode request = JSON.createObjectNode().put("prompt", "Story " + i + ". " + TEXT.substring(0, 600));
+      assertThat(post(engine, "/v1/completions", request.toString()).statusCode()).isEqualTo(200);
+    }
+
+    int stored = 0;
+    for (Message message : replay(engine, 0, 0, true)) {
+      for (JsonNode event : message.batch.get(1)) {
+        assertThat(event.path("type").asText()).isEqualTo("BlockStored");
+        stored += event.path("block_hashes").size();
+      }
+    }
+    assertThat(stored).isGreaterThan(40);
   }
 
   @Test
@@ -280,6 +315,16 @@ final class EngineEventsTest extends EngineTest {
     assertThat(answer.at("/usage/completion_tokens").asInt()).isEqualTo(1);
     assertThat(engine.eventsEndpoint()).isNull();
     assertThat(engine.replayEndpoint()).isNull();
+  }
+
+  /** A subscriber to all of an engine's events, which polls briefly at first. */
+  private ZMQ.Socket subscriber(SimEngine engine) {
+    ZMQ.Socket subscriber = context.createSocket(SocketType.SUB);
+    subscriber.setReceiveTimeOut(100);
+    subscriber.setHandshakeIvl(500);
+    subscriber.subscribe("");
+    subscriber.connect(Objects.requireNonNull(engine.eventsEndpoint()));
+    return subscriber;
   }
 
   /** A subscription may arrive after the first events: asks until one is heard. */

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.lmcache.CacheController;
 import io.kvasir.sim.lmcache.ControllerBinding;
+import io.kvasir.sim.lmcache.NoneHash;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -50,7 +51,8 @@ final class HostTierEngineTest extends EngineTest {
 
   @Test
   void controller_isToldWhatIsHeld() throws Exception {
-    try (CacheController controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO)) {
+    try (CacheController controller =
+        CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO, NoneHash.WITHOUT_VLLM)) {
       SimEngine engine =
           start(
               settings()
@@ -67,8 +69,25 @@ final class HostTierEngineTest extends EngineTest {
   }
 
   @Test
+  void controllerAndEngineOfOneHashSeed_agree_ofTwoTheyDoNot() throws Exception {
+    try (CacheController controller =
+        CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO, NoneHash.of(0))) {
+      SimEngine engine = start(settings().hostTier(HostTierSettings.of(64)
+          .withController(controller.workerAddress(), "e1", Duration.ZERO).withNoneHash(NoneHash.of(0))));
+      SimEngine other = start(settings().hostTier(HostTierSettings.of(64)
+          .withController(controller.workerAddress(), "e2", Duration.ZERO)));
+
+      cached(other, 0, 600);
+      cached(engine, 0, 600);
+
+      untilHeld(controller, 0, 600, "{\"e1\":[\"LocalCPUBackend\",512]}");
+    }
+  }
+
+  @Test
   void ranks_areInstancesOfTheirOwn() throws Exception {
-    try (CacheController controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO)) {
+    try (CacheController controller =
+        CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO, NoneHash.WITHOUT_VLLM)) {
       SimEngine engine =
           start(
               settings()

@@ -375,6 +375,17 @@ final class SimEngineTest extends EngineTest {
   }
 
   @Test
+  void rank_ofAResponse_isNotTheHeaders() throws Exception {
+    SimEngine engine = start(settings().ranks(2));
+    ObjectNode request = JSON.createObjectNode().put("input", LONG_TEXT).put("max_output_tokens", 2);
+
+    ask(engine, "/v1/responses", request.toString(), "X-data-parallel-rank", "1");
+    String chat = chat(LONG_TEXT).put("max_tokens", 2).toString();
+
+    assertThat(cached(ask(engine, "/v1/chat/completions", chat, "X-data-parallel-rank", "0"))).isPositive();
+  }
+
+  @Test
   void manyAtOnce_inASmallCache_allEnd() throws Exception {
     SimEngine engine = start(settings().capacityBlocks(24).maxSequences(8));
     List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();

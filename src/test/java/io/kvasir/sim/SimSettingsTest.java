@@ -80,7 +80,8 @@ final class SimSettingsTest {
   @Test
   void validate_ofSomebodyToTellWithoutHostTier_saysWhatIsMissing() {
     HostTierSettings nothing = new HostTierSettings(
-        0, 0, true, ControllerAddress.parse("controller"), URI.create("//coordinator"), " ", Duration.ofSeconds(-1));
+        0, 0, true, ControllerAddress.parse("controller"), URI.create("//coordinator"), " ", 0,
+        Duration.ofSeconds(-1));
 
     assertThat(faults(16, nothing).stream().map(fault -> fault.substring(0, fault.indexOf(':'))))
         .containsExactly(

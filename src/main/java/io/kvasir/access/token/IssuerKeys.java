@@ -8,6 +8,7 @@ import com.nimbusds.jose.jwk.KeyUse;
 import io.kvasir.access.token.TokenSettings.KeySource;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -93,9 +94,14 @@ final class IssuerKeys implements AutoCloseable {
   }
 
   /** Why the keys could not be read, empty when they could. */
-  Optional<String> degraded() {
+  Optional<Problem> problem() {
     String open = fault;
-    return open.isEmpty() ? Optional.empty() : Optional.of("the public keys of tokens cannot be read: " + open);
+    return open.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new Problem(
+            keys == null ? Problem.Severity.ERROR : Problem.Severity.WARNING,
+            "the public keys of tokens cannot be read: " + open,
+            "see that kvasir.access.jwt is right and that this node can read them; it is tried again"));
   }
 
   @Override

@@ -19,6 +19,7 @@ import io.kvasir.access.token.IssuerKeys.IssuerKey;
 import io.kvasir.access.token.TokenSettings.Role;
 import io.kvasir.access.token.VerifiedTokens.Verified;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import java.text.ParseException;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -121,8 +122,8 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
   }
 
   /** Why new tokens cannot be checked, empty when they can. */
-  public Optional<String> degraded() {
-    return keys.degraded();
+  public Optional<Problem> problem() {
+    return keys.problem();
   }
 
   @Override

@@ -1,23 +1,34 @@
 package io.kvasir.app.admin;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
+import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.URLEncoder;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** A client of one router node's admin API. Thread-safe. Owns its HTTP client. */
-final class AdminClient implements AutoCloseable {
+public final class AdminClient implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final long MAX_BYTES = 128 << 20;
+  private static final int MAX_ERROR_BYTES = 1 << 20;
+  private static final Duration SILENCE = Duration.ofSeconds(8);
+  private static final JsonMapper JSON = new JsonMapper();
 
   private final URI management;
   private final @Nullable String key;
@@ -47,7 +58,7 @@ final class AdminClient implements AutoCloseable {
   }
 
   /** The response to a GET without parameters. */
-  JsonNode get(String path) throws AdminFailedException, InterruptedException {
+  public JsonNode get(String path) throws AdminFailedException, InterruptedException {
     return call("GET", path, null);
   }
 
@@ -61,9 +72,81 @@ final class AdminClient implements AutoCloseable {
     return call("DELETE", path, null);
   }
 
+  /**
+   * Follows topics of {@code /admin/watch} until the stream ends.
+   *
+   * @param states takes the state of every topic whenever one has changed, which stays as it is
+   * @throws AdminFailedException when the router refuses the stream, or nothing has come on it for some seconds
+   */
+  public void watch(List<String> topics, Consumer<Map<String, ObjectNode>> states)
+      throws AdminFailedException, InterruptedException {
+    URI uri = management.resolve("/admin/watch?topics=" + String.join(",", topics));
+    HttpCalls.Request request = HttpCalls.Request.get(uri, TIMEOUT).withBearer(key);
+    try {
+      HttpResponse<InputStream> response = calls.open(request);
+      try (InputStream body = response.body()) {
+        if (response.statusCode() != 200) {
+          throw refused(uri, response.statusCode(), JSON.readTree(body.readNBytes(MAX_ERROR_BYTES)));
+        }
+        read(body, new TopicStates(topics.size()), states);
+      }
+    } catch (JsonProcessingException malformed) {
+      throw noRouter(uri, "its answer is no JSON", malformed);
+    } catch (HttpCallException failed) {
+      throw unreachable(failed);
+    } catch (IOException broken) {
+      throw new AdminFailedException("the stream of " + uri + " broke off", broken);
+    }
+  }
+
+  private static void read(InputStream body, TopicStates topics, Consumer<Map<String, ObjectNode>> states)
+      throws IOException, InterruptedException {
+    AtomicLong heard = new AtomicLong(System.nanoTime());
+    Thread watchdog = Thread.ofVirtual().name("kvasir-watchdog").start(() -> closeWhenSilent(body, heard));
+    try {
+      byte[] buffer = new byte[64 << 10];
+      for (int length = body.read(buffer); length >= 0; length = body.read(buffer)) {
+        heard.set(System.nanoTime());
+        if (topics.accept(buffer, length)) {
+          states.accept(topics.states());
+        }
+      }
+    } catch (IOException broken) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      throw broken;
+    } finally {
+      watchdog.interrupt();
+    }
+  }
+
+  /** The router sends something every second: a line that is dead without having been closed is known by silence. */
+  private static void closeWhenSilent(InputStream body, AtomicLong heard) {
+    try {
+      long silent = 0;
+      while (silent < SILENCE.toNanos()) {
+        Thread.sleep(SILENCE.minusNanos(silent));
+        silent = System.nanoTime() - heard.get();
+      }
+      body.close();
+    } catch (InterruptedException ended) {
+      Thread.currentThread().interrupt();
+    } catch (IOException closed) {
+      // It has ended by itself.
+    }
+  }
+
+  /** A text percent-encoded
   /** A text percent-encoded for a path or a query. */
   static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** Where the node's management is. */
+  @Override
+  public String toString() {
+    return management.toString();
   }
 
   @Override
@@ -85,15 +168,18 @@ final class AdminClient implements AutoCloseable {
       if (reply.status() / 100 == 2 && content.isObject()) {
         return content;
       }
-      if (content.at("/error/message").isTextual()) {
-        throw new AdminFailedException(refusal(reply.status(), content.path("error")));
-      }
-      throw noRouter(uri, "it answers " + reply.status(), null);
+      throw refused(uri, reply.status(), content);
     } catch (HttpCallException failed) {
       throw failed.kind() == HttpCallException.Kind.NOT_JSON
           ? noRouter(uri, "its answer is no JSON", failed)
           : unreachable(failed);
     }
+  }
+
+  private AdminFailedException refused(URI uri, int status, JsonNode content) {
+    return content.at("/error/message").isTextual()
+        ? new AdminFailedException(refusal(status, content.path("error")))
+        : noRouter(uri, "it answers " + status, null);
   }
 
   private AdminFailedException unreachable(HttpCallException failed) {

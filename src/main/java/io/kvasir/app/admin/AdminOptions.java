@@ -10,7 +10,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options of all admin commands: the router's address, its TLS, the API key and the output format. */
-final class AdminOptions {
+public final class AdminOptions {
   private static final String KEY = "KVASIR_ADMIN_KEY";
   private static final String KEY_FILE = "KVASIR_ADMIN_KEY_FILE";
   private static final String DIGEST = "sha256:";
@@ -30,20 +30,26 @@ final class AdminOptions {
 
   @Mixin private TlsOptions tls = new TlsOptions();
 
-  @Option(names = "--json", description = "Print the router's answer as it is.")
+  @Option(names = "--json", description = "Print JSON, the router's answer as it is where it is one.")
   private boolean json;
 
-  boolean json() {
+  /** Whether the router's answer is wanted as it is. */
+  public boolean json() {
     return json;
   }
 
-  AdminClient client() throws AdminFailedException {
-    return new AdminClient(address(), key(System.getenv()), tls.context(System.getenv()));
+  /**
+   * A client of the router that the options name.
+   *
+   * @throws AdminFailedException when an option has no meaning, or a file cannot be read
+   */
+  public AdminClient client() throws AdminFailedException {
+    return new AdminClient(address(management), key(System.getenv()), tls.context(System.getenv()));
   }
 
-  private URI address() throws AdminFailedException {
+  private static URI address(String url) throws AdminFailedException {
     try {
-      URI uri = URI.create(management);
+      URI uri = URI.create(url);
       if (uri.getHost() != null && uri.getScheme() != null && uri.getScheme().startsWith("http")) {
         return uri;
       }
@@ -51,7 +57,7 @@ final class AdminOptions {
       // Reported below, like every other address that is none.
     }
     throw new AdminFailedException(
-        "--management has to be an address such as http://10.0.0.5:7626, not " + management);
+        "--management has to be an address such as http://10.0.0.5:7626, not " + url);
   }
 
   private @Nullable String key(Map<String, String> environment) throws AdminFailedException {

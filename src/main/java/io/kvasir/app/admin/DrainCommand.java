@@ -32,7 +32,12 @@ final class DrainCommand extends AdminRequestCommand {
   @Override
   JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
     JsonNode state = client.post(WorkersCommand.path(pod) + "/drain", null);
-    return wait ? drained(client) : state;
+    if (!wait) {
+      return state;
+    }
+    try (ProgressBar progress = new ProgressBar()) {
+      return drained(client, progress);
+    }
   }
 
   @Override
@@ -40,9 +45,9 @@ final class DrainCommand extends AdminRequestCommand {
     return WorkersCommand.state(answer);
   }
 
-  private JsonNode drained(AdminClient client) throws AdminFailedException, InterruptedException {
+  private JsonNode drained(AdminClient client, ProgressBar progress)
+      throws AdminFailedException, InterruptedException {
     Instant deadline = Instant.now().plusSeconds(timeout);
-    ProgressBar progress = new ProgressBar();
     boolean begun = false;
     int most = 1;
     while (true) {

@@ -13,6 +13,7 @@ import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
+import io.kvasir.telemetry.Problem;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -88,8 +89,11 @@ public final class DemoCommand implements Callable<Integer> {
           await(stopped);
         }));
         awaitReady(node);
-        explain(node);
-        new DemoStatus(node, workers).showUntil(stop);
+        try (DemoTraffic traffic = new DemoTraffic(node.gatewayUrl(), MODEL)) {
+          node.demo().offer(traffic);
+          explain(node);
+          new DemoStatus(node, workers).showUntil(stop);
+        }
         stopped.countDown();
       }
       return 0;
@@ -162,7 +166,8 @@ public final class DemoCommand implements Callable<Integer> {
     while (!node.readiness().obstacles().isEmpty() || healthy(node) < workers) {
       if (Instant.now().isAfter(deadline)) {
         throw new StartException(
-            "the demo did not get ready: " + node.readiness().obstacles() + ", " + healthy(node) + " workers answer");
+            "the demo did not get ready: %s, %d workers answer"
+                .formatted(node.readiness().obstacles().stream().map(Problem::line).toList(), healthy(node)));
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
@@ -191,12 +196,20 @@ public final class DemoCommand implements Callable<Integer> {
 
           %s
 
+        The console, where the demo's own traffic is started, too:
+
+          %s/console/
+
+        Workers, load and cached tokens, in another terminal:
+
+          kvasir top --management %s
+
         Ctrl-C stops everything.
 
         """,
         gateway, workers, node.managementUrl(), curl(gateway, "When does the sun set in Tromso in June?"),
         prefillDecode ? "X-Router-Prefill-Backend, X-Router-Backend" : "X-Router-Backend",
-        curl(gateway, "And which ferry leaves last?"));
+        curl(gateway, "And which ferry leaves last?"), node.managementUrl(), node.managementUrl());
   }
 
   private static String curl(String gateway, String question) {

@@ -1,17 +1,15 @@
 package io.kvasir.app.command;
 
 import io.kvasir.app.node.Node;
+import io.kvasir.app.terminal.StatusLine;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
-import java.io.Console;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** The demo's one line: requests, hit rate, workers. On a terminal it stays in place. */
+/** The demo's one line: requests, hit rate, workers. */
 final class DemoStatus {
   private final Node node;
   private final int workers;
-  private final boolean terminal = onTerminal();
-  private String last = "";
 
   DemoStatus(Node node, int workers) {
     this.node = node;
@@ -19,37 +17,20 @@ final class DemoStatus {
   }
 
   void showUntil(CountDownLatch stop) throws InterruptedException {
-    do {
-      show();
-    } while (!stop.await(1, TimeUnit.SECONDS));
-    if (terminal) {
-      System.out.println();
+    try (StatusLine line = new StatusLine()) {
+      do {
+        show(line);
+      } while (!stop.await(1, TimeUnit.SECONDS));
     }
   }
 
-  @SuppressWarnings("SystemConsoleNull") // it is declared nullable, and NullAway believes the declaration
-  private static boolean onTerminal() {
-    Console console = System.console();
-    return console != null && console.isTerminal();
-  }
-
-  private void show() {
+  private void show(StatusLine line) {
     double prompt = total("kvasir_usage_prompt_tokens", "");
     double cached = total("kvasir_cached_tokens", "actual");
-    String line =
-        "requests %.0f   hit rate %.0f %%   workers %d/%d"
-            .formatted(
-                total("kvasir_requests", ""),
-                prompt == 0 ? 0 : 100 * cached / prompt,
-                DemoCommand.healthy(node),
-                workers);
-    if (terminal) {
-      System.out.print("\r" + line + "   ");
-      System.out.flush();
-    } else if (!line.equals(last)) {
-      System.out.println(line);
-    }
-    last = line;
+    line.show(
+        "requests %.0f   hit rate %.0f %%"
+            .formatted(total("kvasir_requests", ""), prompt == 0 ? 0 : 100 * cached / prompt),
+        "workers %d/%d".formatted(DemoCommand.healthy(node), workers));
   }
 
   /** Sum of a counter over the series that carry {@code label} as some value, or over all. */

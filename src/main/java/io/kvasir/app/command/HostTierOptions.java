@@ -51,7 +51,12 @@ final class HostTierOptions {
       })
   private long heartbeatMs;
 
-  HostTierSettings settings(List<String> wrong) {
+  /**
+   * The settings of an engine.
+   *
+   * @param noneHash what the names of its chunks begin from
+   */
+  HostTierSettings settings(long noneHash, List<String> wrong) {
     ControllerAddress address = null;
     if (controller != null) {
       try {
@@ -60,6 +65,7 @@ final class HostTierOptions {
         wrong.add("lmcache-controller: " + malformed.getMessage());
       }
     }
-    return new HostTierSettings(blocks, gbps, events, address, coordinator, instance, Duration.ofMillis(heartbeatMs));
+    return new HostTierSettings(
+        blocks, gbps, events, address, coordinator, instance, noneHash, Duration.ofMillis(heartbeatMs));
   }
 }

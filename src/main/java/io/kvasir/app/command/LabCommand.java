@@ -20,8 +20,8 @@ import picocli.CommandLine.Option;
 @Command(
     name = "lab",
     description = {
-      "Replays traffic in simulated time through the routing profiles and compares what comes of it:",
-      "which profile serves this traffic best on these engines?"
+      "Replays traffic in simulated time through the routing profiles and compares what comes of it.",
+      "Which profile serves this traffic best on these engines?"
     },
     mixinStandardHelpOptions = true,
     sortOptions = false,
@@ -152,9 +152,11 @@ public final class LabCommand implements Callable<Integer> {
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
     }
-    ProgressBar progress = new ProgressBar();
-    List<RunReport> runs = Lab.run(plan, progress::draw);
-    progress.end();
+    List<RunReport> runs;
+    try (ProgressBar progress = new ProgressBar()) {
+      runs = Lab.run(plan, progress::draw);
+      progress.end();
+    }
     LabReport report = new LabReport(runs);
     try {
       report.write(out);

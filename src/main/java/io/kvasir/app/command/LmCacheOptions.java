@@ -3,8 +3,12 @@ package io.kvasir.app.command;
 import io.kvasir.sim.lmcache.CacheController;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import io.kvasir.sim.lmcache.ControllerBinding;
+import io.kvasir.sim.lmcache.NoneHash;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The options of {@code kvasir sim} that make it an LMCache controller or coordinator in place of an engine. */
@@ -43,6 +47,26 @@ final class LmCacheOptions {
       description = "Controller: how old the workers may be that GET /controller/workers lists; LMCache's are 30 s.")
   private long listMs;
 
+  @Option(
+      names = "--lmcache-hash-seed",
+      paramLabel = "PYTHONHASHSEED",
+      description = {
+        "Controller, and engines that report to one: their names of chunks begin from vLLM's NONE_HASH, as in a",
+        "process with this PYTHONHASHSEED that can import vLLM; not given: from 0, as in one that cannot. All have to",
+        "agree."
+      })
+  private @Nullable Long hashSeed;
+
+  /** What the names of chunks begin from. */
+  long noneHash(List<String> wrong) {
+    try {
+      return hashSeed == null ? NoneHash.WITHOUT_VLLM : NoneHash.of(hashSeed);
+    } catch (IllegalArgumentException outOfRange) {
+      wrong.add("lmcache-hash-seed: " + outOfRange.getMessage());
+      return NoneHash.WITHOUT_VLLM;
+    }
+  }
+
   /** Whether it is to be a controller. */
   boolean controller() {
     return controller;
@@ -58,7 +82,12 @@ final class LmCacheOptions {
   }
 
   CacheController startController(String host, int port) throws IOException {
+    List<String> wrong = new ArrayList<>();
+    long noneHash = noneHash(wrong);
+    if (!wrong.isEmpty()) {
+      throw new IOException("--" + wrong.getFirst());
+    }
     return CacheController.start(
-        new ControllerBinding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs));
+        new ControllerBinding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs), noneHash);
   }
 }

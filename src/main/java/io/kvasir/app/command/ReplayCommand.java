@@ -18,8 +18,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "replay",
     description = {
-      "Repeats the decisions of a log under other profiles: how many decisions would change,",
-      "and why? The log is written by kvasir serve with decisions.path and decisions.sample set."
+      "Repeats the decisions of a log under other profiles, and tells how many would change, and why.",
+      "The log is written by kvasir serve with decisions.path and decisions.sample set."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false,
@@ -57,14 +57,13 @@ public final class ReplayCommand implements Callable<Integer> {
     if (!faults.isEmpty()) {
       throw new StartException("the log cannot be replayed:\n  " + String.join("\n  ", faults));
     }
-    ProgressBar progress = new ProgressBar();
     ReplayReport report;
-    try {
+    try (ProgressBar progress = new ProgressBar()) {
       report = replay.run(progress::draw);
+      progress.end();
     } catch (IOException unreadable) {
       throw new StartException("the log cannot be read: " + unreadable.getMessage(), unreadable);
     }
-    progress.end();
     System.out.print(report.table());
     System.out.printf("%d lines; %d decisions of several passes left out%n", report.lines(), report.skipped());
     if (report.faulty() > 0) {

@@ -101,6 +101,8 @@ public final class SimCommand implements Callable<Integer> {
   @Option(names = "--role", defaultValue = "both", description = "both, prefill, decode or encode.")
   private Role role = Role.BOTH;
 
+  @Mixin private final ActingOptions acting = new ActingOptions();
+
   @Mixin private final TransferOptions transfer = new TransferOptions();
 
   @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
@@ -124,8 +126,12 @@ public final class SimCommand implements Callable<Integer> {
       split = ",",
       paramLabel = "CONDITION",
       description = {
-        "What is wrong with all of it: refuse, wedge, slow, drain. This and --fault can be changed while",
-        "it runs: POST /sim/conditions {\"wedge\":true,\"ms\":5000}, /sim/faults {\"faults\":[\"503=0.1\"]},",
+        "What is wrong with all of it: refuse, wedge, slow, drain; of its events: lossy (some are lost), stores-only",
+        "(removals are never told), silent (none come), garbled (no MessagePack), fast-clock (a minute ahead),",
+        "unsalted (no salts), forgetful (nothing they promise is found), "
+            + "unasked-usage (streams have it, asked or not).",
+        "This and --fault can be changed while it runs:",
+        "POST /sim/conditions {\"wedge\":true,\"ms\":5000}, /sim/faults {\"faults\":[\"503=0.1\"]},",
         "/sim/crash {\"ms\":2000}; GET /sim shows them."
       })
   private List<String> conditions = List.of();
@@ -203,7 +209,7 @@ public final class SimCommand implements Callable<Integer> {
   }
 
   private SimSettings settings(List<String> wrong) {
-    return SimSettings.builder()
+    return acting.apply(SimSettings.builder(), wrong)
         .host(host)
         .port(port)
         .model(model)
@@ -221,7 +227,7 @@ public final class SimCommand implements Callable<Integer> {
         .reportCachedTokens(!noCachedTokens)
         .healthDelay(Duration.ofMillis(healthDelayMs))
         .transfer(transfer.settings(role, wrong))
-        .hostTier(hostTier.settings(wrong))
+        .hostTier(hostTier.settings(lmcache.noneHash(wrong), wrong))
         .faults(faults(wrong))
         .conditions(conditions(wrong))
         .events(events.settings(host, wrong))

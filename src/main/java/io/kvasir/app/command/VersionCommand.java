@@ -14,9 +14,9 @@ public final class VersionCommand implements Runnable, IVersionProvider {
 
   @Override
   public String[] getVersion() {
-    String version = BuildVersion.ofJar();
+    String version = BuildVersion.ofBuild();
     return new String[] {
-      "kvasir " + (version == null ? "(unpackaged)" : version) + ", JDK " + Runtime.version()
+      "kvasir " + (version == null ? "(not built by Maven)" : version) + ", JDK " + Runtime.version()
     };
   }
 }

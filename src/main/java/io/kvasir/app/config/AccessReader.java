@@ -8,8 +8,8 @@ import io.kvasir.access.Grants;
 import io.kvasir.access.Isolation;
 import io.kvasir.access.Limits;
 import io.kvasir.access.token.TokenSettings;
-import io.kvasir.limits.LimitSettings;
 import io.kvasir.app.config.AccessConfig.KeySources;
+import io.kvasir.limits.LimitSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -58,7 +58,12 @@ final class AccessReader {
     List<Grants> isolated = new ArrayList<>(configured.stream().map(ApiKey::grants).toList());
     isolated.add(anyToken.grants());
     Path file = path("keys-file");
-    if (file != null) {
+    if (file != null && !Files.isReadable(file)) {
+      access.fault(
+          "keys-file",
+          "names " + file + ", which cannot be read; does it exist, and may this process read it?"
+              + " \"kvasir keys create\" makes one");
+    } else if (file != null) {
       try {
         Set<String> known = new HashSet<>(configured.stream().map(ApiKey::id).toList());
         List<ApiKey> inFile = entries.readFile(file).keys();

@@ -9,20 +9,29 @@ import io.kvasir.cell.CellSettings.RemoteSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
 import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.function.IntToLongFunction;
 
 /** Reads {@code kvasir.cell} and its sections. */
 final class CellSettingsReader {
   private CellSettingsReader() {}
 
-  static CellSettings read(ConfigSection cell) {
+  /**
+   * Reads them.
+   *
+   * @param automatic the limit of an index where the operator sets none, in bytes, by the most workers of a cell
+   */
+  static CellSettings read(ConfigSection cell, IntToLongFunction automatic) {
     int slots = cell.count("slots", 64, 256);
     if (slots != 64 && slots != 128 && slots != 256) {
       cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
     }
+    int maxWorkers = cell.count("most-workers", 1, CellSettings.MAX_SLOTS);
+    OptionalLong budget = cell.bytesOrAuto("index-budget");
     CellSettings settings =
         new CellSettings(
             new IndexSettings(
-                slots, cell.count("most-workers", 1, CellSettings.MAX_SLOTS), cell.bytes("index-budget")),
+                slots, maxWorkers, budget.isPresent() ? budget.getAsLong() : automatic.applyAsLong(maxWorkers)),
             new RemoteSettings(
                 cell.duration("decision-timeout"),
                 cell.duration("reservation-lease"),

@@ -5,6 +5,7 @@ import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.app.config.KvasirConfig.ClusterConfig;
 import io.kvasir.app.config.KvasirConfig.ManagementConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
+import io.kvasir.app.membership.KubernetesNodes;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.peer.PeerSettings;
@@ -108,7 +109,7 @@ final class ClusterReader {
 
   /** Rolling updates move cells to nodes of the newest version first. */
   private void version() {
-    String version = BuildVersion.ofJar();
+    String version = BuildVersion.ofBuild();
     if (version != null && platform.getString("pekko.cluster.app-version").equals("0.0.0")) {
       set("pekko.cluster.app-version", version);
     }
@@ -219,8 +220,11 @@ final class ClusterReader {
 
   private void kubernetes(ConfigSection kubernetes) {
     String selector = kubernetes.text("selector");
-    String portName = kubernetes.text("port-name");
+    String portName = kubernetes.name("port-name");
     String namespace = kubernetes.text("namespace");
+    String api = kubernetes.text("api").isEmpty() ? "" : kubernetes.url("api").toString();
+    String token = kubernetes.text("token");
+    String authority = kubernetes.text("authority");
     kubernetes.rejectUnread();
     if (discovery == NodeDiscovery.KUBERNETES) {
       if (selector.isBlank()) {
@@ -228,12 +232,13 @@ final class ClusterReader {
       }
       set(BOOTSTRAP + "discovery-method", "kubernetes-api");
       set(BOOTSTRAP + "port-name", portName);
-      set("pekko.discovery.kubernetes-api.pod-label-selector", selector.replace("%", "%%"));
-      // As the nodes call themselves.
-      set("pekko.discovery.kubernetes-api.use-raw-ip", true);
-      if (!namespace.isBlank()) {
-        set("pekko.discovery.kubernetes-api.pod-namespace", namespace);
-      }
+      String discovered = KubernetesNodes.SETTINGS + ".";
+      set(discovered + "class", KubernetesNodes.class.getName());
+      set(discovered + "pod-label-selector", selector);
+      set(discovered + "pod-namespace", namespace);
+      set(discovered + "api", api);
+      set(discovered + "api-token-path", token);
+      set(discovered + "api-ca-path", authority);
     }
   }
 

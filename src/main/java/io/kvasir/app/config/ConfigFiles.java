@@ -32,12 +32,21 @@ public final class ConfigFiles {
 
   /** Lays a configuration over the defaults of {@code conf} and over the platform's settings, and resolves it. */
   static Config withDefaults(Config own) throws ConfigException {
+    return resolved(own, ConfigResolveOptions.defaults());
+  }
+
+  /** The same, but variables of the environment are as good as not set. */
+  static Config withoutEnvironment(Config own) throws ConfigException {
+    return resolved(own, ConfigResolveOptions.noSystem());
+  }
+
+  private static Config resolved(Config own, ConfigResolveOptions options) throws ConfigException {
     ClassLoader loader = ConfigFiles.class.getClassLoader();
     try {
       return own.withFallback(ConfigFactory.parseResources(loader, "kvasir.conf"))
           .withFallback(ConfigFactory.parseResources(loader, "platform.conf"))
           .withFallback(ConfigFactory.defaultReferenceUnresolved(loader))
-          .resolve(ConfigResolveOptions.defaults());
+          .resolve(options);
     } catch (com.typesafe.config.ConfigException malformed) {
       throw unreadable(malformed);
     }

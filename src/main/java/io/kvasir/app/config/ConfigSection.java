@@ -21,6 +21,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -169,6 +170,16 @@ final class ConfigSection {
     String range = "has to be a size such as 64 MiB";
     long value = get(key, range, config::getBytes, 1L);
     return within(key, value > 0, range, value, 1L);
+  }
+
+  /** A size, or nothing where {@code auto} is written. */
+  OptionalLong bytesOrAuto(String key) {
+    String at = ConfigUtil.quoteString(key);
+    if (config.hasPath(at) && config.getValue(at).unwrapped().equals("auto")) {
+      read.add(key);
+      return OptionalLong.empty();
+    }
+    return OptionalLong.of(bytes(key));
   }
 
   Duration duration(String key) {

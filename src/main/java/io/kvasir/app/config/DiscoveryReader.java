@@ -5,6 +5,8 @@ import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.discovery.KubernetesSettings;
+import io.kvasir.discovery.PoolSettings;
+import io.kvasir.kubernetes.KubernetesConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -12,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads {@code kvasir.pods-from}: the sources of pods that are watched while the node runs. */
@@ -52,7 +55,8 @@ final class DiscoveryReader {
     Duration relist = kubernetes.duration("relist");
     List<String> labels = kubernetes.texts("labels");
     Config pod = ConfigFactory.parseMap(kubernetes.values("pod"));
-    if (selector.isBlank()) {
+    PoolSettings pools = pools(kubernetes.section("pools"));
+    if (selector.isBlank() && pools == null) {
       return null;
     }
     URI uri = api.isEmpty() ? inside(kubernetes) : kubernetes.url("api");
@@ -62,18 +66,32 @@ final class DiscoveryReader {
     if (namespace.isEmpty()) {
       namespace = ownNamespace(kubernetes, token.resolveSibling("namespace"));
     }
-    return new KubernetesSettings(uri, namespace, selector, token, authority, relist, labels, pod);
+    return new KubernetesSettings(
+        new KubernetesConnection(uri, token, authority), namespace, selector, relist, labels, pools, pod);
+  }
+
+  private static @Nullable PoolSettings pools(ConfigSection pools) {
+    List<String> namespaces = pools.texts("namespaces");
+    boolean writesStatus = pools.flag("write-status");
+    pools.rejectUnread();
+    if (namespaces.contains("*") && namespaces.size() > 1) {
+      pools.fault("namespaces", "has \"*\" beside names: it means all namespaces");
+    }
+    if (namespaces.stream().anyMatch(String::isBlank)) {
+      pools.fault("namespaces", "has an empty name; \"*\" means all namespaces");
+    }
+    return namespaces.isEmpty()
+        ? null
+        : new PoolSettings(namespaces.contains("*") ? List.of("") : namespaces, writesStatus);
   }
 
   private static URI inside(ConfigSection kubernetes) {
-    String host = System.getenv("KUBERNETES_SERVICE_HOST");
-    if (host == null) {
-      kubernetes.fault("api", "is needed outside Kubernetes: such as https://10.0.0.1:6443, or empty the selector");
-      return URI.create("http://localhost");
+    Optional<URI> own = KubernetesConnection.ownCluster();
+    if (own.isEmpty()) {
+      kubernetes.fault(
+          "api", "is needed outside Kubernetes: such as https://10.0.0.1:6443; or name no selector and no pools");
     }
-    String port = System.getenv("KUBERNETES_SERVICE_PORT");
-    return URI.create(
-        "https://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + (port == null ? "443" : port));
+    return own.orElse(URI.create("http://localhost"));
   }
 
   private static String ownNamespace(ConfigSection kubernetes, Path file) {

@@ -16,10 +16,12 @@ import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.peer.PeerSettings;
+import io.kvasir.picker.PickerSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.telemetry.DecisionLogSettings;
 import io.kvasir.telemetry.LogFileSettings;
+import io.kvasir.tracing.TracingSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,6 +40,7 @@ import org.jspecify.annotations.Nullable;
  * @param fleet the pods, and the cells of their workers
  * @param cluster this node among the others
  * @param operations management, records of decisions, and the log
+ * @param picker the listener for Kubernetes gateways that ask where a request should go, null without one
  * @param source where all of it was read from
  */
 public record KvasirConfig(
@@ -48,6 +51,7 @@ public record KvasirConfig(
     FleetConfig fleet,
     ClusterConfig cluster,
     OperationsConfig operations,
+    @Nullable PickerSettings picker,
     Source source) {
 
   /**
@@ -132,16 +136,20 @@ public record KvasirConfig(
    * What operators use.
    *
    * @param management the management port
+   * @param warmUp what a node does before it is ready
    * @param decisions how decisions are recorded
    * @param audit the file of the audit log, null for the process's own log
    * @param accessLog the file of the access log, null for none
+   * @param tracing which requests are traced, and where their spans go
    * @param log how the process logs
    */
   public record OperationsConfig(
       ManagementConfig management,
+      WarmUpConfig warmUp,
       DecisionLogSettings decisions,
       @Nullable LogFileSettings audit,
       @Nullable LogFileSettings accessLog,
+      TracingSettings tracing,
       LogConfig log) {}
 
   /**
@@ -151,13 +159,22 @@ public record KvasirConfig(
    * @param port 0 for any that is free
    * @param tls its certificate, and the authority of client certificates; null for plain HTTP
    * @param keys who may use {@code /admin}
+   * @param llmdMetrics whether scrapers read metrics by the names of llm-d's picker, too
    */
-  public record ManagementConfig(String host, int port, @Nullable TlsFiles tls, AdminKeys keys) {
+  public record ManagementConfig(
+      String host, int port, @Nullable TlsFiles tls, AdminKeys keys, boolean llmdMetrics) {
     /** Whether other machines can reach it. */
     public boolean isReachable() {
       return !LoopbackHosts.contain(host);
     }
   }
+
+  /**
+   * The requests that a node sends itself before it is ready.
+   *
+   * @param limit they end after this
+   */
+  public record WarmUpConfig(boolean enabled, Duration limit) {}
 
   /** How the process logs. */
   public record LogConfig(LogFormat format, LogLevel level) {}
@@ -192,6 +209,15 @@ public record KvasirConfig(
    */
   public static KvasirConfig of(Config own) throws ConfigException {
     return read(ConfigFiles.withDefaults(own), null);
+  }
+
+  /**
+   * Reads what a command configures, over the defaults alone: variables of the environment change nothing.
+   *
+   * @throws ConfigException with every fault
+   */
+  public static KvasirConfig withoutEnvironment(Config own) throws ConfigException {
+    return read(ConfigFiles.withoutEnvironment(own), null);
   }
 
   private static KvasirConfig read(Config whole, @Nullable Path file) throws ConfigException {

@@ -10,15 +10,18 @@ import io.kvasir.app.config.KvasirConfig.LogLevel;
 import io.kvasir.app.config.KvasirConfig.OperationsConfig;
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.app.config.KvasirConfig.Source;
+import io.kvasir.app.config.KvasirConfig.WarmUpConfig;
+import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
+import io.kvasir.picker.PickerSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
-import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.prompt.PromptSettings;
+import io.kvasir.telemetry.LogFileSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,6 +67,7 @@ final class KvasirConfigReader {
   private final @Nullable Path file;
   private final List<ConfigFault> faults;
   private final ConfigSection root;
+  private final long heap = Runtime.getRuntime().maxMemory();
 
   KvasirConfigReader(Config config, @Nullable Path file, List<ConfigFault> faults) {
     this.config = config;
@@ -81,14 +85,21 @@ final class KvasirConfigReader {
     RoutingSettings routing = new RoutingReader(config, faults).read(LmCacheReader.read(root.section("lmcache")));
     PromptConfig prompts = prompts();
     DiscoveryReader discovery = new DiscoveryReader(root.section("pods-from"));
-    FleetConfig fleet = fleet(root.section("cell"), prompts.models(), discovery);
     ExecutionConfig execution = execution();
+    PickerSettings picker = PickerReader.read(root.section("picker"), heap);
+    MemoryPlan memory =
+        new MemoryPlan(
+            heap, MemoryPlan.requests(gateway, picker), prompts.settings().memoBytes(),
+            MemoryPlan.answers(execution.answers()), 1, 0);
+    FleetConfig fleet = fleet(root.section("cell"), prompts.models(), discovery, memory);
     OperationsConfig operations =
         new OperationsConfig(
             ManagementReader.read(management),
+            warmUp(root.section("warm-up")),
             DecisionLogReader.read(root.section("decisions")),
             logFile("audit"),
             logFile("access-log"),
+            TracingReader.read(root.section("tracing")),
             log(root.section("log")));
     management.rejectUnread();
     ConfigSection cluster = root.section("cluster");
@@ -104,10 +115,11 @@ final class KvasirConfigReader {
         fleet,
         clusterReader.settings(),
         operations,
+        picker,
         new Source(discovery.roles(clusterReader.platform()), file));
   }
 
-  private static GatewayConfig gateway(ConfigSection gateway, AccessConfig access) {
+  private GatewayConfig gateway(ConfigSection gateway, AccessConfig access) {
     long body = gateway.bytes("max-body");
     if (body > 1L << 30) {
       gateway.fault("max-body", "has to be at most 1 GiB: a body is read into memory whole");
@@ -119,7 +131,7 @@ final class KvasirConfigReader {
             gateway.count("max-connections", 1, 1_000_000),
             gateway.count("max-connections-per-address", 1, 1_000_000),
             (int) Math.min(body, 1 << 30),
-            (long) (gateway.number("memory-share", 0.01, 0.9) * Runtime.getRuntime().maxMemory()),
+            (long) (gateway.number("memory-share", 0.01, 0.9) * heap),
             new HttpSettings.Timeouts(
                 gateway.duration("head-timeout"),
                 gateway.duration("body-timeout"),
@@ -195,7 +207,7 @@ final class KvasirConfigReader {
     int preparations = prompt.count("preparations", 0, 10_000);
     PromptSettings settings =
         new PromptSettings(
-            prompt.bytes("memo"),
+            prompt.bytesOrAuto("memo").orElse(MemoryPlan.prompts(heap)),
             preparations == 0 ? PromptSettings.processorsButOne() : preparations,
             prompt.duration("preparation-wait"));
     PromptConfig read = new PromptConfig(models(), settings);
@@ -203,11 +215,20 @@ final class KvasirConfigReader {
     return read;
   }
 
-  private FleetConfig fleet(ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery) {
+  private FleetConfig fleet(
+      ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery, MemoryPlan memory) {
     PodListReader pods = new PodListReader(config, root, blockSizes(models));
     List<PodSpec> configured = pods.configured();
+    CellSettings cells =
+        CellSettingsReader.read(
+            cell, maxWorkers -> memory.withCellsOf(configured, models, maxWorkers).automaticIndex());
+    MemoryPlan plan =
+        memory.withCellsOf(configured, models, cells.index().maxWorkers()).withIndex(cells.index().budgetBytes());
+    if (!plan.fits()) {
+      cell.fault("index-budget", plan.shortage());
+    }
     return new FleetConfig(
-        CellSettingsReader.read(cell),
+        cells,
         CellSettingsReader.probeTimeout(cell),
         configured,
         pods.keys(),
@@ -232,6 +253,12 @@ final class KvasirConfigReader {
     ConfigSection section = root.section(name);
     LogFileSettings read = LogFileReader.read(section, name + ".jsonl");
     section.rejectUnread();
+    return read;
+  }
+
+  private static WarmUpConfig warmUp(ConfigSection warmUp) {
+    WarmUpConfig read = new WarmUpConfig(warmUp.flag("enabled"), warmUp.duration("limit"));
+    warmUp.rejectUnread();
     return read;
   }
 

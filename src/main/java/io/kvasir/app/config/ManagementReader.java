@@ -21,7 +21,8 @@ final class ManagementReader {
         management.name("host"),
         management.count("port", 0, 65_535),
         TlsFilesReader.listener(management.section("tls")),
-        new AdminKeys(written(management), file(management)));
+        new AdminKeys(written(management), file(management)),
+        management.flag("llm-d-metrics"));
   }
 
   private static List<AdminKey> written(ConfigSection management) {

@@ -4,7 +4,7 @@
  * of its topic, and the records of all readers are a {@link io.kvasir.app.config.KvasirConfig}. All faults are found in
  * one pass and reported together, each with its file and line. Reading opens nothing that stays open: the profiles are
  * proven against the plugins of the jars, which are closed again, and {@code app.node} builds what the records
- * describe.
+ * describe. {@link io.kvasir.app.config.MemoryPlan} is how they divide the heap.
  */
 @NullMarked
 package io.kvasir.app.config;

@@ -9,6 +9,7 @@ import io.kvasir.app.config.ConfigException;
 import io.kvasir.gateway.admin.KeysAdmin;
 import io.kvasir.gateway.admin.KeysAdmin.KeySource;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -29,13 +30,16 @@ import org.jspecify.annotations.Nullable;
  * request comes any more.
  */
 final class AccessAssembly implements AutoCloseable {
-  private static final String FORGETFUL =
-      "keys that administrators have changed are in this node's memory only: a restart of all nodes forgets them;"
-          + " set kvasir.access.store";
+  private static final Problem FORGETFUL =
+      Problem.warning(
+          "keys that administrators have changed are in this node's memory only: a restart of all nodes forgets them",
+          "set kvasir.access.store");
 
-  private static final String CUT_OFF =
-      "this node is cut off from the others: what is changed on it reaches them when it has rejoined, if"
-          + " kvasir.access.store is set";
+  private static final Problem CUT_OFF =
+      Problem.warning(
+          "this node is cut off from the others: keys that are changed on it reach them when it has rejoined, if"
+              + " kvasir.access.store is set",
+          "mend the network between the nodes, or change keys on a node that is not cut off");
 
   private final AccessConfig config;
   private final BooleanSupplier cutOff;
@@ -117,19 +121,21 @@ final class AccessAssembly implements AutoCloseable {
     readiness.obstacle(
         () -> synchronised.get()
             ? Optional.empty()
-            : Optional.of("the keys that the other nodes know are not known here yet"));
+            : Optional.of(Problem.error(
+                "the keys that the other nodes know are not known here yet",
+                "wait a moment; if it stays, see that the other nodes can be reached: GET /admin/cluster")));
     readiness.degradation(() -> {
-      List<String> degraded = new ArrayList<>(catalog.problems());
+      List<Problem> problems = new ArrayList<>(catalog.problems());
       if (watch != null) {
-        watch.degraded().ifPresent(degraded::add);
+        watch.problem().ifPresent(problems::add);
       }
       if (tokens != null) {
-        tokens.degraded().ifPresent(degraded::add);
+        tokens.problem().ifPresent(problems::add);
       }
       if (catalog.isChanged()) {
-        degraded.addAll(shortcomings());
+        problems.addAll(shortcomings());
       }
-      return degraded;
+      return problems;
     });
   }
 
@@ -148,12 +154,13 @@ final class AccessAssembly implements AutoCloseable {
   }
 
   /** Why a change of keys may not last, or not reach every node. */
-  private List<String> shortcomings() {
-    List<String> all = new ArrayList<>();
+  private List<Problem> shortcomings() {
+    List<Problem> all = new ArrayList<>();
     if (config.keys().store() == null) {
       all.add(FORGETFUL);
     }
-    store.fileFault().ifPresent(fault -> all.add("the store of keys: " + fault));
+    store.fileFault().ifPresent(fault -> all.add(Problem.warning(
+        "the store of keys: " + fault, "see that kvasir.access.store can be read and written by the node")));
     if (cutOff.getAsBoolean()) {
       all.add(CUT_OFF);
     }

@@ -4,6 +4,8 @@ import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerSummary;
+import io.kvasir.telemetry.Problem;
 import java.util.List;
 import java.util.Optional;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -13,8 +15,15 @@ import org.apache.pekko.cluster.typed.Cluster;
 /** Derives readiness from a node's place in the cluster and from the health of the workers. Thread-safe. */
 final class ClusterReadiness {
   /** The degradation while a node is cut off. */
-  private static final String ALONE =
-      "cut off from the other router nodes: workers are chosen without knowing what they hold";
+  private static final Problem ALONE =
+      Problem.warning(
+          "cut off from the other router nodes: workers are chosen without knowing what they hold",
+          "mend the network between the nodes; this one rejoins by itself");
+
+  private static final Problem CUT_OFF =
+      Problem.error(
+          "the node is cut off from the other router nodes",
+          "mend the network between the nodes; this one rejoins by itself");
 
   private final ActorSystem<?> system;
   private final Cells cells;
@@ -33,28 +42,44 @@ final class ClusterReadiness {
     readiness.obstacle(this::notProbedYet);
     readiness.obstacle(() -> membership.isCutOff() ? cutOff() : notUp());
     readiness.standaloneWhile(membership::isCutOff);
+    readiness.degradation(cells::problems);
+    readiness.degradation(this::unserved);
     readiness.degradation(() -> membership.isCutOff() && partitionPolicy == PartitionPolicy.SERVE ? List.of(ALONE)
         : List.of());
   }
 
-  private Optional<String> notUp() {
+  private Optional<Problem> notUp() {
     MemberStatus status = Cluster.get(system).selfMember().status();
     return status.equals(MemberStatus.up())
         ? Optional.empty()
-        : Optional.of("the node is " + status + " in the cluster");
+        : Optional.of(Problem.error(
+            "the node is " + status + " in the cluster",
+            "wait a moment; if it stays, see that the nodes reach each other: GET /admin/cluster on each"));
   }
 
-  private Optional<String> cutOff() {
+  private Optional<Problem> cutOff() {
     return switch (partitionPolicy) {
       case SERVE -> Optional.empty();
-      case REFUSE -> Optional.of("the node is cut off from the other router nodes");
+      case REFUSE -> Optional.of(CUT_OFF);
     };
   }
 
   /** A node that has not probed its workers yet would refuse requests that it can serve a moment later. */
-  private Optional<String> notProbedYet() {
+  private Optional<Problem> notProbedYet() {
     long unknown =
         cells.workers().stream().filter(worker -> worker.health() == WorkerStatus.Health.UNKNOWN).count();
-    return unknown == 0 ? Optional.empty() : Optional.of(unknown + " workers have not been probed yet");
+    return unknown == 0
+        ? Optional.empty()
+        : Optional.of(Problem.error(
+            unknown + " workers have not been probed yet",
+            "wait a moment: each is asked within the interval of probes (kvasir.cell.health)"));
+  }
+
+  /** A node that knows how its workers are is ready even where none of them can serve: others can no better. */
+  private List<Problem> unserved() {
+    List<WorkerSummary> workers = cells.workers();
+    return workers.stream().anyMatch(worker -> worker.health() == WorkerStatus.Health.UNKNOWN)
+        ? List.of()
+        : UnservedModels.problems(workers);
   }
 }

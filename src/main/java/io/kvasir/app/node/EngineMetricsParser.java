@@ -2,16 +2,24 @@ package io.kvasir.app.node;
 
 import io.kvasir.cell.EngineReport;
 import io.kvasir.routing.Candidates;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A parser of an engine's load in its {@code /metrics}: the gauges of vLLM, SGLang and llama.cpp, by rank. Only the
- * lines with those names are parsed, because the text may have thousands; malformed lines are ignored.
+ * A parser of an engine's load in its {@code /metrics}: the gauges of vLLM, SGLang and llama.cpp, by rank. The text
+ * comes in pieces and may have thousands of lines, of which only those with these names are parsed; malformed ones are
+ * ignored. One thread at a time.
  */
 final class EngineMetricsParser {
+  private static final VarHandle EIGHT = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long ONES = 0x0101010101010101L;
+  private static final long HIGHS = 0x8080808080808080L;
+
   private enum EngineGauge { RUNNING, WAITING, KV_USE }
 
   private static final Map<String, EngineGauge> NAMES =
@@ -27,33 +35,105 @@ final class EngineMetricsParser {
           "llamacpp:requests_processing", EngineGauge.RUNNING,
           "llamacpp:requests_deferred", EngineGauge.WAITING);
 
+  /** The first eight bytes of the names, which none of them is shorter than. */
+  private static final long[] BEGINNINGS =
+      NAMES.keySet().stream()
+          .mapToLong(name -> (long) EIGHT.get(name.getBytes(StandardCharsets.ISO_8859_1), 0))
+          .distinct()
+          .toArray();
+
   /** The labels of engines for their data-parallel ranks. */
   private static final String[] RANKS = {"engine=\"", "dp_rank=\""};
 
-  private EngineMetricsParser() {}
+  /** Longer lines are no gauges of load. */
+  private static final int MAX_LINE = 8 << 10;
 
-  /** The load by rank; empty when the text has no known gauge. */
-  static Map<Integer, EngineReport> read(byte[] text) {
-    Map<Integer, EngineReport> reports = new HashMap<>();
+  private final Map<Integer, EngineReport> reports = new HashMap<>();
+
+  /** The beginning of a line whose end is in a later piece. */
+  private String begun = "";
+
+  private boolean skipping;
+
+  /** Reads the next piece, which may begin and end within a line. */
+  void accept(byte[] bytes, int length) {
     int from = 0;
-    while (from < text.length) {
-      int to = from;
-      while (to < text.length && text[to] != '\n') {
-        to++;
+    int end = lineEnd(bytes, 0, length);
+    if (end < length && (skipping || !begun.isEmpty())) {
+      if (!skipping) {
+        readBegun(text(bytes, 0, end));
       }
-      if (mayBeKnown(text[from])) {
-        line(new String(text, from, to - from, StandardCharsets.UTF_8), reports);
+      skipping = false;
+      begun = "";
+      from = end + 1;
+      end = lineEnd(bytes, from, length);
+    }
+    while (end < length) {
+      if (mayBeGauge(bytes, from, end)) {
+        readLine(text(bytes, from, end));
       }
-      from = to + 1;
+      from = end + 1;
+      end = lineEnd(bytes, from, length);
+    }
+    if (!skipping) {
+      begun = begun + text(bytes, from, length);
+      skipping = begun.length() > MAX_LINE;
+    }
+  }
+
+  /** The load by rank; empty when the text, which ends here, has no known gauge. */
+  Map<Integer, EngineReport> finish() {
+    if (!skipping) {
+      readBegun("");
+      begun = "";
     }
     return reports;
   }
 
-  private static boolean mayBeKnown(byte first) {
-    return first == 'v' || first == 's' || first == 'l';
+  private void readBegun(String rest) {
+    String line = begun + rest;
+    byte[] bytes = line.getBytes(StandardCharsets.ISO_8859_1);
+    if (mayBeGauge(bytes, 0, bytes.length)) {
+      readLine(line);
+    }
   }
 
-  private static void line(String line, Map<Integer, EngineReport> reports) {
+  /** Where the line ends that begins at {@code from}: at a line break, or where the bytes do. */
+  private static int lineEnd(byte[] bytes, int from, int length) {
+    int at = from;
+    for (; at + Long.BYTES <= length; at += Long.BYTES) {
+      // The lowest of the high bits that are set is that of the first line break.
+      long eight = (long) EIGHT.get(bytes, at) ^ '\n' * ONES;
+      long found = (eight - ONES) & ~eight & HIGHS;
+      if (found != 0) {
+        return at + (Long.numberOfTrailingZeros(found) >>> 3);
+      }
+    }
+    while (at < length && bytes[at] != '\n') {
+      at++;
+    }
+    return at;
+  }
+
+  private static boolean mayBeGauge(byte[] bytes, int from, int to) {
+    if (to - from < Long.BYTES) {
+      return false;
+    }
+    long eight = (long) EIGHT.get(bytes, from);
+    for (long beginning : BEGINNINGS) {
+      if (eight == beginning) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A byte is a character, which leaves ASCII as it is. */
+  private static String text(byte[] bytes, int from, int to) {
+    return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
+  }
+
+  private void readLine(String line) {
     int brace = line.indexOf('{');
     int space = line.indexOf(' ');
     int end = brace >= 0 && (space < 0 || brace < space) ? brace : space;

@@ -12,6 +12,7 @@ import io.kvasir.events.StreamPosition;
 import io.kvasir.events.WorkerAddress;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import org.apache.pekko.NotUsed;
@@ -48,8 +49,8 @@ final class EventStreams implements EventSources, AutoCloseable {
   }
 
   /** What keeps streams from being up to date, in words; empty when nothing does. */
-  List<String> degraded() {
-    return transports.degraded();
+  List<Problem> problems() {
+    return transports.problems();
   }
 
   private List<EventSource> sources(Worker worker, PodSpec pod) {

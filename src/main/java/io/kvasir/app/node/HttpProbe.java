@@ -2,27 +2,48 @@ package io.kvasir.app.node;
 
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
-import io.kvasir.http.HttpCallException;
-import io.kvasir.http.HttpCallException.Kind;
-import io.kvasir.http.HttpCalls;
-import io.kvasir.http.HttpCalls.Request;
+import io.kvasir.http.Headers;
+import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.http.client.PodKeys;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.http.client.PodResponse;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
-/** Health probes by a pod's {@code GET /health} and {@code GET /metrics}. Thread-safe. Owns its HTTP client. */
+/**
+ * Health probes by a pod's {@code GET /health} and {@code GET /metrics}, each exchange on a virtual thread and, where
+ * the pod keeps it open, on the connection of the one before. Thread-safe. Owns its HTTP client: connections for
+ * requests are others, and only those are counted in the node's metrics.
+ */
 public final class HttpProbe implements HealthProbe, AutoCloseable {
   /** vLLM's metrics have some 100 KB. */
   private static final long MAX_METRICS_BYTES = 8 << 20;
 
-  private final Duration timeout;
-  private final PodKeys keys;
-  private final HttpCalls calls;
+  /** Of what a health route says, only the status counts. */
+  private static final long MAX_HEALTH_BYTES = 64 << 10;
+
+  private static final int BUFFER = 32 << 10;
+
+  /** A probe and a poll of a pod's metrics may run at the same time. */
+  private static final int IDLE_CONNECTIONS = 2;
+
+  private static final Executor VIRTUAL_THREADS = task -> Thread.ofVirtual().name("kvasir-probe").start(task);
+
+  private final long timeoutNanos;
+  private final PodClient client;
 
   /**
    * A probe.
@@ -32,38 +53,86 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
    * @param keys the API keys of pods
    */
   HttpProbe(Duration timeout, @Nullable SSLContext tls, PodKeys keys) {
-    this.timeout = timeout;
-    this.keys = keys;
-    this.calls = new HttpCalls(null, tls);
+    this.timeoutNanos = timeout.toNanos();
+    this.client =
+        new PodClient(
+            new PodClient.Settings(
+                timeout, timeout, timeout, PodClient.Settings.defaults().keepAlive(), IDLE_CONNECTIONS, tls, keys),
+            new Metrics(new PrometheusRegistry()),
+            NanoClock.SYSTEM);
   }
 
   /** A pod that is only slow is unhealthy but connected: the stage fails for those alone that cannot be reached. */
   @Override
   public CompletionStage<Boolean> probe(URI pod) {
-    return calls
-        .sendAsync(Request.get(pod.resolve("/health"), timeout).withBearer(keys.of(pod)))
-        .handle(
-            (reply, failure) -> {
-              if (reply != null) {
-                return reply.status() / 100 == 2;
-              }
-              if (failure instanceof HttpCallException late && late.kind() == Kind.TIMEOUT) {
-                return false;
-              }
-              throw new CompletionException(failure.getMessage(), failure);
-            });
+    return CompletableFuture.supplyAsync(() -> isWell(pod), VIRTUAL_THREADS);
   }
 
   @Override
   public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
-    return calls
-        .sendAsync(
-            Request.get(pod.resolve("/metrics"), timeout).withMaxBytes(MAX_METRICS_BYTES).withBearer(keys.of(pod)))
-        .thenApply(reply -> reply.status() == 200 ? EngineMetricsParser.read(reply.body()) : Map.of());
+    return CompletableFuture.supplyAsync(() -> readReports(pod), VIRTUAL_THREADS);
+  }
+
+  private boolean isWell(URI pod) {
+    try (PodResponse response = get(pod, "/health")) {
+      read(response, MAX_HEALTH_BYTES, null);
+      return response.status() / 100 == 2;
+    } catch (PodException failed) {
+      if (isLate(failed)) {
+        return false;
+      }
+      throw new CompletionException(failed.getMessage(), failed);
+    }
+  }
+
+  private Map<Integer, EngineReport> readReports(URI pod) {
+    EngineMetricsParser parser = new EngineMetricsParser();
+    try (PodResponse response = get(pod, "/metrics")) {
+      read(response, MAX_METRICS_BYTES, response.status() == 200 ? parser : null);
+    } catch (PodException failed) {
+      throw new CompletionException(failed.getMessage(), failed);
+    }
+    return parser.finish();
+  }
+
+  private PodResponse get(URI pod, String path) throws PodException {
+    return client.call(new PodRequest(pod, "GET", path, Headers.EMPTY, new byte[0])).send();
+  }
+
+  /** Reads the body to its end, so that the connection can be used again. */
+  private void read(PodResponse response, long limit, @Nullable EngineMetricsParser parser) throws PodException {
+    if (response.hasEnded()) {
+      return;
+    }
+    long began = System.nanoTime();
+    long left = limit;
+    byte[] buffer = new byte[parser == null ? 1 << 10 : BUFFER];
+    for (int read = response.read(buffer, 0, buffer.length);
+        read >= 0;
+        read = response.read(buffer, 0, buffer.length)) {
+      left -= read;
+      if (left < 0) {
+        throw new PodException(Kind.PROTOCOL, "answered with more than " + limit + " bytes", null);
+      }
+      if (System.nanoTime() - began > timeoutNanos) {
+        throw new PodException(Kind.IDLE_TIMEOUT, "did not answer whole in time", null);
+      }
+      if (parser != null) {
+        parser.accept(buffer, read);
+      }
+    }
+  }
+
+  private static boolean isLate(PodException failed) {
+    return switch (failed.kind()) {
+      case HEAD_TIMEOUT, IDLE_TIMEOUT -> true;
+      case CONNECT -> failed.getCause() instanceof SocketTimeoutException;
+      case UNSENT, RESET, TRUNCATED, PROTOCOL, ABORTED -> false;
+    };
   }
 
   @Override
   public void close() {
-    calls.close();
+    client.close();
   }
 }

@@ -1,8 +1,9 @@
 package io.kvasir.app.node;
 
+import io.kvasir.engines.EngineInquiry;
 import io.kvasir.http.HttpCallException;
-import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.EngineTokenizer;
 import java.io.IOException;
@@ -13,7 +14,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A client of {@code POST /tokenize} of whichever pod serves a model. Thread-safe. */
+/** A client of {@code POST /tokenize}, and of the version, of whichever pod serves a model. Thread-safe. */
 final class HttpTokenizer implements EngineTokenizer {
   /** Ten million tokens have some 70 MB. */
   private static final long MAX_BYTES = 128 << 20;
@@ -30,6 +31,7 @@ final class HttpTokenizer implements EngineTokenizer {
   private static final int LONG_PROMPT_BYTES = 256 << 10;
 
   private final HttpCalls calls;
+  private final EngineInquiry inquiry;
   private final PodKeys keys;
   private final Supplier<@Nullable URI> pod;
   private final Duration timeout;
@@ -44,9 +46,25 @@ final class HttpTokenizer implements EngineTokenizer {
    */
   HttpTokenizer(HttpCalls calls, PodKeys keys, Supplier<@Nullable URI> pod, Duration timeout) {
     this.calls = calls;
+    this.inquiry = new EngineInquiry(calls, timeout);
     this.keys = keys;
     this.pod = pod;
     this.timeout = timeout;
+  }
+
+  @Override
+  public @Nullable String version() throws IOException {
+    URI url = pod.get();
+    if (url == null) {
+      return null;
+    }
+    try {
+      // Versions of other engines count otherwise: TensorRT-LLM 1.3 does not prepare as a vLLM of that number would.
+      return inquiry.vllmVersion(url, keys.of(url));
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw new IOException("stopped while waiting for " + url, stopped);
+    }
   }
 
   @Override

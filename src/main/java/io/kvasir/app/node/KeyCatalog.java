@@ -9,6 +9,7 @@ import io.kvasir.app.config.AccessConfig;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.gateway.admin.KeysAdmin.KeySource;
 import io.kvasir.gateway.admin.KeysAdmin.KnownKey;
+import io.kvasir.telemetry.Problem;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -36,9 +37,9 @@ final class KeyCatalog {
    *
    * @param keys by id
    * @param changes what administrators have changed, by the key's id
-   * @param problems keys that are not as somebody has written them, in words
+   * @param problems keys that are not as somebody has written them
    */
-  private record Snapshot(Map<String, KnownKey> keys, Map<String, KeyChange> changes, List<String> problems) {}
+  private record Snapshot(Map<String, KnownKey> keys, Map<String, KeyChange> changes, List<Problem> problems) {}
 
   /** A catalogue of the configuration's keys, which are accepted when the administrators' changes are known. */
   KeyCatalog(AccessConfig config, AccessControl control) {
@@ -79,8 +80,8 @@ final class KeyCatalog {
     return !snapshot.changes().isEmpty();
   }
 
-  /** Keys that are not as somebody has written them, in words. */
-  List<String> problems() {
+  /** Keys that are not as somebody has written them. */
+  List<Problem> problems() {
     return snapshot.problems();
   }
 
@@ -89,12 +90,14 @@ final class KeyCatalog {
       return;
     }
     Map<String, KnownKey> keys = new TreeMap<>();
-    List<String> problems = new ArrayList<>();
+    List<Problem> problems = new ArrayList<>();
     config.keys().configured().forEach(key -> keys.put(key.id(), new KnownKey(key, KeySource.CONFIGURATION)));
     for (ApiKey key : fileKeys) {
       if (keys.putIfAbsent(key.id(), new KnownKey(key, KeySource.FILE)) != null) {
-        problems.add("the key '%s' is in kvasir.access.keys and in the file of keys: the file's is not accepted"
-            .formatted(key.id()));
+        problems.add(Problem.warning(
+            "the key '%s' is in kvasir.access.keys and in the file of keys: the file's is not accepted"
+                .formatted(key.id()),
+            "remove one of the two"));
       }
     }
     addChanges(changes, keys, problems);
@@ -107,14 +110,16 @@ final class KeyCatalog {
     }
   }
 
-  private void addChanges(Map<String, KeyChange> current, Map<String, KnownKey> keys, List<String> problems) {
+  private void addChanges(Map<String, KeyChange> current, Map<String, KnownKey> keys, List<Problem> problems) {
     Map<String, ApiKey> read = new HashMap<>();
     for (KeyChange change : current.values()) {
       KnownKey written = keys.get(change.id());
       if (written != null) {
         if (!change.entry().isEmpty()) {
-          problems.add("the key '%s' is in a file and was created by the admin API, too: the file's is accepted"
-              .formatted(change.id()));
+          problems.add(Problem.warning(
+              "the key '%s' is in a file and was created by the admin API, too: the file's is accepted"
+                  .formatted(change.id()),
+              "remove one of the two"));
         }
         ApiKey key = written.key();
         boolean disabled = key.disabled() || (change.disabled() && !change.deleted());
@@ -126,8 +131,10 @@ final class KeyCatalog {
           read.put(change.entry(), key);
           keys.put(change.id(), new KnownKey(key.withDisabled(key.disabled() || change.disabled()), KeySource.ADMIN));
         } catch (ConfigException unreadable) {
-          problems.add("the key '%s' cannot be read by this node and is refused: %s"
-              .formatted(change.id(), unreadable.getMessage()));
+          problems.add(Problem.warning(
+              "the key '%s' cannot be read by this node and is refused: %s"
+                  .formatted(change.id(), unreadable.getMessage()),
+              "give the node the version and the configuration of the one where the key was made, or make it again"));
         }
       }
     }

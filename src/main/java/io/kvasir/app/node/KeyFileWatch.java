@@ -5,20 +5,19 @@ import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.FileFingerprints;
 import io.kvasir.app.config.KeyEntryReader;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Reads a file of keys, and again whenever it or one that it includes has changed. A file with a fault is rejected
- * whole, and the keys before stay in service. A change is read when the files have stayed the same between two checks,
- * so that a half-written one is not. Owns the thread that checks. Thread-safe.
+ * whole, and the keys before stay in service. Owns the {@link WatchedFiles}. Thread-safe.
  */
 final class KeyFileWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(KeyFileWatch.class);
@@ -27,10 +26,8 @@ final class KeyFileWatch implements AutoCloseable {
   private final KeyEntryReader reader;
   private final Consumer<List<ApiKey>> onChange;
   private final Counter reloads;
-  private final @Nullable Thread watcher;
+  private final WatchedFiles files;
   private List<ApiKey> keys;
-  private FileFingerprints read;
-  private FileFingerprints lastSeen;
   private volatile int faults;
 
   /**
@@ -53,40 +50,20 @@ final class KeyFileWatch implements AutoCloseable {
             .register(metrics.registry());
     KeyEntryReader.KeysFile first = reader.readFile(file);
     this.keys = first.keys();
-    this.read = FileFingerprints.of(file, first.source());
-    this.lastSeen = read;
+    this.files = new WatchedFiles("the file of keys", FileFingerprints.of(file, first.source()));
     onChange.accept(keys);
-    this.watcher = interval.isZero() ? null : start(interval);
-  }
-
-  private Thread start(Duration interval) {
-    return Thread.ofVirtual().name("kvasir-keys-file").start(() -> {
-      try {
-        while (true) {
-          Thread.sleep(interval);
-          reloadIfChanged();
-        }
-      } catch (InterruptedException closed) {
-        LOG.debug("the check of the file of keys has ended");
-      }
-    });
+    files.watch(interval, this::reloadIfChanged);
   }
 
   /** Reads the file if it has changed since it was read, and not since the last check. */
   synchronized void reloadIfChanged() {
-    FileFingerprints now = read.reread();
-    if (now.equals(read)) {
+    if (!files.haveSettled()) {
       return;
     }
-    if (!now.equals(lastSeen)) {
-      lastSeen = now;
-      return;
-    }
-    // A file that cannot be parsed is not read again before it changes.
-    read = now;
+    files.beginRead();
     try {
       KeyEntryReader.KeysFile next = reader.readFile(file);
-      read = FileFingerprints.of(file, next.source());
+      files.readAs(FileFingerprints.of(file, next.source()));
       faults = 0;
       boolean changed = !next.keys().equals(keys);
       reloads.labelValues(changed ? "changed" : "unchanged").inc();
@@ -99,25 +76,22 @@ final class KeyFileWatch implements AutoCloseable {
       faults = faulty.faults().size();
       reloads.labelValues("refused").inc();
       LOG.error("the file of keys was not reloaded, the keys before stay valid:\n{}", faulty.getMessage());
-    } finally {
-      lastSeen = read;
     }
   }
 
   /** The faults that keep the file's keys out of service, for readiness. */
-  Optional<String> degraded() {
+  Optional<Problem> problem() {
     int open = faults;
     return open == 0
         ? Optional.empty()
-        : Optional.of(
-            "the file of keys has %s and was not reloaded; kvasir validate, or the log, says which"
-                .formatted(open == 1 ? "a fault" : open + " faults"));
+        : Optional.of(Problem.warning(
+            "the file of keys has %s and was not reloaded: the keys before stay valid"
+                .formatted(open == 1 ? "a fault" : open + " faults"),
+            "kvasir validate, or the log, says which"));
   }
 
   @Override
   public void close() {
-    if (watcher != null) {
-      watcher.interrupt();
-    }
+    files.close();
   }
 }

@@ -12,6 +12,7 @@ import io.kvasir.access.store.KeyStore;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KeyEntryReader;
 import io.kvasir.gateway.admin.KeysAdmin;
+import io.kvasir.telemetry.Problem;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -33,19 +34,19 @@ final class KeysAdministration implements KeysAdmin {
   private final KeyCatalog catalog;
   private final KeyStore store;
   private final KeyEntryReader reader;
-  private final Supplier<List<String>> shortcomings;
+  private final Supplier<List<Problem>> shortcomings;
   private final InstantSource clock;
 
   /**
    * The administration of a node's keys.
    *
-   * @param shortcomings why changes may not last, in words
+   * @param shortcomings why changes may not last
    */
   KeysAdministration(
       KeyCatalog catalog,
       KeyStore store,
       KeyEntryReader reader,
-      Supplier<List<String>> shortcomings,
+      Supplier<List<Problem>> shortcomings,
       InstantSource clock) {
     this.catalog = catalog;
     this.store = store;
@@ -167,7 +168,7 @@ final class KeysAdministration implements KeysAdmin {
   }
 
   private KeyResult done(KnownKey key, @Nullable String secret, ChangeResult result) {
-    List<String> warnings = new ArrayList<>(shortcomings.get());
+    List<String> warnings = new ArrayList<>(shortcomings.get().stream().map(Problem::line).toList());
     if (result == ChangeResult.UNCONFIRMED) {
       warnings.add("another node has not confirmed the change yet; it gets it as soon as it can be reached");
     }

@@ -11,9 +11,12 @@ import static org.apache.pekko.http.javadsl.server.Directives.pathPrefix;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.config.KvasirConfig.ManagementConfig;
+import io.kvasir.console.ConsoleAssets;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.ListenerTls;
+import io.kvasir.http.server.RequestFailure;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -37,6 +40,7 @@ import org.apache.pekko.http.javadsl.model.ContentTypes;
 import org.apache.pekko.http.javadsl.model.HttpEntities;
 import org.apache.pekko.http.javadsl.model.HttpRequest;
 import org.apache.pekko.http.javadsl.model.HttpResponse;
+import org.apache.pekko.http.javadsl.model.RequestEntity;
 import org.apache.pekko.http.javadsl.model.StatusCodes;
 import org.apache.pekko.http.javadsl.server.Route;
 import org.apache.pekko.http.javadsl.settings.ServerSettings;
@@ -50,10 +54,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The management port: Pekko Management's health, cluster and sharding routes, and beside them
- * {@code /metrics}, {@code /admin} and a {@code /ready} that lists what is missing or degraded.
+ * {@code /metrics}, {@code /admin}, {@code /console} and a {@code /ready} that lists what is missing or degraded.
  */
 final class ManagementServer implements AutoCloseable {
   private static final int MAX_ADMIN_BODY = 1 << 20;
+
+  /** What is read of a body that is too long, for its client to see the answer. */
+  private static final int MAX_DISCARDED_BODY = 16 << 20;
+
   private static final Duration BODY_TIMEOUT = Duration.ofSeconds(10);
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -61,6 +69,7 @@ final class ManagementServer implements AutoCloseable {
   private final Metrics metrics;
   private final Readiness readiness;
   private final HttpHandler admin;
+  private final HttpHandler console = new ConsoleAssets();
   private final HealthChecks checks;
   private final ServerBinding binding;
 
@@ -99,7 +108,7 @@ final class ManagementServer implements AutoCloseable {
               .join();
     } catch (CompletionException taken) {
       throw new StartException(
-          "cannot listen on %s:%d for management: %s; set kvasir.management.port to a free one"
+          "cannot listen on %s:%d for management: %s; set kvasir.management.port, or --management-port, to a free one"
               .formatted(at.host(), at.port(), rootMessage(taken)),
           taken);
     }
@@ -120,6 +129,7 @@ final class ManagementServer implements AutoCloseable {
         path("metrics", () -> get(() -> extractRequest(request -> complete(metrics(request))))),
         path("ready", () -> get(() -> onSuccess(readiness(), answer -> complete(answer)))),
         pathPrefix("admin", () -> extractRequest(request -> completeWithFuture(admin(request)))),
+        pathPrefix("console", () -> extractRequest(request -> complete(console(request)))),
         PekkoManagement.get(system)
             .getRoutes(settings -> https == null ? settings : settings.withHttpsConnectionContext(https)));
   }
@@ -147,14 +157,14 @@ final class ManagementServer implements AutoCloseable {
   }
 
   private HttpResponse ready(CheckResult platform) {
-    List<String> missing = new ArrayList<>(readiness.obstacles());
+    List<String> missing = new ArrayList<>(readiness.obstacles().stream().map(Problem::line).toList());
     if (!readiness.isStandalone()) {
       platform.failure().ifPresent(missing::add);
     }
     Map<String, Object> body = new LinkedHashMap<>();
     body.put("ready", missing.isEmpty());
     body.put("missing", missing);
-    body.put("degraded", readiness.degraded());
+    body.put("degraded", readiness.degradations().stream().map(Problem::line).toList());
     try {
       return HttpResponse.create()
           .withStatus(missing.isEmpty() ? StatusCodes.OK : StatusCodes.SERVICE_UNAVAILABLE)
@@ -165,8 +175,16 @@ final class ManagementServer implements AutoCloseable {
   }
 
   private CompletionStage<HttpResponse> admin(HttpRequest request) {
-    return request
-        .entity()
+    RequestEntity entity = request.entity();
+    if (entity.getContentLengthOption().orElse(0) > MAX_ADMIN_BODY) {
+      // While the client sends, an answer would be lost with the connection.
+      return entity
+          .withSizeLimit(MAX_DISCARDED_BODY)
+          .discardBytes(SystemMaterializer.get(system).materializer())
+          .completionStage()
+          .handle((_, _) -> tooLong(request));
+    }
+    return entity
         .withSizeLimit(MAX_ADMIN_BODY)
         .toStrict(BODY_TIMEOUT.toMillis(), SystemMaterializer.get(system).materializer())
         .thenApplyAsync(
@@ -175,16 +193,28 @@ final class ManagementServer implements AutoCloseable {
         .exceptionally(failed -> withoutBody(request, failed));
   }
 
+  /** Files at hand: whatever body came with the request is not read. */
+  private HttpResponse console(HttpRequest request) {
+    var _ = request.discardEntityBytes(system);
+    return AdminExchange.answer(console, request, new byte[0]);
+  }
+
   private HttpResponse withoutBody(HttpRequest request, Throwable failed) {
     return switch (failed instanceof CompletionException && failed.getCause() != null ? failed.getCause() : failed) {
-      case EntityStreamSizeException _ ->
-          AdminExchange.failure(admin, request, 413, "the body is longer than %d bytes".formatted(MAX_ADMIN_BODY));
+      case EntityStreamSizeException _ -> tooLong(request);
       case TimeoutException _ ->
           AdminExchange.failure(
-              admin, request, 408, "the body was not there after %d s".formatted(BODY_TIMEOUT.toSeconds()));
+              admin, request,
+              new RequestFailure(408, "the body was not there after %d s".formatted(BODY_TIMEOUT.toSeconds())));
       case Throwable other ->
-          AdminExchange.failure(admin, request, 400, "the body cannot be read: " + other.getMessage());
+          AdminExchange.failure(
+              admin, request, new RequestFailure(400, "the body cannot be read: " + other.getMessage()));
     };
+  }
+
+  private HttpResponse tooLong(HttpRequest request) {
+    return AdminExchange.failure(
+        admin, request, new RequestFailure(413, "the body is longer than %d bytes".formatted(MAX_ADMIN_BODY)));
   }
 
   private static String rootMessage(Throwable thrown) {

@@ -1,57 +1,29 @@
 package io.kvasir.app.node;
 
-import io.kvasir.answers.AnswerCache;
-import io.kvasir.app.config.EffectiveSettings;
-import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
-import io.kvasir.app.config.KvasirConfig.GatewayConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
+import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.client.CellsWiring;
 import io.kvasir.discovery.Discovery;
-import io.kvasir.execution.Warmup;
-import io.kvasir.execution.dialect.PreprocessingStep;
-import io.kvasir.execution.dispatch.Dispatcher;
-import io.kvasir.gateway.CorsHandler;
-import io.kvasir.gateway.Gateway;
-import io.kvasir.gateway.GatewayAccess;
-import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.discovery.ModelInquiry;
 import io.kvasir.gateway.admin.AdminApi;
-import io.kvasir.gateway.admin.CacheHandler;
-import io.kvasir.gateway.admin.ConfigHandler;
-import io.kvasir.gateway.admin.DecisionsHandler;
-import io.kvasir.gateway.admin.ExternalMetricsHandler;
-import io.kvasir.gateway.admin.FleetHandler;
-import io.kvasir.gateway.admin.KeysHandler;
-import io.kvasir.gateway.admin.LimitsHandler;
-import io.kvasir.gateway.admin.OpenApiHandler;
-import io.kvasir.gateway.admin.ProfilesHandler;
-import io.kvasir.http.client.PodClient;
-import io.kvasir.http.server.HttpHandler;
-import io.kvasir.http.server.HttpServer;
-import io.kvasir.http.server.HttpSettings;
-import io.kvasir.http.server.ListenerTls;
-import io.kvasir.limits.Limiter;
-import io.kvasir.limits.LimitsWiring;
-import io.kvasir.lmcache.LmCache;
+import io.kvasir.gateway.admin.DemoHandler;
+import io.kvasir.llmd.LlmdMetrics;
 import io.kvasir.peer.PeerConnections;
-import io.kvasir.telemetry.AccessLog;
-import io.kvasir.telemetry.AuditLog;
+import io.kvasir.picker.EndpointPicker;
+import io.kvasir.pools.LivePools;
+import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
-import java.net.Inet6Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.time.InstantSource;
+import java.time.Duration;
 import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import org.apache.pekko.Done;
 import org.apache.pekko.actor.CoordinatedShutdown;
@@ -66,6 +38,8 @@ import org.jspecify.annotations.Nullable;
  * actor system, cells, execution, the gateway, management. Closing drains the gateway and leaves the cluster.
  */
 public final class Node implements AutoCloseable {
+  private static final Duration INQUIRY_TIMEOUT = Duration.ofSeconds(5);
+
   /** Closed when the gateway has drained. */
   private final Resources resources = new Resources();
 
@@ -74,15 +48,17 @@ public final class Node implements AutoCloseable {
 
   private final Readiness readiness = new Readiness();
   private final NodeShutdown shutdown = new NodeShutdown();
-  private final Metrics metrics = new Metrics(new PrometheusRegistry()).withJvm();
+  private final DemoHandler demo = new DemoHandler();
+  private final Metrics metrics;
   private final KvasirConfig config;
   private final TlsContexts tls;
   private final ActorSystem<Void> system;
+  private final PeerConnections peers;
   private final Cells cells;
   private final Membership membership;
-  private final HttpServer gateway;
-  private final AdminApi admin;
-  private final ManagementServer management;
+  private final LivePools pools = new LivePools();
+  private final FrontDoor front;
+  private final Administration administration;
 
   /**
    * Starts a node; what had been started is stopped again when something cannot be.
@@ -90,7 +66,26 @@ public final class Node implements AutoCloseable {
    * @throws StartException when a port is taken or a model cannot be loaded; the message has the reason and the remedy
    */
   public Node(KvasirConfig config) throws StartException {
+    this(config, WarmUp.NONE);
+  }
+
+  /** The same, with its metrics in a registry of the caller's, in which no other node's are. */
+  public Node(KvasirConfig config, PrometheusRegistry registry) throws StartException {
+    this(config, WarmUp.NONE, registry);
+  }
+
+  /** The same; it is not ready before the warm-up is over, which begins when the models are loaded. */
+  Node(KvasirConfig config, WarmUp warmUp) throws StartException {
+    this(config, warmUp, new PrometheusRegistry());
+  }
+
+  private Node(KvasirConfig config, WarmUp warmUp, PrometheusRegistry registry) throws StartException {
     this.config = config;
+    this.metrics = new Metrics(registry).withJvm();
+    if (config.operations().management().llmdMetrics()) {
+      metrics.derive(LlmdMetrics::of);
+    }
+    readiness.obstacle(warmUp::obstacle);
     this.tls = TlsContexts.of(config);
     RoutingAssembly routing = new RoutingAssembly(config);
     this.system = system(routing);
@@ -98,44 +93,19 @@ public final class Node implements AutoCloseable {
     try {
       DecisionLog decisions = cellResources.own(new DecisionLog(config.operations().decisions(), metrics));
       EventStreams events = cellResources.own(new EventStreams(metrics));
-      readiness.degradation(events::degraded);
+      readiness.degradation(events::problems);
+      this.peers = peerConnections();
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
       ServedModels models = resources.own(new ServedModels(
               config.prompts(), cells, tls.pods(), config.fleet().podKeys(), metrics, readiness));
-      Dispatcher dispatcher = dispatcher(routing.lmcache());
-      AnswerCache answers = answers();
-      AccessAssembly access =
-          resources.own(
-              new AccessAssembly(
-                  config.gateway().access(), system, NodeSystem.isAlone(config), membership::isCutOff, metrics));
-      access.register(readiness);
-      Limiter limiter = limiter();
-      PushForwarder forwarder = resources.own(new PushForwarder(system, tls.gateways(), NanoClock.SYSTEM));
-      Gateway handler =
-          resources.own(
-              new Gateway(
-                  new GatewayAccess(
-                      access.authenticator(), config.gateway().access().salts(), limiter, accessLog()),
-                  models.prompts(),
-                  routing.profiles(),
-                  cells,
-                  dispatcher,
-                  events.push(),
-                  forwarder,
-                  answers,
-                  gatewaySettings(),
-                  metrics,
-                  NanoClock.SYSTEM));
-      Set<String> origins = config.gateway().corsOrigins();
-      this.gateway = resources.own(listener(origins.isEmpty() ? handler : new CorsHandler(handler, origins)));
-      forwarder.announce(addressForNodes(), events.push()::accepts);
+      resources.own(warmUp).begin(warmUpWith(models.prompts()));
+      NodeServices services =
+          new NodeServices(config, tls, system, membership, cells, metrics, readiness, resources);
+      this.front = new FrontDoor(services, routing, events, models.prompts(), pools);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
-      this.admin = admin(routing, reloader, answers, decisions, access, limiter);
       report(reloader, discovery());
-      this.management = resources.own(
-          new ManagementServer(
-              system, config.operations().management(), tls.management(), metrics, readiness, admin));
+      this.administration = new Administration(services, routing, reloader, decisions, peers, front, demo);
       if (config.cluster().discovery() != NodeDiscovery.SEEDS) {
         findOtherNodes();
       }
@@ -145,31 +115,49 @@ public final class Node implements AutoCloseable {
       cellResources.close();
       throw failed;
     }
-    shutdown.schedule(system, config.gateway(), gateway, resources, cellResources);
+    shutdown.schedule(system, config.gateway(), front.listener(), front.picker(), resources, cellResources);
+  }
+
+  /** Requests to a gateway of its own and, at the same time, questions to other nodes. */
+  private WarmUp.Workload warmUpWith(Prompts prompts) {
+    return (opened, limit) -> {
+      opened.own(HomesWarmUp.begin(cells, limit));
+      new WarmUpGateway(config, system, prompts).exercise(opened, limit);
+    };
   }
 
   /** The address the gateway listens on. */
   public InetSocketAddress gateway() {
-    return gateway.address();
+    return front.address().socket();
   }
 
   /** The address the management port listens on. */
   public InetSocketAddress management() {
-    return management.address();
+    return administration.address().socket();
   }
 
   /** The gateway's address for clients on this machine. */
   public URI gatewayUrl() {
-    return url(scheme(tls.listener()), gateway.address());
+    return front.address().local();
   }
 
   /** The management port's address for clients on this machine. */
   public URI managementUrl() {
-    return url(scheme(tls.management()), management.address());
+    return administration.address().local();
+  }
+
+  /** The endpoint picker, null where there is none. */
+  public @Nullable EndpointPicker picker() {
+    return front.picker();
+  }
+
+  /** The switch of traffic of the node's own, which only a demo has. */
+  public DemoHandler demo() {
+    return demo;
   }
 
   public AdminApi admin() {
-    return admin;
+    return administration.api();
   }
 
   public Cells cells() {
@@ -218,7 +206,7 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Cells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) throws StartException {
+  private Cells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) {
     FleetConfig fleet = config.fleet();
     return CellsWiring.start(
         system,
@@ -229,7 +217,7 @@ public final class Node implements AutoCloseable {
         events,
         cellResources.own(new HttpProbe(fleet.probeTimeout(), tls.pods(), fleet.podKeys())),
         metrics,
-        peerConnections(),
+        peers,
         decisions);
   }
 
@@ -252,20 +240,6 @@ public final class Node implements AutoCloseable {
     routing.start(cells::workerIds, metrics, readiness);
   }
 
-  private Dispatcher dispatcher(@Nullable LmCache lmcache) {
-    PodClient.Settings pods = config.execution().pods().withKeys(config.fleet().podKeys());
-    return resources.own(
-        new Dispatcher(
-            system,
-            cells,
-            resources.own(
-                new PodClient(tls.pods() == null ? pods : pods.withTls(tls.pods()), metrics, NanoClock.SYSTEM)),
-            config.execution().requests(),
-            PreprocessingStep.builtIn(),
-            lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
-            metrics));
-  }
-
   /** Contacts other nodes' management ports, and is contacted at its own, which is bound. */
   private void findOtherNodes() {
     if (tls.contactPoints() != null) {
@@ -275,112 +249,24 @@ public final class Node implements AutoCloseable {
     ClusterBootstrap.get(system).start();
   }
 
-  private @Nullable AnswerCache answers() throws StartException {
-    if (config.execution().answers() == null) {
-      return null;
-    }
-    try {
-      AnswerCache answers =
-          resources.own(new AnswerCache(config.execution().answers(), InstantSource.system(), metrics));
-      readiness.degradation(answers::degraded);
-      return answers;
-    } catch (IOException unusable) {
-      throw new StartException("the response cache cannot start: " + unusable.getMessage(), unusable);
-    }
-  }
-
-  private AuditLog audit() {
-    AuditLog audit = resources.own(new AuditLog(config.operations().audit(), metrics));
-    readiness.degradation(audit::degraded);
-    return audit;
-  }
-
-  private AccessLog accessLog() {
-    LogFileSettings file = config.operations().accessLog();
-    return file == null ? AccessLog.off() : resources.own(AccessLog.to(file, InstantSource.system(), metrics));
-  }
-
-  private GatewaySettings gatewaySettings() {
-    GatewayConfig settings = config.gateway();
-    return new GatewaySettings(
-        scheme(tls.listener()), settings.usageInjection(), settings.keepAlive(), GatewaySettings.STORED_RESPONSES,
-        settings.forwarding());
-  }
-
-  private static String scheme(@Nullable ListenerTls listener) {
-    return listener == null ? "http" : "https";
-  }
-
-  private Limiter limiter() {
-    Limiter limiter =
-        LimitsWiring.start(
-            system, config.gateway().access().limits(), metrics, NanoClock.SYSTEM, InstantSource.system());
-    readiness.degradation(limiter::degraded);
-    return limiter;
-  }
-
-  private HttpServer listener(HttpHandler handler) throws StartException {
-    HttpSettings settings = config.gateway().http();
-    ListenerTls listener = tls.listener();
-    try {
-      HttpSettings served = listener == null ? settings : settings.withTls(listener);
-      return HttpServer.start(system, served, handler, metrics, NanoClock.SYSTEM);
-    } catch (IOException taken) {
-      throw new StartException(
-          "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port to a free one", taken);
-    }
-  }
-
-  /** The gateway's address for other nodes. */
-  private String addressForNodes() {
-    String host = config.source().platform().getString("pekko.remote.artery.canonical.hostname");
-    return scheme(tls.listener()) + "://" + host + ":" + gateway.address().getPort();
-  }
-
-  private static URI url(String scheme, InetSocketAddress listener) {
-    InetAddress address = listener.getAddress();
-    String host =
-        address == null || address.isAnyLocalAddress() ? "localhost"
-            : address instanceof Inet6Address ? "[" + address.getHostAddress() + "]"
-            : address.getHostAddress();
-    return URI.create(scheme + "://" + host + ":" + listener.getPort());
-  }
-
   private Discovery discovery() {
     FleetConfig fleet = config.fleet();
-    return new Discovery(system, fleet.discovery(), fleet.podsReader(), cells, metrics);
-  }
-
-  private AdminApi admin(
-      RoutingAssembly routing,
-      ProfileReloader reloader,
-      @Nullable AnswerCache answers,
-      DecisionLog decisions,
-      AccessAssembly access,
-      Limiter limiter) {
-    ExternalMetricsBroadcast broadcast = new ExternalMetricsBroadcast(system, routing.externalMetrics());
-    return new AdminApi(
-        config.operations().management().keys(),
-        List.of(
-            new FleetHandler(cells, config.fleet().podDefaults()),
-            new ProfilesHandler(reloader),
-            new ExternalMetricsHandler(routing.externalMetrics(), broadcast::publish),
-            new DecisionsHandler(decisions),
-            new CacheHandler(answers),
-            new KeysHandler(access.administration(), InstantSource.system()),
-            new LimitsHandler(limiter),
-            new ConfigHandler(() -> EffectiveSettings.of(config.source().platform(), reloader.readFrom())),
-            new LmCacheAdmin(routing.lmcache()),
-            new OpenApiHandler()),
-        audit(),
-        metrics);
+    ModelInquiry inquiry =
+        resources.own(new EngineModelInquiry(INQUIRY_TIMEOUT, tls.pods(), fleet.podKeys()));
+    Discovery.Readers readers =
+        new Discovery.Readers(
+            fleet.podsReader(), inquiry, found -> pools.replace(LivePools.Source.KUBERNETES, found));
+    return resources.own(new Discovery(system, fleet.discovery(), readers, cells, metrics));
   }
 
   /** Makes the node's state visible at {@code /ready}. */
   private void report(ProfileReloader reloader, Discovery discovery) {
     new ClusterReadiness(system, cells, membership, config.cluster().partitionPolicy()).register(readiness);
     shutdown.register(readiness);
-    readiness.degradation(discovery::degraded);
-    readiness.degradation(() -> reloader.degraded().stream().toList());
+    readiness.degradation(discovery::problems);
+    if (config.picker() != null) {
+      readiness.obstacle(discovery::obstacle);
+    }
+    readiness.degradation(() -> reloader.problem().stream().toList());
   }
 }

@@ -2,6 +2,8 @@ package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.GatewayConfig;
 import io.kvasir.http.server.HttpServer;
+import io.kvasir.picker.EndpointPicker;
+import io.kvasir.telemetry.Problem;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -20,12 +22,14 @@ final class NodeShutdown {
 
   /** Makes the stop an obstacle to readiness. */
   void register(Readiness readiness) {
-    readiness.obstacle(() -> stopping ? Optional.of("the node is stopping") : Optional.empty());
+    Problem stop = Problem.error("the node is stopping", "send requests to another node");
+    readiness.obstacle(() -> stopping ? Optional.of(stop) : Optional.empty());
   }
 
   /**
    * Adds the steps to the actor system's own shutdown.
    *
+   * @param picker null without one
    * @param resources closed when the gateway has drained
    * @param cellResources closed when the cells have left
    */
@@ -33,6 +37,7 @@ final class NodeShutdown {
       ActorSystem<?> system,
       GatewayConfig settings,
       HttpServer gateway,
+      @Nullable EndpointPicker picker,
       Resources resources,
       Resources cellResources) {
     CoordinatedShutdown shutdown = CoordinatedShutdown.get(system);
@@ -44,6 +49,12 @@ final class NodeShutdown {
         CoordinatedShutdown.PhaseServiceRequestsDone(),
         "kvasir-drain",
         () -> inBackground(() -> gateway.drain(settings.drainTimeout())));
+    if (picker != null) {
+      shutdown.addTask(
+          CoordinatedShutdown.PhaseServiceRequestsDone(),
+          "kvasir-drain-picker",
+          () -> inBackground(() -> picker.drain(settings.drainTimeout())));
+    }
     shutdown.addTask(
         CoordinatedShutdown.PhaseServiceStop(), "kvasir-rooms", () -> inBackground(resources::close));
     shutdown.addTask(

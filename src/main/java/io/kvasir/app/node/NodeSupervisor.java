@@ -24,14 +24,14 @@ public final class NodeSupervisor implements AutoCloseable {
   private volatile @Nullable StartException failure;
 
   /**
-   * Starts the node.
+   * Starts the node, which warms up before it is ready; the nodes that replace it find the JVM warm.
    *
    * @param configuration reads the configuration for each further node
    * @param first the configuration of the first node
    */
   public NodeSupervisor(Callable<KvasirConfig> configuration, KvasirConfig first) throws StartException {
     this.configuration = configuration;
-    this.node = new Node(first);
+    this.node = new Node(first, new WarmUp(first.operations().warmUp()));
     watch(node);
   }
 

@@ -16,10 +16,13 @@ import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.Profiles;
 import io.kvasir.semantic.SemanticClusters;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -28,9 +31,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reloads the profiles, their choice and the semantic clusters on an operator's request, and when the configuration's
- * file or one that it includes has changed. A configuration with a fault is rejected whole. A change is applied when
- * the files have stayed the same between two checks, so that a half-written one is not read. Owns the thread that
- * checks. Thread-safe.
+ * file or one that it includes has changed. A configuration with a fault is rejected whole. Owns the
+ * {@link WatchedFiles}. Thread-safe.
  */
 final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProfileReloader.class);
@@ -41,10 +43,8 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   private final SemanticClusters clusters;
   private final LongSupplier nanos;
   private final Counter reloads;
-  private final @Nullable Thread watcher;
+  private final WatchedFiles files;
   private volatile Config readFrom;
-  private FileFingerprints read;
-  private FileFingerprints lastSeen;
   private volatile long changedNanos;
   private volatile int faults;
 
@@ -63,8 +63,8 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     this.nanos = nanos;
     this.changedNanos = nanos.getAsLong();
     this.readFrom = config.source().platform();
-    this.read = FileFingerprints.of(file, config.source().platform());
-    this.lastSeen = read;
+    this.files =
+        new WatchedFiles("the files of the profiles", FileFingerprints.of(file, config.source().platform()));
     this.reloads = Counter.builder()
         .name("kvasir_profiles_reloads_total")
         .help("Reloads of the routing profiles by result: changed, unchanged, refused because of faults")
@@ -75,35 +75,12 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
         .help("How long the routing profiles have been in service as they are")
         .callback(age -> age.call((nanos.getAsLong() - changedNanos) / 1e9))
         .register(metrics.registry());
-    Duration interval = config.routing().reloadInterval();
-    this.watcher = file == null || interval.isZero() ? null : start(interval);
-  }
-
-  private Thread start(Duration interval) {
-    return Thread.ofVirtual().name("kvasir-profiles").start(() -> {
-      try {
-        while (true) {
-          Thread.sleep(interval);
-          try {
-            reloadIfChanged();
-          } catch (RuntimeException failed) {
-            LOG.warn("the files of the profiles could not be checked", failed);
-          }
-        }
-      } catch (InterruptedException closed) {
-        LOG.debug("the check of profiles has ended");
-      }
-    });
+    files.watch(file == null ? Duration.ZERO : config.routing().reloadInterval(), this::reloadIfChanged);
   }
 
   /** Reloads if the files have changed since they were read, and not since the last check. */
   synchronized void reloadIfChanged() {
-    FileFingerprints now = read.reread();
-    if (now.equals(read)) {
-      return;
-    }
-    if (!now.equals(lastSeen)) {
-      lastSeen = now;
+    if (!files.haveSettled()) {
       return;
     }
     switch (reload()) {
@@ -123,24 +100,26 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   }
 
   @Override
+  public Instant loadedAt() {
+    return Instant.now().minusNanos(nanos.getAsLong() - changedNanos).truncatedTo(ChronoUnit.SECONDS);
+  }
+
+  @Override
   public synchronized ReloadResult reload() {
     if (file == null) {
       return new ReloadResult.NotSupported(
           "this node was not started from a configuration file, so there is none to read");
     }
-    // Files that cannot be parsed are not read again before they change.
-    read = read.reread();
+    files.beginRead();
     try {
       Config whole = ConfigFiles.load(file);
-      read = FileFingerprints.of(file, whole);
+      files.readAs(FileFingerprints.of(file, whole));
       ReloadableRouting routing = RoutingReader.reloadable(whole, plugins);
       readFrom = whole;
       clusters.configure(routing.semanticClusters());
       return applied(routing.profiles());
     } catch (ConfigException faulty) {
       return rejected(faulty);
-    } finally {
-      lastSeen = read;
     }
   }
 
@@ -182,19 +161,18 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   }
 
   /** The faults that keep the written profiles out of service, for readiness. */
-  Optional<String> degraded() {
+  Optional<Problem> problem() {
     int open = faults;
     return open == 0
         ? Optional.empty()
-        : Optional.of(
-            "the routing profiles in the configuration have %s and were not reloaded; POST %s/reload says why"
-                .formatted(open == 1 ? "a fault" : open + " faults", ProfilesHandler.PATH));
+        : Optional.of(Problem.warning(
+            "the routing profiles in the configuration have %s and were not reloaded"
+                .formatted(open == 1 ? "a fault" : open + " faults"),
+            "POST %s/reload says why".formatted(ProfilesHandler.PATH)));
   }
 
   @Override
   public void close() {
-    if (watcher != null) {
-      watcher.interrupt();
-    }
+    files.close();
   }
 }

@@ -81,10 +81,10 @@ final class RoutingAssembly implements AutoCloseable {
    */
   void start(Supplier<Set<String>> workers, Metrics metrics, Readiness readiness) {
     clusters.start(metrics);
-    readiness.degradation(clusters::degraded);
+    readiness.degradation(clusters::problems);
     if (lmcache != null) {
       lmcache.start(workers, () -> usesCacheLayer(profiles.current()), costs, metrics);
-      readiness.degradation(lmcache::degraded);
+      readiness.degradation(lmcache::problems);
     }
   }
 

@@ -9,13 +9,16 @@ import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
@@ -31,11 +34,16 @@ final class ServedModels implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ServedModels.class);
   private static final Duration TOKENIZE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
+  /** An engine's version is asked for when the model has one, and every half minute: it may have been replaced. */
+  private static final int CHECKS_PER_VERSION = 15;
 
   private final Cells cells;
   private final Prompts prompts;
   private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpCalls calls;
+  /** The models whose engines were asked for their version; of the watching thread. */
+  private final Set<String> versionAsked = new HashSet<>();
+  private int checks;
 
   /**
    * Loads every model of the configuration.
@@ -68,7 +76,7 @@ final class ServedModels implements AutoCloseable {
       close();
       throw new StartException(String.valueOf(unusable.getMessage()), unusable);
     }
-    readiness.degradation(this::degraded);
+    readiness.degradation(this::problems);
     background.execute(this::watch);
   }
 
@@ -99,15 +107,22 @@ final class ServedModels implements AutoCloseable {
   }
 
   private void check() {
+    if (checks++ % CHECKS_PER_VERSION == 0) {
+      versionAsked.clear();
+    }
     for (PromptModel model : prompts.models()) {
-      if (model.needsCheck() && healthy(model.name()) != null) {
+      boolean served = healthy(model.name()) != null;
+      if (served && versionAsked.add(model.name())) {
+        model.learnEngineVersion();
+      }
+      if (served && model.needsCheck()) {
         model.check();
       }
     }
   }
 
-  private List<String> degraded() {
-    return prompts.models().stream().flatMap(model -> model.degraded().stream()).toList();
+  private List<Problem> problems() {
+    return prompts.models().stream().flatMap(model -> model.problems().stream()).toList();
   }
 
   private @Nullable URI healthy(String model) {

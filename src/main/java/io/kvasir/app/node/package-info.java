@@ -2,7 +2,8 @@
  * A router node: {@link io.kvasir.app.node.Node} wires every package to the others, from the configuration's records.
  * {@code RoutingAssembly} builds what decisions are made with, {@code NodeSystem} the actor system, {@code
  * ManagementServer} the port for operators; {@link io.kvasir.app.node.NodeSupervisor} replaces a node that was removed
- * from the cluster. The other classes are adapters between packages that do not depend on each other, such as health
+ * from the cluster, and {@link io.kvasir.app.node.HeapRelease} gives memory back that the process does not need any
+ * more. The other classes are adapters between packages that do not depend on each other, such as health
  * probes, event streams, readiness and the reload of profiles.
  */
 @NullMarked

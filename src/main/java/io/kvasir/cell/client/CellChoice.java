@@ -85,9 +85,7 @@ public final class CellChoice {
     int preferred = preferred(key);
     metrics.cellChosen(ranking.name(chosen), refused ? "refused" : chosen == preferred ? "preferred" : "pressed");
     String reason = planned.reason() + "; cell=" + ranking.name(chosen);
-    return new Decision.Planned(
-        planned.workflow(),
-        planned.order(),
+    return planned.with(
         planned.steps(),
         chosen == preferred ? reason : reason + "; instead_of=" + ranking.name(preferred));
   }

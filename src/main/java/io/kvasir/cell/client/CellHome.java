@@ -1,5 +1,6 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.view.DecisionReply;
@@ -9,8 +10,13 @@ import io.kvasir.telemetry.DecisionRecord;
 interface CellHome extends HomeNotifier {
   /** What came of a request for a decision. */
   sealed interface QueryResult {
-    /** The home's reply, and the id of the request under which it holds the reservations. */
-    record Replied(DecisionReply reply, long correlationId) implements QueryResult {}
+    /**
+     * The home has replied.
+     *
+     * @param correlationId the id of the request under which it holds the reservations
+     * @param way how it was reached
+     */
+    record Replied(DecisionReply reply, long correlationId, Decision.Way way) implements QueryResult {}
 
     /** The home has not replied in time. What it books by then or later is given back. */
     record Late() implements QueryResult {}

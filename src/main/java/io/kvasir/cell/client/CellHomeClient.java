@@ -81,8 +81,8 @@ final class CellHomeClient implements CellHome {
       try {
         DecisionReply reply = answer.join();
         if (reply != null) {
-          metrics.decidedRemotely("line", clock.nanos() - startNanos);
-          return new QueryResult.Replied(reply, correlationId);
+          metrics.decidedRemotely(Decision.Way.LINE, clock.nanos() - startNanos);
+          return new QueryResult.Replied(reply, correlationId, Decision.Way.LINE);
         }
       } catch (CompletionException failed) {
         home.tell(new Cell.Abandon(node, correlationId));
@@ -168,8 +168,8 @@ final class CellHomeClient implements CellHome {
           home.<DecisionReply>ask(replyTo -> new Cell.Decide(request, node, correlationId, replyTo), timeout)
               .toCompletableFuture()
               .join();
-      metrics.decidedRemotely("cluster", clock.nanos() - startNanos);
-      return new QueryResult.Replied(reply, correlationId);
+      metrics.decidedRemotely(Decision.Way.CLUSTER, clock.nanos() - startNanos);
+      return new QueryResult.Replied(reply, correlationId, Decision.Way.CLUSTER);
     } catch (CompletionException late) {
       home.tell(new Cell.Abandon(node, correlationId));
       return new QueryResult.Late();

@@ -6,6 +6,7 @@ import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
@@ -26,6 +27,7 @@ import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -55,6 +57,7 @@ public final class CellsWiring {
   private final CellViews views = new CellViews();
   private final CurrentRoster roster = new CurrentRoster();
   private final NodesByCell nodesByCell = new NodesByCell();
+  private final CellMoves moves = new CellMoves(InstantSource.system());
   private final CellReplicas replicas = new CellReplicas();
   private final CellReports reports = new CellReports();
 
@@ -126,6 +129,7 @@ public final class CellsWiring {
         new ClusterDescription(
             system, wiring.views, wiring.roster, wiring.reports, settings.remote().decisionTimeout(), clock),
         new DirectoryClient(system, directory),
+        wiring.moves,
         cellMetrics,
         clock);
   }
@@ -139,7 +143,7 @@ public final class CellsWiring {
 
   private ActorRef<CellNodesKeeper.Message> startKeeper() {
     return system.systemActorOf(
-        CellNodesKeeper.create(nodesByCell, WorkerEvents.DISPATCHER, this::standby),
+        CellNodesKeeper.create(nodesByCell, moves, WorkerEvents.DISPATCHER, this::standby),
         "kvasir-cell-nodes",
         Props.empty());
   }

@@ -1,15 +1,19 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.cell.CellMove;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.HealthChange;
+import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Roster;
@@ -17,7 +21,9 @@ import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.view.DecisionRecorder;
+import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import java.util.Set;
@@ -33,6 +39,7 @@ public final class ClusterCells implements Cells {
   private final CurrentRoster roster;
   private final RemoteCells remote;
   private final CellMetrics metrics;
+  private final CellMoves moves;
   private final NanoClock clock;
   private final CellChoices choices;
   private final RosterWorkers rosterWorkers;
@@ -48,6 +55,7 @@ public final class ClusterCells implements Cells {
       RemoteCells remote,
       ClusterDescription description,
       DirectoryClient directory,
+      CellMoves moves,
       CellMetrics metrics,
       NanoClock clock) {
     this.partitionPolicy = partitionPolicy;
@@ -61,6 +69,7 @@ public final class ClusterCells implements Cells {
     this.fallback = new Fallback(clock);
     this.description = description;
     this.directory = directory;
+    this.moves = moves;
   }
 
   @Override
@@ -94,18 +103,24 @@ public final class ClusterCells implements Cells {
     CellView view = views.of(cell);
     Decision decision = view != null ? view.decide(request) : remote.of(cell).decide(request);
     metrics.decided(request, decision, view != null);
-    if (decision instanceof Decision.NoWorker(Decision.NoWorkerReason reason, String detail)
-        && reason == Decision.NoWorkerReason.NO_HOME
+    if (decision instanceof Decision.NoWorker none
+        && isWithoutHome(none.reason())
         && (partitionPolicy == PartitionPolicy.SERVE || !remote.isCutOff())) {
-      Decision instead = fallback.decide(now, cell, request, detail, remote.of(cell)::open);
+      Decision instead = fallback.decide(now, cell, request, none.detail(), remote.of(cell)::open);
       metrics.fellBack(request, instead);
-      return instead;
+      return instead instanceof Decision.Planned planned
+          ? planned.from(new Decision.Origin(Decision.Way.FALLBACK, cell, null))
+          : instead;
     }
     RemoteCell before = view == null ? null : remote.ifKnown(cell);
     if (view != null && before != null) {
       before.decidedBy(view.incarnation());
     }
     return decision;
+  }
+
+  private static boolean isWithoutHome(Decision.NoWorkerReason reason) {
+    return reason == Decision.NoWorkerReason.NO_HOME || reason == Decision.NoWorkerReason.CUT_OFF;
   }
 
   @Override
@@ -129,6 +144,31 @@ public final class ClusterCells implements Cells {
   @Override
   public List<WorkerStatus> describeWorkers() {
     return description.workers();
+  }
+
+  @Override
+  public List<Problem> problems() {
+    return views.problems();
+  }
+
+  @Override
+  public List<HealthChange> healthChanges() {
+    return views.healthLog().latest(_ -> true, Integer.MAX_VALUE);
+  }
+
+  @Override
+  public List<HealthChange> healthChanges(String pod) {
+    return description.healthChanges(pod);
+  }
+
+  @Override
+  public List<CellMove> moves() {
+    return moves.latest();
+  }
+
+  @Override
+  public HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
+    return description.heldPrefixes(model, chains);
   }
 
   @Override

@@ -3,12 +3,16 @@ package io.kvasir.cell.client;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.cell.HealthChange;
+import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.NodeNames;
+import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.home.Cell;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.index.Chain;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +24,7 @@ import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.cluster.ClusterEvent.CurrentClusterState;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
@@ -32,6 +37,9 @@ import org.apache.pekko.cluster.typed.Cluster;
 final class ClusterDescription {
   /** The state of a node that the cluster has taken out, in its own eyes. */
   private static final String CUT_OFF = "cut off";
+
+  /** Blocks that are asked for at a time: some 40 kB, a fraction of the largest message. */
+  private static final int BLOCKS_PER_MESSAGE = 4096;
 
   private final ActorSystem<?> system;
   private final Cluster cluster;
@@ -97,6 +105,77 @@ final class ClusterDescription {
     return described;
   }
 
+  /** How the health of a pod's workers changed, newest first; empty when their cell's home does not answer in time. */
+  List<HealthChange> healthChanges(String pod) {
+    String cell =
+        roster.get().pods().stream()
+            .filter(entry -> entry.spec().name().equals(pod))
+            .map(PodEntry::cell)
+            .findFirst()
+            .orElse(null);
+    if (cell == null || cluster.isTerminated() || views.of(cell) != null) {
+      return views.healthLog().ofPod(pod);
+    }
+    try {
+      return sharding.entityRefFor(Cell.KEY, cell)
+          .<Cell.HealthHistory>ask(replyTo -> new Cell.DescribeHealth(pod, replyTo), timeout)
+          .toCompletableFuture()
+          .join()
+          .changes();
+    } catch (CompletionException late) {
+      system.log().warn("the home of cell {} did not tell the health of {}: {}", cell, pod, late.getMessage());
+      return List.of();
+    }
+  }
+
+  /** How far the workers of a model hold the beginnings of chains, by the homes of all cells that have such workers. */
+  HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
+    List<List<Integer>> depths = new ArrayList<>();
+    chains.forEach(_ -> depths.add(new ArrayList<>()));
+    List<String> missing = new ArrayList<>();
+    SequencedMap<String, CompletionStage<List<List<Integer>>>> replies = new LinkedHashMap<>();
+    roster.get().cellsOf(model).keySet().forEach(cell -> replies.put(cell, held(cell, model, chains)));
+    replies.forEach((cell, answer) -> {
+      try {
+        List<List<Integer>> held = answer.toCompletableFuture().join();
+        for (int i = 0; i < chains.size(); i++) {
+          depths.get(i).addAll(held.get(i));
+        }
+      } catch (CompletionException late) {
+        system.log().warn("the home of cell {} did not tell what its workers hold: {}", cell, late.getMessage());
+        missing.add(cell);
+      }
+    });
+    return new HeldPrefixes(depths, missing);
+  }
+
+  /** What a cell's home says of chains, in as many messages as they need. */
+  private CompletionStage<List<List<Integer>>> held(String cell, String model, List<Chain> chains) {
+    CellView view = views.of(cell);
+    if (view != null) {
+      return CompletableFuture.completedStage(view.heldPrefixes(model, chains));
+    }
+    if (cluster.isTerminated()) {
+      return CompletableFuture.failedStage(new IllegalStateException("this node is cut off from the cluster"));
+    }
+    CompletionStage<List<List<Integer>>> all = CompletableFuture.completedStage(List.of());
+    int from = 0;
+    while (from < chains.size()) {
+      int to = from;
+      int blocks = 0;
+      do {
+        blocks += chains.get(to++).length();
+      } while (to < chains.size() && blocks + chains.get(to).length() <= BLOCKS_PER_MESSAGE);
+      List<Chain> part = List.copyOf(chains.subList(from, to));
+      all = all.thenCombine(
+          sharding.entityRefFor(Cell.KEY, cell)
+              .<Cell.Held>ask(replyTo -> new Cell.DescribeHeld(model, part, replyTo), timeout),
+          (before, reply) -> Stream.concat(before.stream(), reply.depths().stream()).toList());
+      from = to;
+    }
+    return all;
+  }
+
   /** Nodes, cells with their homes, and workers. */
   ClusterStatus status() {
     SequencedMap<String, Cell.Description> described = describe();
@@ -127,8 +206,15 @@ final class ClusterDescription {
   }
 
   private NodeStatus node(org.apache.pekko.cluster.Member node, String state, boolean reachable) {
+    boolean self = isSelf(node);
     return new NodeStatus(
-        NodeNames.hostAndPort(node.address()), state, reachable, node.appVersion().version(), isSelf(node));
+        NodeNames.hostAndPort(node.address()),
+        state,
+        reachable,
+        node.appVersion().version(),
+        self,
+        self ? cluster.isTerminated() : null,
+        self ? Duration.ofSeconds(system.uptime()) : null);
   }
 
   private boolean isSelf(org.apache.pekko.cluster.Member node) {

@@ -1,5 +1,6 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
@@ -158,7 +159,7 @@ final class Fallback {
     return new Decision.Planned(
         RoutingPlan.SINGLE_WORKFLOW,
         RoutingPlan.StepOrder.SEQUENTIAL,
-        List.of(new Decision.Chosen(planned, reservation, 0, 0, 0, false)),
+        List.of(new Decision.Chosen(planned, reservation, 0, CachedTokens.NONE, false)),
         REASON + "; " + fallback.reason() + "; candidates=" + candidates.size());
   }
 
@@ -252,6 +253,7 @@ final class Fallback {
         case Outcome.Failed failed when failed.transport() -> load.breaker.onFailure("it could not be reached");
         case Outcome.Completed completed -> load.breaker.onSuccess();
         case Outcome.Failed failed -> {}
+        case Outcome.UnknownModel unknown -> {}
         case Outcome.Refused refused -> {}
         case Outcome.Cancelled cancelled -> {}
       }

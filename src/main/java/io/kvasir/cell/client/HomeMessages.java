@@ -8,6 +8,7 @@ import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
+import io.kvasir.cell.view.DecisionReply;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -46,6 +47,14 @@ final class HomeMessages {
 
   HomeMessages(ObjectMapper cbor) {
     this.cbor = cbor;
+  }
+
+  /** Builds what reads and writes the messages, for which the first of each would have to wait otherwise. */
+  void prepare() {
+    for (Class<?> type : List.of(HomeRequest.class, DecisionReply.class)) {
+      var _ = cbor.readerFor(type);
+      var _ = cbor.writerFor(type);
+    }
   }
 
   byte[] write(Object message) {

@@ -51,9 +51,13 @@ final class PeerDecisions {
     return connections.port();
   }
 
-  /** Begins to reply to peers, for cells whose home is this node. */
+  /**
+   * Begins to reply to peers, for cells whose home is this node, and to make connections to the homes of the others.
+   */
   void serve(CellViews views) {
     connections.serve(self, request -> serve(request, views));
+    nodesByCell.onUpdate(this::connect);
+    Thread.ofVirtual().start(messages::prepare);
   }
 
   private byte @Nullable [] serve(byte[] request, CellViews views) {
@@ -133,12 +137,24 @@ final class PeerDecisions {
   }
 
   private @Nullable CompletableFuture<byte @Nullable []> query(HomeRequest homeRequest, Duration timeout) {
-    CellNodes nodes = nodesByCell.of(homeRequest.cell());
-    if (nodes == null || nodes.peerPort() == 0 || !isMember(nodes.home()) || nodes.home().equals(self)) {
-      return null;
+    PeerAddress home = homeOf(nodesByCell.of(homeRequest.cell()));
+    return home == null ? null : connections.request(home, messages.write(homeRequest), timeout);
+  }
+
+  private void connect() {
+    for (CellNodes nodes : nodesByCell.all().values()) {
+      PeerAddress home = homeOf(nodes);
+      if (home != null) {
+        connections.connect(home);
+      }
     }
-    PeerAddress home = new PeerAddress(nodes.home(), NodeNames.host(nodes.home()), nodes.peerPort());
-    return connections.request(home, messages.write(homeRequest), timeout);
+  }
+
+  /** Where a home has its port for peers; null when it has none, is this node, or is not known to be a member. */
+  private @Nullable PeerAddress homeOf(@Nullable CellNodes nodes) {
+    return nodes == null || nodes.peerPort() == 0 || !isMember(nodes.home()) || nodes.home().equals(self)
+        ? null
+        : new PeerAddress(nodes.home(), NodeNames.host(nodes.home()), nodes.peerPort());
   }
 
   private boolean isMember(String node) {

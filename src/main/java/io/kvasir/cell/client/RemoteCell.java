@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.CellNodes;
+import io.kvasir.cell.directory.NodeNames;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.NextHome;
@@ -49,9 +50,13 @@ final class RemoteCell implements NextHome {
   private final InFlightLoads loads;
   private final CircuitBreaker breaker;
   private final AtomicLong answers = new AtomicLong();
+  private volatile @Nullable NotedOrigin origin;
 
   /** An id below which the home has been told that nothing is open; later ones, or open ones, are to be declared. */
   private volatile long declaredBelow = 1;
+
+  /** The origin of decisions while the cell is there. */
+  private record NotedOrigin(@Nullable CellNodes nodes, Decision.Origin origin) {}
 
   /**
    * A client of a cell.
@@ -80,7 +85,8 @@ final class RemoteCell implements NextHome {
   }
 
   /**
-   * Has the home decide; {@link Decision.NoWorkerReason#NO_HOME} when it does not answer in time. A request that met
+   * Has the home decide; {@link Decision.NoWorkerReason#NO_HOME} when it does not answer in time, {@link
+   * Decision.NoWorkerReason#CUT_OFF} when it cannot. A request that met
    * the cell while it moved to another home may be lost, and is sent again. The home does not count as silent while it
    * answers others: then it is the request that takes long.
    */
@@ -127,10 +133,10 @@ final class RemoteCell implements NextHome {
     long correlationId = correlationIds.begin();
     try {
       return switch (home.query(request, correlationId, correlationIds)) {
-        case CellHome.QueryResult.Replied(DecisionReply reply, long id) -> {
+        case CellHome.QueryResult.Replied(DecisionReply reply, long id, Decision.Way way) -> {
           answers.incrementAndGet();
           breaker.onSuccess();
-          yield decision(reply, request, id);
+          yield decision(reply, request, id, way);
         }
         case CellHome.QueryResult.Late() -> null;
         case CellHome.QueryResult.Unsent(String reason) ->
@@ -199,14 +205,15 @@ final class RemoteCell implements NextHome {
   }
 
   private static Decision.NoWorker cutOff() {
-    return new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, "this node is cut off from the other router nodes");
+    return new Decision.NoWorker(Decision.NoWorkerReason.CUT_OFF, "this node is cut off from the other router nodes");
   }
 
-  private Decision decision(DecisionReply reply, DecisionRequest request, long correlationId) {
+  private Decision decision(DecisionReply reply, DecisionRequest request, long correlationId, Decision.Way way) {
     List<DecisionReply.ChosenStep> steps = reply.steps();
     if (steps == null || steps.isEmpty()) {
       Decision.NoWorkerReason reason = reply.noWorkerReason();
-      return new Decision.NoWorker(reason == null ? Decision.NoWorkerReason.NONE_HEALTHY : reason, reply.reason());
+      return new Decision.NoWorker(
+          reason == null ? Decision.NoWorkerReason.NONE_HEALTHY : reason, reply.reason(), reply.load());
     }
     List<Decision.Chosen> chosen = new ArrayList<>();
     for (int i = 0; i < steps.size(); i++) {
@@ -216,8 +223,7 @@ final class RemoteCell implements NextHome {
               step.step(),
               reservation(step, request, CorrelationIds.reservation(correlationId, i), reply.home()),
               step.depth(),
-              step.predictedCachedTokens(),
-              step.confirmedCachedTokens(),
+              step.cached(),
               step.suspect()));
     }
     loads.decidedBy(reply.home());
@@ -225,7 +231,20 @@ final class RemoteCell implements NextHome {
         Objects.requireNonNullElse(reply.workflow(), ""),
         Objects.requireNonNullElse(reply.order(), RoutingPlan.StepOrder.SEQUENTIAL),
         chosen,
-        reply.reason());
+        reply.reason(),
+        origin(way));
+  }
+
+  /** Where decisions are made now: the same object as long as the cell stays where it is. */
+  private Decision.Origin origin(Decision.Way way) {
+    CellNodes now = cellNodes.get();
+    NotedOrigin noted = origin;
+    if (noted == null || !Objects.equals(noted.nodes(), now) || noted.origin().way() != way) {
+      String node = now == null ? null : NodeNames.hostAndPort(now.home());
+      noted = new NotedOrigin(now, new Decision.Origin(way, home.cell(), node));
+      origin = noted;
+    }
+    return noted.origin();
   }
 
   private Reservation reservation(DecisionReply.ChosenStep step, DecisionRequest request, long name, long incarnation) {

@@ -60,7 +60,8 @@ final class RosterWorkers {
             view == null
                 ? reports.health(cell, id)
                 : local.computeIfAbsent(cell, _ -> view.workerHealth()).getOrDefault(id, Health.UNKNOWN);
-        summaries.add(new WorkerSummary(id, spec.name(), spec.url(), spec.models(), pod.draining(), health));
+        summaries.add(
+            new WorkerSummary(id, spec.name(), spec.url(), spec.models(), spec.labels(), pod.draining(), health));
       }
     }
     return summaries;

@@ -54,12 +54,15 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
 
   private record StandbyStopped(String cell, ActorRef<?> standby) implements Message {}
 
+  private record MemberChanged(ClusterEvent.MemberEvent event) implements Message {}
+
   private enum Refresh implements Message { INSTANCE }
 
   private final ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator;
   private final SelfUniqueAddress self;
   private final Cluster cluster;
   private final NodesByCell published;
+  private final CellMoves moves;
   private final DispatcherSelector dispatcher;
   private final String node;
   private final BiFunction<String, String, ? extends Behavior<?>> standby;
@@ -70,6 +73,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
       ReplicatorMessageAdapter<Message, LWWMap<String, CellNodes>> replicator,
       TimerScheduler<Message> timers,
       NodesByCell published,
+      CellMoves moves,
       DispatcherSelector threads,
       BiFunction<String, String, ? extends Behavior<?>> standby) {
     super(context);
@@ -78,6 +82,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
     this.self = DistributedData.get(context.getSystem()).selfUniqueAddress();
     this.cluster = Cluster.get(context.getSystem());
     this.published = published;
+    this.moves = moves;
     this.node = NodeNames.of(cluster.selfMember().uniqueAddress());
     this.standby = standby;
     replicator.subscribe(CELL_NODES, CellNodesKeeper::changed);
@@ -86,7 +91,7 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
         .subscriptions()
         .tell(
             Subscribe.create(
-                context.messageAdapter(ClusterEvent.MemberEvent.class, _ -> Refresh.INSTANCE),
+                context.messageAdapter(ClusterEvent.MemberEvent.class, MemberChanged::new),
                 ClusterEvent.MemberEvent.class));
     refreshNodes();
   }
@@ -95,11 +100,13 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
    * The keeper of a node.
    *
    * @param published where threads of this node read
+   * @param moves where moves of cells are kept
    * @param threads write into copies
    * @param standby keeps the copy of a cell, given its name and this node's
    */
   public static Behavior<Message> create(
       NodesByCell published,
+      CellMoves moves,
       DispatcherSelector threads,
       BiFunction<String, String, ? extends Behavior<?>> standby) {
     return DistributedData.withReplicatorMessageAdapter(
@@ -107,7 +114,8 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
             Behaviors.setup(
                 context ->
                     Behaviors.withTimers(
-                        timers -> new CellNodesKeeper(context, replicator, timers, published, threads, standby))));
+                        timers ->
+                            new CellNodesKeeper(context, replicator, timers, published, moves, threads, standby))));
   }
 
   @Override
@@ -119,17 +127,29 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
     switch (message) {
       case Put put -> put(put);
       case Changed changed -> {
+        Map<String, CellNodes> before = published.all();
         published.set(changed.nodesByCell());
+        refreshNodes();
+        moves.add(before, changed.nodesByCell(), published.nodes().keySet());
         updateStandbys();
       }
       case Written written -> written.onReplicated().run();
       case StandbyStopped ended -> standbys.remove(ended.cell(), ended.standby());
-      case Refresh _ -> {
-        refreshNodes();
-        updateStandbys();
+      case MemberChanged changed -> {
+        ClusterEvent.MemberEvent event = changed.event();
+        if (event instanceof ClusterEvent.MemberLeft || event instanceof ClusterEvent.MemberExited) {
+          moves.nodeLeaves(NodeNames.of(event.member().uniqueAddress()));
+        }
+        refresh();
       }
+      case Refresh _ -> refresh();
     }
     return this;
+  }
+
+  private void refresh() {
+    refreshNodes();
+    updateStandbys();
   }
 
   private void put(Put put) {

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 public final class NodesByCell {
   private volatile Map<String, CellNodes> byCell = Map.of();
   private volatile SortedMap<String, String> nodes = new TreeMap<>();
+  private volatile Runnable onUpdate = () -> {};
 
   /** The nodes of a cell, null before its first home has published them. */
   public @Nullable CellNodes of(String cell) {
@@ -20,8 +21,14 @@ public final class NodesByCell {
     return byCell;
   }
 
+  /** Has a task run after each update, about once a second, which need not have changed anything; it may not wait. */
+  public void onUpdate(Runnable task) {
+    onUpdate = task;
+  }
+
   void set(Map<String, CellNodes> now) {
     byCell = Map.copyOf(now);
+    onUpdate.run();
   }
 
   /** The zone of each node that is up, empty where it has none. */
@@ -31,5 +38,6 @@ public final class NodesByCell {
 
   void nodes(SortedMap<String, String> now) {
     nodes = now;
+    onUpdate.run();
   }
 }

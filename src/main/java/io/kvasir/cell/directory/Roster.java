@@ -20,6 +20,7 @@ public final class Roster {
   private final Map<String, Map<String, PodEntry>> byCell = new TreeMap<>();
   private final Map<String, SequencedMap<String, Integer>> cellsByModel = new TreeMap<>();
   private final Map<String, String> cellByWorker = new HashMap<>();
+  private final Set<String> workerIds = Collections.unmodifiableSet(cellByWorker.keySet());
 
   /** The roster of these pods, by their names. */
   public Roster(Map<String, PodEntry> pods) {
@@ -68,7 +69,7 @@ public final class Roster {
 
   /** The ids of all workers. */
   public Set<String> workerIds() {
-    return Collections.unmodifiableSet(cellByWorker.keySet());
+    return workerIds;
   }
 
   /** The names of all cells. */

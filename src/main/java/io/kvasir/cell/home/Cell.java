@@ -3,6 +3,7 @@ package io.kvasir.cell.home;
 import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.Directory;
@@ -18,6 +19,8 @@ import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.events.EventFeed;
+import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
 import java.util.List;
@@ -117,6 +120,19 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       List<WorkerStatus> workers, @Nullable String home, @Nullable List<ClusterStatus.StandbyStatus> standbys)
       implements ClusterMessage {}
 
+  /** Tells another node how the health of a pod's workers changed, as far as this home has seen it. */
+  public record DescribeHealth(String pod, ActorRef<HealthHistory> replyTo) implements Message, ClusterMessage {}
+
+  /** The reply to {@link DescribeHealth}: the last changes, newest first. */
+  public record HealthHistory(List<HealthChange> changes) implements ClusterMessage {}
+
+  /** Tells another node how far the workers of a model hold the beginnings of chains. */
+  public record DescribeHeld(String model, List<Chain> chains, ActorRef<Held> replyTo)
+      implements Message, ClusterMessage {}
+
+  /** The reply to {@link DescribeHeld}: for each chain the depth of every worker that holds its first block. */
+  public record Held(List<List<Integer>> depths) implements ClusterMessage {}
+
   private record RosterChanged(Roster roster) implements Message {}
 
   private record NodeRemoved(String node) implements Message {}
@@ -151,7 +167,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
     this.leased = view.remoteDecisions().leased();
-    this.health = new HealthMonitor(members, services, onActor, context.getLog());
+    this.health = new HealthMonitor(members, services, onActor, this::forget, context.getLog());
     this.events =
         new EventActors(
             services,
@@ -240,6 +256,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
         declare.replyTo().tell(new OpenDeclared());
       }
       case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
+      case DescribeHealth(String pod, var replyTo) ->
+          replyTo.tell(new HealthHistory(services.views().healthLog().ofPod(pod)));
+      case DescribeHeld(String model, List<Chain> chains, var replyTo) ->
+          replyTo.tell(new Held(view.heldPrefixes(model, chains)));
       case ReplicaRequested(String node, var standby) -> standbys.replicaRequested(node, standby);
       case MoveTo move -> standbys.moveTo(move.node());
       case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
@@ -316,6 +336,21 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
             "the index of worker {} is wrong, its answers report less cached than was predicted: it is dropped{}",
             member.worker().id(),
             again ? " and its events are read again" : "");
+  }
+
+  /**
+   * Drops what is known of a worker whose process is gone, unless its event stream is direct: that notices the loss and
+   * whether what comes back is the same process. Where engines dial in, or publish through a broker, nothing would say
+   * so before the next process has stored something.
+   */
+  private void forget(Member member) {
+    boolean direct = member.pod().events().stream().anyMatch(EventFeed::direct);
+    boolean moving = member.pod().events().isEmpty() && resizer.isActive();
+    if (!direct && !moving && member.blocks().size() + member.blocks().predicted() > 0) {
+      events.resynchronise(member);
+      getContext().getLog().info(
+          "nothing listens at worker {} any more: what its process held is forgotten", member.worker().id());
+    }
   }
 
   private Behavior<Message> stopped() {

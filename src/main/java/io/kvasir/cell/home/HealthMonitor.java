@@ -1,18 +1,23 @@
 package io.kvasir.cell.home;
 
+import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.Reachability;
 import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.events.EventFeed;
-import java.time.Duration;
+import java.net.ConnectException;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
@@ -21,23 +26,37 @@ import org.slf4j.Logger;
  * Owned by the cell's actor: answers come back on its turns.
  */
 final class HealthMonitor {
+  /** A cell that has had no answer for so long, nor has any request, is quiet. */
+  private static final long QUIET_NANOS = 5_000_000_000L;
+
   private final Members members;
   private final CellServices services;
   private final Executor actor;
+  private final Consumer<Member> onProcessGone;
   private final Logger log;
   private final ReportSchedule reports;
   private final Map<String, Long> probeDueNanos = new HashMap<>();
   private final Set<String> probing = new HashSet<>();
+  /** Pods whose processes are gone, as the latest probes say. */
+  private final Set<String> gone = new HashSet<>();
+
+  private List<Member> listed = List.of();
+
+  /** The first of each pod's members among those listed. */
+  private List<Member> firstOfEachPod = List.of();
 
   /**
    * A monitor that does nothing until {@link #check}.
    *
    * @param turns runs what it is given on a turn of the cell's actor
+   * @param processGone runs once for each member whose process is gone, on a turn of the actor
    */
-  HealthMonitor(Members members, CellServices services, Executor turns, Logger log) {
+  HealthMonitor(
+      Members members, CellServices services, Executor turns, Consumer<Member> processGone, Logger log) {
     this.members = members;
     this.services = services;
     this.actor = turns;
+    this.onProcessGone = processGone;
     this.log = log;
     this.reports = new ReportSchedule(services.settings().health().reports());
     members.onConnectionLost(() -> turns.execute(this::probe));
@@ -46,7 +65,9 @@ final class HealthMonitor {
   /** Checks all members, and probes those whose time has come. */
   void check(long now) {
     List<Member> all = members.all();
+    boolean quiet = true;
     for (Member member : all) {
+      quiet &= member.load().inFlight() == 0 && member.health().stallDetector().silence(now) >= QUIET_NANOS;
       member.health().stallDetector().check(now, member.load().inFlight(), member.load().queueMs());
       WorkerHealth.State change = member.health().pollChange(now);
       if (change != null) {
@@ -55,18 +76,26 @@ final class HealthMonitor {
     }
     probe();
     reports.expire(all, now);
-    for (Member member : reports.due(all, now)) {
-      String pod = member.pod().name();
-      services
-          .probe()
-          .reports(member.worker().url())
-          .whenComplete((figures, _) -> actor.execute(() -> onReports(pod, figures)));
+    reports.due(pods(), now, quiet).forEach(this::poll);
+  }
+
+  /** One member of each pod. */
+  @SuppressWarnings("ReferenceEquality") // The list is replaced, never changed.
+  private List<Member> pods() {
+    List<Member> all = members.all();
+    if (all != listed) {
+      Map<String, Member> byPod = new LinkedHashMap<>();
+      all.forEach(member -> byPod.putIfAbsent(member.pod().name(), member));
+      listed = all;
+      firstOfEachPod = List.copyOf(byPod.values());
     }
+    return firstOfEachPod;
   }
 
   /** A member has left the cell. */
   void memberRemoved(Member member) {
     probeDueNanos.remove(member.pod().name());
+    gone.remove(member.pod().name());
   }
 
   /**
@@ -85,6 +114,9 @@ final class HealthMonitor {
 
   private void report(Member member, WorkerHealth.State state) {
     services.metrics().healthChanged(member, state.health());
+    services.views().healthLog().add(
+        new HealthChange(
+            System.currentTimeMillis(), member.worker().id(), member.worker().pod(), state.health(), state.reason()));
     if (state.health() == WorkerStatus.Health.HEALTHY) {
       log.info("worker {} is healthy and gets requests", member.worker().id());
     } else {
@@ -97,10 +129,9 @@ final class HealthMonitor {
   /** Probes those pods whose time has come, or of which a probe was requested. */
   private void probe() {
     long now = services.clock().nanos();
-    Set<String> visited = new HashSet<>();
-    for (Member member : members.all()) {
+    for (Member member : pods()) {
       String pod = member.pod().name();
-      if (!visited.add(pod) || probing.contains(pod)) {
+      if (probing.contains(pod)) {
         continue;
       }
       Reachability contact = member.health().reachability();
@@ -129,20 +160,52 @@ final class HealthMonitor {
     String pod = member.pod().name();
     probing.remove(pod);
     Reachability contact = member.health().reachability();
+    boolean wasReachable = contact.isReachable();
     if (failure == null) {
+      gone.remove(pod);
       contact.onProbe(well, sentNanos);
     } else {
+      if (isRefused(failure) && gone.add(pod)) {
+        members.all().stream().filter(ofPod -> ofPod.pod().name().equals(pod)).toList().forEach(onProcessGone);
+      }
       contact.onConnectionLost(sentNanos, "a probe could not reach it: " + failure.getMessage());
     }
-    Duration interval =
-        contact.isReachable()
-            ? services.settings().health().probeInterval()
-            : services.settings().health().probeIntervalDown();
-    probeDueNanos.put(pod, services.clock().nanos() + interval.toNanos());
+    probeDueNanos.put(pod, services.clock().nanos() + pauseNanos(wasReachable, contact.isReachable()));
+  }
+
+  private static boolean isRefused(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof ConnectException) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Pods that came together, as at the start, are probed at random times from then on, lest they load it in bursts. */
+  private long pauseNanos(boolean wasReachable, boolean isReachable) {
+    HealthSettings settings = services.settings().health();
+    if (!isReachable) {
+      return settings.probeIntervalDown().toNanos();
+    }
+    long interval = settings.probeInterval().toNanos();
+    return wasReachable ? interval : (long) (interval * ThreadLocalRandom.current().nextDouble());
+  }
+
+  private void poll(Member member) {
+    String pod = member.pod().name();
+    services
+        .probe()
+        .reports(member.worker().url())
+        .whenComplete((figures, _) -> actor.execute(() -> onReports(pod, figures)));
   }
 
   private void onReports(String pod, @Nullable Map<Integer, EngineReport> figures) {
     boolean read = reports.onReports(pod, figures, members.all(), services.clock().nanos());
     services.metrics().reported(pod, read);
+    Member next = reports.next();
+    if (next != null) {
+      poll(next);
+    }
   }
 }

@@ -46,6 +46,7 @@ final class Members {
   private final Set<String> reachable;
   private final ErrorAnswers errorAnswers;
   private final Member.RequestListener listener = new RequestEndListener();
+  private @Nullable List<Member> listed;
   private volatile Runnable onConnectionLost = () -> {};
 
   /** Without members yet. */
@@ -88,8 +89,19 @@ final class Members {
     onConnectionLost = action;
   }
 
+  /** The members there are now: the same list until they change. */
   List<Member> all() {
-    return Stream.of(view.members()).filter(Objects::nonNull).toList();
+    List<Member> known = listed;
+    if (known == null) {
+      known = Stream.of(view.members()).filter(Objects::nonNull).toList();
+      listed = known;
+    }
+    return known;
+  }
+
+  private void put(int slot, @Nullable Member member) {
+    view.setMember(slot, member);
+    listed = null;
   }
 
   /** The worker in a slot, if it is still the one that is meant. */
@@ -127,7 +139,7 @@ final class Members {
         seeds.put(member, copied.seed());
       }
       member.drain(pod.draining());
-      view.setMember(slot, member);
+      put(slot, member);
       admitted.add(member);
     }
     return admitted;
@@ -198,7 +210,7 @@ final class Members {
     int slot = member.worker().slot();
     BlockIndex narrow = index;
     BlockIndex wide = resize == null ? narrow : resize.index();
-    view.setMember(slot, null);
+    put(slot, null);
     narrow.retire(slot);
     if (resize != null) {
       resize.memberRemoved(member);
@@ -259,7 +271,7 @@ final class Members {
 
   /** Ends the cell on this node: nothing more is decided here. */
   void close() {
-    all().forEach(member -> view.setMember(member.worker().slot(), null));
+    all().forEach(member -> put(member.worker().slot(), null));
   }
 
   private final class RequestEndListener implements Member.RequestListener {

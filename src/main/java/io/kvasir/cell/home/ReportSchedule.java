@@ -3,6 +3,7 @@ package io.kvasir.cell.home;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.worker.Member;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -11,12 +12,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The schedule for polling pods for their engines' own load reports: each about once an interval, spread over it so
  * that a large fleet's answers do not come together, and a few at a time. A pod without any is polled less and less
- * often. Owned by the cell's actor; time comes in, in nanoseconds.
+ * often. While the cell has no requests nothing reads the reports: they are polled just often enough not to become
+ * stale, and those older than an interval as soon as there are requests again. Owned by the cell's actor; time comes
+ * in, in nanoseconds.
  */
 final class ReportSchedule {
   /** Most polls at the same time: an answer may be some 100 KB. */
@@ -25,42 +29,88 @@ final class ReportSchedule {
   /** Longest pause in intervals; a pod's pause doubles with each failure. */
   private static final int MAX_PAUSE = 64;
 
+  /** The pause in which reports do not become stale, though it be a tenth longer and the answer late. */
+  private static final double SHARE_OF_STALE = 0.7;
+
   private final ReportSettings settings;
+  private final double quietIntervals;
   private final Map<String, PodSchedule> pods = new HashMap<>();
+
+  /** Pods that are to be polled when an answer of another one has come, the longest overdue first. */
+  private final ArrayDeque<Member> waiting = new ArrayDeque<>();
+
   private int inFlight;
 
   private static final class PodSchedule {
-    private long dueNanos;
+    private long polledNanos;
+    private double pauseNanos;
     private boolean inFlight;
     private int pause = 1;
     private long reportedNanos;
     private boolean reported;
+
+    /** Nanoseconds since it was to be polled; negative before. */
+    double overdue(long now, double intervals) {
+      return now - polledNanos - intervals * pauseNanos;
+    }
   }
 
   ReportSchedule(ReportSettings settings) {
     this.settings = settings;
+    this.quietIntervals =
+        Math.max(1, SHARE_OF_STALE * settings.stale().toNanos() / settings.interval().toNanos());
   }
 
-  /** One member of each pod that is to be polled now, the longest overdue first; their polls count as in flight. */
-  List<Member> due(List<Member> members, long now) {
+  /**
+   * Those members whose pods are to be polled now, the longest overdue first; their polls count as in flight.
+   *
+   * @param members one of each pod
+   * @param quiet whether the cell has no requests
+   */
+  List<Member> due(List<Member> members, long now, boolean quiet) {
     if (!settings.on()) {
       return List.of();
     }
-    Map<String, Member> byPod = new HashMap<>();
-    members.forEach(member -> byPod.putIfAbsent(member.pod().name(), member));
-    pods.keySet().retainAll(byPod.keySet());
     List<Member> due = new ArrayList<>();
-    byPod.forEach((name, member) -> {
-      PodSchedule pod = pods.computeIfAbsent(name, _ -> first(now));
-      if (!pod.inFlight && now - pod.dueNanos >= 0) {
+    for (Member member : members) {
+      PodSchedule pod = pods.get(member.pod().name());
+      if (pod == null) {
+        pod = first(now);
+        pods.put(member.pod().name(), pod);
+      }
+      if (!pod.inFlight && pod.overdue(now, intervals(pod, quiet)) >= 0) {
         due.add(member);
       }
-    });
-    due.sort(Comparator.comparingLong(member -> state(member).dueNanos - now));
-    List<Member> polled = due.subList(0, Math.clamp(MAX_IN_FLIGHT - inFlight, 0, due.size()));
-    polled.forEach(member -> state(member).inFlight = true);
-    inFlight += polled.size();
+    }
+    if (pods.size() > members.size()) {
+      pods.keySet().retainAll(members.stream().map(member -> member.pod().name()).collect(Collectors.toSet()));
+    }
+    due.sort(Comparator.comparingDouble(member -> -state(member).overdue(now, intervals(state(member), quiet))));
+    waiting.clear();
+    waiting.addAll(due);
+    List<Member> polled = new ArrayList<>();
+    for (Member next = next(); next != null; next = next()) {
+      polled.add(next);
+    }
     return polled;
+  }
+
+  /** A member of another pod to be polled now that an answer has come; null when there is none, or too many are. */
+  @Nullable Member next() {
+    while (inFlight < MAX_IN_FLIGHT && !waiting.isEmpty()) {
+      Member member = waiting.remove();
+      PodSchedule pod = pods.get(member.pod().name());
+      if (pod != null && !pod.inFlight) {
+        pod.inFlight = true;
+        inFlight++;
+        return member;
+      }
+    }
+    return null;
+  }
+
+  private double intervals(PodSchedule pod, boolean quiet) {
+    return quiet ? Math.max(pod.pause, quietIntervals) : pod.pause;
   }
 
   /**
@@ -79,7 +129,8 @@ final class ReportSchedule {
     }
     pod.inFlight = false;
     pod.pause = good ? 1 : Math.min(MAX_PAUSE, 2 * pod.pause);
-    pod.dueNanos = now + pod.pause * jittered();
+    pod.polledNanos = now;
+    pod.pauseNanos = settings.interval().toNanos() * ThreadLocalRandom.current().nextDouble(0.9, 1.1);
     if (good) {
       pod.reported = true;
       pod.reportedNanos = now;
@@ -126,11 +177,8 @@ final class ReportSchedule {
   /** A pod's schedule that begins at a random time within the first interval. */
   private PodSchedule first(long now) {
     PodSchedule pod = new PodSchedule();
-    pod.dueNanos = now + ThreadLocalRandom.current().nextLong(settings.interval().toNanos());
+    pod.polledNanos = now;
+    pod.pauseNanos = ThreadLocalRandom.current().nextDouble() * settings.interval().toNanos();
     return pod;
-  }
-
-  private long jittered() {
-    return (long) (settings.interval().toNanos() * ThreadLocalRandom.current().nextDouble(0.9, 1.1));
   }
 }

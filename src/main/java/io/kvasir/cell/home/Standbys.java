@@ -58,6 +58,11 @@ final class Standbys {
   private boolean movePublished;
   private long checkedNanos;
 
+  /** What the last plan was made from, which are other objects when they change. */
+  private @Nullable SortedMap<String, String> plannedFrom;
+
+  private @Nullable Map<String, CellNodes> plannedBeside;
+
   /** What a node's replica has been sent. */
   private static final class NodeReplica {
     private final ActorRef<Standby.Message> standby;
@@ -125,13 +130,16 @@ final class Standbys {
   /** Checks all standbys; called at every tick. */
   void check(long now) {
     SortedMap<String, String> nodes = replication.nodesByCell().nodes();
+    if (isSettled(nodes, replication.nodesByCell().all())) {
+      return;
+    }
     if (target != null
         && (!nodes.containsKey(target) || (!leaving && now - targetNanos > MOVE_TIMEOUT.toNanos()))) {
       target = null;
     }
     plan(nodes);
     updateReplicas();
-    if (now - checkedNanos > CHECK_NANOS) {
+    if (!replicas.isEmpty() && now - checkedNanos > CHECK_NANOS) {
       checkedNanos = now;
       events.broadcast(WorkerEvents.CheckReplicas.INSTANCE);
     }
@@ -144,6 +152,16 @@ final class Standbys {
     members
         .view()
         .standbys(replicas.entrySet().stream().map(copy -> status(copy.getKey(), copy.getValue(), now)).toList());
+  }
+
+  /** Whether there is nothing to feed and the plan would be the same: always so on a single node. */
+  @SuppressWarnings("ReferenceEquality") // They are replaced, never changed.
+  private boolean isSettled(SortedMap<String, String> nodes, Map<String, CellNodes> all) {
+    boolean settled =
+        replicas.isEmpty() && target == null && whenReady.isEmpty() && nodes == plannedFrom && all == plannedBeside;
+    plannedFrom = nodes;
+    plannedBeside = all;
+    return settled;
   }
 
   private void plan(SortedMap<String, String> nodes) {

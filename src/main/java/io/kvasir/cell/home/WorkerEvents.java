@@ -283,6 +283,7 @@ public final class WorkerEvents {
   /** Until the stream is read again, events may be missing. */
   private void streamFailed(Throwable cause) {
     services.metrics().streamFailed(member);
+    member.eventProgress().failed(cause);
     context
         .getLog()
         .warn("the event stream of {} failed and is opened again: {}", member.worker().id(), String.valueOf(cause));
@@ -379,7 +380,9 @@ public final class WorkerEvents {
 
   private void apply(KvBatch batch) {
     EventState before = applier.state();
-    applier.apply(batch, System.currentTimeMillis());
+    long now = System.currentTimeMillis();
+    applier.apply(batch, now);
+    member.eventProgress().applied(batch, now);
     replicas.batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
     member.events(after);

@@ -7,6 +7,7 @@ import io.kvasir.cell.ledger.ReservationLifecycle.State;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
+import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Selection;
@@ -27,6 +28,13 @@ public final class BookedReservation implements Reservation {
   /** The request's, the same for all its tries; null when it was adopted. */
   private final @Nullable String requestId;
   private final Chain chain;
+
+  /** As it came, whatever can be predicted of it. */
+  private final Chain prompt;
+
+  /** Where the prompt is remembered once it has been served; null when it was adopted. */
+  private final @Nullable SeenPrefixes seenPrefixes;
+
   private final Role role;
   private final Booking booking;
   private final Booking localPrefill;
@@ -39,6 +47,9 @@ public final class BookedReservation implements Reservation {
   /** The open reservations of this node's decisions; null when it was adopted. */
   private final @Nullable LocalReservations local;
 
+  /** Whether its prompt is one of several: what its answer tells is not about the chain. */
+  private final boolean ofBatch;
+
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile HitPrediction hitPrediction;
   private volatile @Nullable Reservation successor;
@@ -47,18 +58,28 @@ public final class BookedReservation implements Reservation {
    * Takes over a booking that has been made on the member's load, and predicts what it leads to.
    *
    * @param local keeps it while it is open if it is a request of this node
+   * @param seenPrefixes gets the prompt when it has been served: not before, since nobody waits for that
    */
-  public BookedReservation(Member member, Selection.Chosen chosen, DecisionRequest request, LocalReservations local) {
+  public BookedReservation(
+      Member member,
+      Selection.Chosen chosen,
+      DecisionRequest request,
+      LocalReservations local,
+      SeenPrefixes seenPrefixes) {
     this.member = member;
     this.model = request.model();
     this.requestId = request.requestId();
-    this.chain = request.prompt().chain();
+    this.prompt = request.prompt().chain();
+    this.seenPrefixes = seenPrefixes;
+    // Nothing is predicted of a rank that may not be the one.
+    this.chain = request.shape().hidesRank(member.worker()) ? Chain.EMPTY : prompt;
     this.role = chosen.role();
     this.booking = chosen.booking();
     this.localPrefill = chosen.localBooking();
     this.depth = chosen.depth();
     this.queueMs = chosen.queueMs();
     this.local = local;
+    this.ofBatch = request.shape().severalPrompts();
     this.hitPrediction = prefills() ? member.predict(chain, depth) : HitPrediction.none(chain);
     this.stallWatched = request.stream() && prefills() && generates();
     if (stallWatched) {
@@ -71,12 +92,15 @@ public final class BookedReservation implements Reservation {
     this.model = model;
     this.requestId = null;
     this.chain = Chain.EMPTY;
+    this.prompt = Chain.EMPTY;
+    this.seenPrefixes = null;
     this.role = Role.BOTH;
     this.booking = booking;
     this.localPrefill = localPrefill;
     this.depth = 0;
     this.queueMs = 0;
     this.local = null;
+    this.ofBatch = false;
     this.hitPrediction = HitPrediction.none(chain);
     this.stallWatched = false;
   }
@@ -173,7 +197,8 @@ public final class BookedReservation implements Reservation {
       } else if (was == State.PENDING) {
         predictTransferred();
       }
-    } else if (outcome instanceof Outcome.Completed completed && prefills() && local != null) {
+    } else if (outcome instanceof Outcome.Completed completed && prefills() && local != null
+        && !ofBatch) {
       // The first byte of an answer that came whole is no measure of its first token, and that of a prompt computed
       // elsewhere is no measure of the prefill's cost.
       member.prefillCompleted(booking, queueMs, completed);
@@ -183,6 +208,9 @@ public final class BookedReservation implements Reservation {
       member.health().stallDetector().streamEnded();
     }
     member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
+    if (seenPrefixes != null && prefills() && (was == State.SETTLED || outcome instanceof Outcome.Completed)) {
+      seenPrefixes.add(prompt);
+    }
   }
 
   /** The booking that is pending before the first token. */
@@ -207,11 +235,17 @@ public final class BookedReservation implements Reservation {
     return role == Role.DECODE || role == Role.BOTH;
   }
 
-  /** Without the answer's tokens for a step that does not answer the client: they are no measure of answers' length. */
+  /**
+   * Without the answer's tokens for a step that does not answer the client, for they are no measure of answers' length,
+   * and without what was cached for a batch.
+   */
   private Outcome reported(Outcome outcome) {
-    return outcome instanceof Outcome.Completed completed && !generates()
+    return outcome instanceof Outcome.Completed completed && (!generates() || ofBatch)
         ? new Outcome.Completed(
-            completed.promptTokens(), completed.cachedTokens(), Outcome.UNKNOWN, completed.ttftMicros())
+            completed.promptTokens(),
+            ofBatch ? Outcome.UNKNOWN : completed.cachedTokens(),
+            generates() ? completed.outputTokens() : Outcome.UNKNOWN,
+            completed.ttftMicros())
         : outcome;
   }
 }

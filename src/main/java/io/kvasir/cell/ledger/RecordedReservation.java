@@ -1,6 +1,8 @@
 package io.kvasir.cell.ledger;
 
+import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.telemetry.DecisionLog;
@@ -15,25 +17,26 @@ public final class RecordedReservation implements Reservation {
   private final Reservation reservation;
   private final DecisionLog log;
   private final String requestId;
+  private final int promptTokens;
   private final Decision.Chosen chosen;
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean started;
 
-  private RecordedReservation(DecisionLog log, String requestId, Decision.Chosen chosen) {
+  private RecordedReservation(DecisionLog log, DecisionRequest request, Decision.Chosen chosen) {
     this.reservation = chosen.reservation();
     this.log = log;
-    this.requestId = requestId;
+    this.requestId = request.requestId();
+    this.promptTokens = request.prompt().tokens();
     this.chosen = chosen;
   }
 
   /** The same step, its end to be recorded. */
-  public static Decision.Chosen of(Decision.Chosen chosen, String requestId, DecisionLog log) {
+  public static Decision.Chosen of(Decision.Chosen chosen, DecisionRequest request, DecisionLog log) {
     return new Decision.Chosen(
         chosen.step(),
-        new RecordedReservation(log, requestId, chosen),
+        new RecordedReservation(log, request, chosen),
         chosen.depth(),
-        chosen.predictedCachedTokens(),
-        chosen.confirmedCachedTokens(),
+        chosen.cached(),
         chosen.suspect());
   }
 
@@ -62,6 +65,7 @@ public final class RecordedReservation implements Reservation {
   }
 
   private DecisionOutcome record(Outcome outcome) {
+    CachedTokens expected = chosen.cached();
     Outcome.Completed done = outcome instanceof Outcome.Completed completed ? completed : null;
     return new DecisionOutcome(
         Instant.now().toString(),
@@ -71,7 +75,10 @@ public final class RecordedReservation implements Reservation {
         WireOutcome.of(outcome).kind().name().toLowerCase(Locale.ROOT),
         done != null && started ? done.ttftMicros() / 1e3 : null,
         done == null ? null : known(done.promptTokens()),
-        chosen.predictedCachedTokens(),
+        expected.predicted(),
+        expected.best(),
+        expected.ever(),
+        expected.regret(promptTokens),
         done == null ? null : known(done.cachedTokens()),
         done == null ? null : known(done.outputTokens()));
   }

@@ -4,15 +4,16 @@ import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.Outcome;
 
 /**
- * An {@link Outcome} as it crosses the cluster: flat, so that it needs no type tags.
+ * An {@link Outcome} as it crosses the cluster: flat, so that it needs no type tags. An unknown model is a failure with
+ * a status: nodes that know no such outcome read a failure.
  *
  * @param kind which outcome
  * @param promptTokens of a completed request
  * @param cachedTokens of a completed request
  * @param outputTokens of a completed request
  * @param ttftMicros of a completed request
- * @param status of a refused request
- * @param detail of a failed request
+ * @param status of a refused request, or of the answer that a model is unknown
+ * @param detail of a failed request, or the model that is unknown
  */
 public record WireOutcome(
     Kind kind, int promptTokens, int cachedTokens, int outputTokens, long ttftMicros, int status, String detail)
@@ -30,6 +31,8 @@ public record WireOutcome(
       case Outcome.Refused refused -> new WireOutcome(Kind.REFUSED, 0, 0, 0, 0, refused.status(), "");
       case Outcome.Failed failed ->
           new WireOutcome(failed.transport() ? Kind.LOST_CONTACT : Kind.FAILED, 0, 0, 0, 0, 0, failed.detail());
+      case Outcome.UnknownModel unknown ->
+          new WireOutcome(Kind.FAILED, 0, 0, 0, 0, unknown.status(), unknown.model());
     };
   }
 
@@ -38,7 +41,7 @@ public record WireOutcome(
       case COMPLETED -> new Outcome.Completed(promptTokens, cachedTokens, outputTokens, ttftMicros);
       case CANCELLED -> new Outcome.Cancelled();
       case REFUSED -> new Outcome.Refused(status);
-      case FAILED -> new Outcome.Failed(false, detail);
+      case FAILED -> status == 0 ? new Outcome.Failed(false, detail) : new Outcome.UnknownModel(status, detail);
       case LOST_CONTACT -> new Outcome.Failed(true, detail);
     };
   }

@@ -50,17 +50,24 @@ public final class CellFleet implements Fleet {
     candidates.workers = table.workers();
     health.copyTo(candidates);
     @Nullable WorkerLoad[] loads = table.loads();
+    // Local, since after each volatile read the compiler would read the fields again.
+    int[] inFlight = candidates.inFlight;
+    long[] pendingTokens = candidates.pendingTokens;
+    double[] queueMs = candidates.queueMs;
+    long[] contextTokens = candidates.contextTokens;
+    int leastRoom = Integer.MAX_VALUE;
     for (int slot = 0; slot < loads.length; slot++) {
       WorkerLoad load = loads[slot];
       if (load != null) {
-        int inFlight = load.inFlight();
-        candidates.inFlight[slot] = inFlight;
-        candidates.pendingTokens[slot] = load.pendingTokens();
-        candidates.queueMs[slot] = load.queueMs();
-        candidates.contextTokens[slot] = load.contextTokens();
-        anyFull |= inFlight >= load.maxInFlight();
+        int booked = load.inFlight();
+        inFlight[slot] = booked;
+        pendingTokens[slot] = load.pendingTokens();
+        queueMs[slot] = load.queueMs();
+        contextTokens[slot] = load.contextTokens();
+        leastRoom = Math.min(leastRoom, load.maxInFlight() - booked);
       }
     }
+    anyFull = leastRoom <= 0;
   }
 
   /** A later pass of the same decision stays in the stripe of the first: siblings pass both or none. */

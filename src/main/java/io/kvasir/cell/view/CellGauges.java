@@ -103,8 +103,8 @@ final class CellGauges implements MultiCollector {
 
   /** A gauge of everything of one kind. */
   private record Gauge<T>(String name, String help, ToDoubleFunction<T> value) {
-    MetricFamilyDescriptor descriptor() {
-      return MetricFamilyDescriptor.gauge(name).help(help).build();
+    MetricFamilyDescriptor descriptor(String... labels) {
+      return MetricFamilyDescriptor.gauge(name).help(help).labelNames(labels).build();
     }
   }
 
@@ -168,6 +168,11 @@ final class CellGauges implements MultiCollector {
 
   @Override
   public List<MetricFamilyDescriptor> getMetricFamilyDescriptors() {
-    return Stream.of(CELL, INDEX, STANDBY, WORKER).flatMap(List::stream).map(Gauge::descriptor).toList();
+    return Stream.of(
+            Stream.concat(CELL.stream(), INDEX.stream()).map(gauge -> gauge.descriptor("cell")),
+            STANDBY.stream().map(gauge -> gauge.descriptor("cell", "node")),
+            WORKER.stream().map(gauge -> gauge.descriptor("cell", "worker")))
+        .flatMap(each -> each)
+        .toList();
   }
 }

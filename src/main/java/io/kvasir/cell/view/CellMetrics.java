@@ -45,7 +45,8 @@ public final class CellMetrics {
         counter(
             registry,
             "kvasir_worker_requests_total",
-            "Requests that ended on a worker, by how.",
+            "Requests that ended on a worker, by how: unknown_model when it answered that it does not serve a model"
+                + " that it was said to have.",
             "worker", "outcome");
     fallbacks =
         counter(
@@ -174,10 +175,10 @@ public final class CellMetrics {
   /**
    * A home on another node has decided.
    *
-   * @param path {@code line} or {@code cluster}
+   * @param way how it was reached
    */
-  public void decidedRemotely(String path, long nanos) {
-    remoteSeconds.labelValues(path).observe(nanos / 1e9);
+  public void decidedRemotely(Decision.Way way, long nanos) {
+    remoteSeconds.labelValues(way.label()).observe(nanos / 1e9);
   }
 
   /**
@@ -218,6 +219,9 @@ public final class CellMetrics {
             case NONE_HEALTHY -> "none_healthy";
             case ALL_FULL -> "all_full";
             case NO_HOME -> "no_home";
+            case CUT_OFF -> "cut_off";
+            case STOPPING -> "stopping";
+            case NOT_CACHED -> "not_cached";
           };
     };
   }
@@ -230,6 +234,7 @@ public final class CellMetrics {
           case Outcome.Cancelled ignored -> "cancelled";
           case Outcome.Refused ignored -> "refused";
           case Outcome.Failed failed -> failed.transport() ? "lost_contact" : "failed";
+          case Outcome.UnknownModel ignored -> "unknown_model";
         };
     outcomes.labelValues(member.worker().id(), kind).inc();
   }

@@ -1,5 +1,7 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.cell.CachedTokens;
+import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
@@ -14,18 +16,25 @@ import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
+import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
+import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Slots;
+import io.kvasir.routing.Worker;
 import io.kvasir.routing.Workflow;
+import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.LearntCost;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,7 +57,9 @@ public final class CellView {
   private final CellMetrics metrics;
   private final DecisionLog decisions;
   private final ProfileSet.CellWorkflows workflows;
+  private final Decision.Origin origin;
   private final PrefixStripes stripes = new PrefixStripes();
+  private final SeenPrefixes seenPrefixes;
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private final ChangeCounter changes = new ChangeCounter();
   private final LocalReservations localReservations;
@@ -75,10 +86,12 @@ public final class CellView {
       Duration reservationLease,
       Supplier<NextHome> nextHome) {
     this.cell = cell;
+    this.origin = new Decision.Origin(Decision.Way.LOCAL, cell, null);
     this.profiles = profiles;
     this.metrics = metrics;
     this.decisions = decisions;
     this.workflows = profiles.workflows();
+    this.seenPrefixes = new SeenPrefixes(index.slots());
     this.localReservations = new LocalReservations(nextHome);
     this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics);
     this.table = MemberTable.in(index);
@@ -198,8 +211,9 @@ public final class CellView {
           PlanningSession.explain(
               workflows.of(request.profile()), fleet, context(request), fleet.replacement(request), recorder::pass);
       return switch (planning) {
-        case PlanResult.PlanFound found -> recorder.planned(request, found.reason(), found.plan().steps());
-        case PlanResult.NoPlan none -> recorder.refused(request, noWorker(none));
+        case PlanResult.PlanFound found ->
+            recorder.planned(request, found.reason(), found.plan().steps(), everCached(found, request));
+        case PlanResult.NoPlan none -> recorder.refused(request, noWorker(none, request.model()));
       };
     } finally {
       fleet.release();
@@ -209,7 +223,7 @@ public final class CellView {
   private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local) {
     return switch (planning) {
       case PlanResult.PlanFound found -> planned(found, fleet, request, local);
-      case PlanResult.NoPlan none -> noWorker(none);
+      case PlanResult.NoPlan none -> noWorker(none, request.model());
     };
   }
 
@@ -224,12 +238,13 @@ public final class CellView {
       case Decision.Planned planned -> {
         log.recordDecision(
             recorder.planned(
-                request, planned.reason(), planned.steps().stream().map(Decision.Chosen::step).toList()));
-        yield new Decision.Planned(
-            planned.workflow(),
-            planned.order(),
+                request,
+                planned.reason(),
+                planned.steps().stream().map(Decision.Chosen::step).toList(),
+                planned.last().cached().ever()));
+        yield planned.with(
             planned.steps().stream()
-                .map(chosen -> RecordedReservation.of(chosen, request.requestId(), log))
+                .map(chosen -> RecordedReservation.of(chosen, request, log))
                 .toList(),
             planned.reason());
       }
@@ -238,11 +253,12 @@ public final class CellView {
 
   private Decision planned(PlanResult.PlanFound found, CellFleet fleet, DecisionRequest request, boolean local) {
     List<Decision.Chosen> steps = new ArrayList<>(found.chosen().size());
+    int ever = everCached(found, request);
     int predictedBlocks = 0;
     for (int i = 0; i < found.chosen().size(); i++) {
       Selection.Chosen chosen = found.chosen().get(i);
       Member booked = fleet.member(chosen.slot());
-      BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations);
+      BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations, seenPrefixes);
       if (local) {
         localReservations.add(reservation);
       }
@@ -254,24 +270,61 @@ public final class CellView {
               found.plan().steps().get(i),
               reservation,
               chosen.depth(),
-              chosen.predictedCachedTokens(),
-              Math.min(
-                  chosen.predictedCachedTokens(), prediction.confirmedTokens(chosen.booking().promptTokens())),
+              new CachedTokens(
+                  chosen.predictedCachedTokens(),
+                  Math.min(
+                      chosen.predictedCachedTokens(), prediction.confirmedTokens(chosen.booking().promptTokens())),
+                  chosen.bestCachedTokens(),
+                  ever),
               booked.events().suspect()));
     }
     return new Decision.Planned(
         found.plan().workflow(),
         found.plan().order(),
         steps,
-        predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks);
+        predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks,
+        origin);
   }
 
-  private Decision.NoWorker noWorker(PlanResult.NoPlan none) {
+  /** Tokens of the prompt that the cell has seen before; where none of them count, as of several prompts, 0. */
+  private int everCached(PlanResult.PlanFound found, DecisionRequest request) {
+    DecisionRequest.Prompt prompt = request.prompt();
+    if (prompt.tokens() < 1 || request.shape().severalPrompts()) {
+      return 0;
+    }
+    int best = 0;
+    for (int i = 0; i < found.chosen().size(); i++) {
+      best = Math.max(best, found.chosen().get(i).bestCachedTokens());
+    }
+    Chain chain = prompt.chain();
+    return new PromptSize(prompt.tokens(), chain.blockSize())
+        .cached(seenPrefixes.depth(chain, best / chain.blockSize()));
+  }
+
+  private Decision.NoWorker noWorker(PlanResult.NoPlan none, String model) {
     return !isWorkerHealthKnown()
         ? new Decision.NoWorker(
             Decision.NoWorkerReason.NO_HOME,
             "the cell has just been moved to its home and has not reached all its workers yet")
-        : new Decision.NoWorker(noWorkerReason(none), none.detail());
+        : new Decision.NoWorker(noWorkerReason(none), none.detail(), load(model));
+  }
+
+  private CellLoad load(String model) {
+    int workers = 0;
+    int routable = 0;
+    int inFlight = 0;
+    int maxInFlight = 0;
+    for (Member member : members()) {
+      if (member != null && member.worker().models().contains(model)) {
+        workers++;
+        if (member.isRoutable()) {
+          routable++;
+          inFlight += member.load().inFlight();
+          maxInFlight += member.worker().maxInFlight();
+        }
+      }
+    }
+    return new CellLoad(workers, routable, inFlight, maxInFlight);
   }
 
   /** Whether the health of every worker is known since the cell came to this node. */
@@ -294,6 +347,28 @@ public final class CellView {
       case LIVE, ROLE, MODEL, ASKED_FOR, PAIR, UNTRIED -> Decision.NoWorkerReason.NONE_HEALTHY;
       case ROOM -> Decision.NoWorkerReason.ALL_FULL;
     };
+  }
+
+  /**
+   * How far the workers of a model hold the beginnings of chains: for each chain, in their order, the depth of every
+   * worker that holds its first block.
+   */
+  public List<List<Integer>> heldPrefixes(String model, List<Chain> chains) {
+    MemberTable current = table;
+    long[] serving = new long[current.slots() >>> 6];
+    for (int slot = 0; slot < current.slots(); slot++) {
+      Worker worker = current.workers()[slot];
+      if (worker != null && worker.models().contains(model)) {
+        serving[slot >>> 6] |= 1L << slot;
+      }
+    }
+    List<List<Integer>> held = new ArrayList<>(chains.size());
+    for (Chain chain : chains) {
+      int[] depths = new int[current.slots()];
+      int _ = current.index().search(chain, serving, depths);
+      held.add(Arrays.stream(depths).filter(depth -> depth > 0).boxed().toList());
+    }
+    return held;
   }
 
   /** The pressure on the cell. */
@@ -336,9 +411,10 @@ public final class CellView {
   /** The cell's workers with their state. */
   public List<WorkerStatus> workers() {
     List<WorkerStatus> workers = new ArrayList<>();
+    Map<Deployment, LearntCost> learnt = profiles.costs().learnt();
     for (Member member : members()) {
       if (member != null) {
-        workers.add(member.status(cell));
+        workers.add(member.status(cell, learnt.get(member.worker().deployment())));
       }
     }
     return workers;

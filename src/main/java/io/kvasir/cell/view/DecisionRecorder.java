@@ -1,5 +1,6 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ProfileSet;
@@ -56,9 +57,17 @@ public final class DecisionRecorder {
     passes.add(explanation);
   }
 
-  /** The record of a decision that came to a plan. */
-  DecisionRecord planned(DecisionRequest request, String reason, List<RoutingPlan.Step> steps) {
-    return record(request, null, reason, steps.stream().map(this::step).toList());
+  /**
+   * The record of a decision that came to a plan.
+   *
+   * @param everCachedTokens tokens of the prompt that the cell has seen before
+   */
+  DecisionRecord planned(DecisionRequest request, String reason, List<RoutingPlan.Step> steps, int everCachedTokens) {
+    return record(
+        request,
+        null,
+        reason,
+        steps.stream().map(step -> step(step, request.prompt().tokens(), everCachedTokens)).toList());
   }
 
   /** The record of one that did not. */
@@ -107,6 +116,7 @@ public final class DecisionRecorder {
     return new DecisionRecord(
         Instant.now().toString(),
         request.requestId(),
+        request.traceId(),
         request.model(),
         profile,
         cell,
@@ -139,39 +149,63 @@ public final class DecisionRecorder {
     return slots;
   }
 
-  private StepRecord step(RoutingPlan.Step step) {
+  private StepRecord step(RoutingPlan.Step step, int promptTokens, int everCachedTokens) {
     Selection.Chosen chosen = null;
     for (Explanation pass : passes) {
       if (pass.selection() instanceof Selection.Chosen one && one.worker().equals(step.worker())) {
         chosen = one;
       }
     }
+    CachedTokens cached =
+        chosen == null
+            ? new CachedTokens(0, 0, 0, everCachedTokens)
+            : new CachedTokens(chosen.predictedCachedTokens(), 0, chosen.bestCachedTokens(), everCachedTokens);
     return new StepRecord(
         step.name(),
-        lower(step.role()),
+        step.role().label(),
         step.worker().id(),
         step.alternatives().stream().map(Worker::id).toList(),
         chosen == null ? 0 : chosen.depth(),
-        chosen == null ? 0 : chosen.predictedCachedTokens(),
+        cached.predicted(),
+        cached.best(),
+        cached.ever(),
+        cached.regret(promptTokens),
         lower(step.onFailure()));
   }
 
   private Pass pass(Explanation pass, Chain chain) {
     return new Pass(
-        lower(pass.role()),
+        pass.role().label(),
         pass.selection() instanceof Selection.Chosen chosen ? chosen.worker().id() : null,
-        pass.candidates().stream().map(candidate -> candidate(candidate, chain)).toList());
+        candidates(pass, chain));
   }
 
-  private CandidateRecord candidate(Explanation.Candidate candidate, Chain chain) {
+  /** What a worker holds that was removed is not in the explanation: it is looked up. */
+  private List<CandidateRecord> candidates(Explanation pass, Chain chain) {
+    long[] removed = new long[index.slots() >>> 6];
+    for (Explanation.Candidate candidate : pass.candidates()) {
+      if (candidate.removedBy() != null) {
+        int slot = candidate.worker().slot();
+        removed[slot >>> 6] |= 1L << slot;
+      }
+    }
+    int[] depths = new int[index.slots()];
+    index.search(chain, removed, depths);
+    return pass.candidates().stream()
+        .map(candidate -> candidate(
+            candidate, candidate.removedBy() == null ? candidate.depth() : depths[candidate.worker().slot()], chain))
+        .toList();
+  }
+
+  private CandidateRecord candidate(Explanation.Candidate candidate, int depth, Chain chain) {
     Worker worker = candidate.worker();
     Member member = members[worker.slot()];
     return new CandidateRecord(
         worker.id(),
         worker.slot(),
         candidate.removedBy(),
-        candidate.depth(),
-        tiers(candidate, chain),
+        depth,
+        tiers(worker, depth, chain),
         candidate.inFlight(),
         candidate.pendingTokens(),
         candidate.queueMs(),
@@ -185,11 +219,11 @@ public final class DecisionRecorder {
   }
 
   /** Blocks that were not reported, since they are only predicted, count as the device's. */
-  private Map<String, Integer> tiers(Explanation.Candidate candidate, Chain chain) {
+  private Map<String, Integer> tiers(Worker worker, int depth, Chain chain) {
     Map<String, Integer> tiers = new TreeMap<>();
-    if (candidate.depth() > 0) {
+    if (depth > 0) {
       int[] blocks = new int[TIERS.length];
-      index.tiers(chain, candidate.worker().slot(), blocks);
+      index.tiers(chain, worker.slot(), blocks);
       for (Tier tier : TIERS) {
         if (blocks[tier.index()] > 0) {
           tiers.put(lower(tier), blocks[tier.index()]);
@@ -213,7 +247,7 @@ public final class DecisionRecorder {
         worker.pod(),
         worker.rank(),
         worker.ranks(),
-        lower(worker.role()),
+        worker.role().label(),
         List.copyOf(worker.models()),
         worker.labels(),
         worker.maxInFlight(),

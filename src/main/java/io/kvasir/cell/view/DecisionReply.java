@@ -1,5 +1,7 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.cell.CachedTokens;
+import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.Decision;
 import io.kvasir.routing.RoutingPlan;
@@ -12,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param home the incarnation of the home that decided
  * @param reason why this plan, or why there is none, in plain words
  * @param noWorkerReason why there is none, null when there is a plan
+ * @param load the workers that there are when there is no plan; null otherwise, and from an earlier version
  */
 public record DecisionReply(
     long home,
@@ -19,14 +22,29 @@ public record DecisionReply(
     RoutingPlan.@Nullable StepOrder order,
     @Nullable List<ChosenStep> steps,
     String reason,
-    Decision.@Nullable NoWorkerReason noWorkerReason)
+    Decision.@Nullable NoWorkerReason noWorkerReason,
+    @Nullable CellLoad load)
     implements ClusterMessage {
 
-  /** A step, whose load the cell holds under the id of the request's step. */
+  /** A {@link Decision.Chosen}, whose load the cell holds under the id of the request's step. */
   public record ChosenStep(
       RoutingPlan.Step step,
       int depth,
       int predictedCachedTokens,
       int confirmedCachedTokens,
-      boolean suspect) {}
+      int bestCachedTokens,
+      int everCachedTokens,
+      boolean suspect) {
+    static ChosenStep of(Decision.Chosen chosen) {
+      CachedTokens cached = chosen.cached();
+      return new ChosenStep(
+          chosen.step(), chosen.depth(), cached.predicted(), cached.confirmed(), cached.best(), cached.ever(),
+          chosen.suspect());
+    }
+
+    /** The cached tokens of the prompt. */
+    public CachedTokens cached() {
+      return new CachedTokens(predictedCachedTokens, confirmedCachedTokens, bestCachedTokens, everCachedTokens);
+    }
+  }
 }

@@ -49,9 +49,10 @@ public final class RemoteDecisions {
           new DecisionReply(
               view.incarnation(), planned.workflow(), planned.order(), hold(planned, node, correlationId),
               planned.reason(),
+              null,
               null);
       case Decision.NoWorker none ->
-          new DecisionReply(view.incarnation(), null, null, null, none.detail(), none.reason());
+          new DecisionReply(view.incarnation(), null, null, null, none.detail(), none.reason(), none.load());
     };
   }
 
@@ -59,15 +60,6 @@ public final class RemoteDecisions {
     for (int step = 0; step < planned.steps().size(); step++) {
       leased.hold(node, CorrelationIds.reservation(correlationId, step), planned.steps().get(step).reservation());
     }
-    return planned.steps().stream().map(RemoteDecisions::chosenStep).toList();
-  }
-
-  private static DecisionReply.ChosenStep chosenStep(Decision.Chosen chosen) {
-    return new DecisionReply.ChosenStep(
-        chosen.step(),
-        chosen.depth(),
-        chosen.predictedCachedTokens(),
-        chosen.confirmedCachedTokens(),
-        chosen.suspect());
+    return planned.steps().stream().map(DecisionReply.ChosenStep::of).toList();
   }
 }

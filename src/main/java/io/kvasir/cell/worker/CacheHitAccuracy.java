@@ -1,6 +1,7 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.AccuracySettings;
+import io.kvasir.cell.WorkerStatus;
 
 /**
  * The accuracy of a worker's index, measured by the engine's own answers: each reports how many tokens of its
@@ -34,6 +35,7 @@ public final class CacheHitAccuracy {
   private long pausedUntil;
   private volatile double trust = 1;
   private volatile int resyncs;
+  private volatile WorkerStatus.Promises promises = WorkerStatus.Promises.NONE;
 
   /** Without any answers yet. Changes of the trust count in {@code revision}. */
   CacheHitAccuracy(AccuracySettings settings, ChangeCounter revision) {
@@ -62,6 +64,7 @@ public final class CacheHitAccuracy {
     }
     boolean broken =
         promisedTokens - foundTokens > Math.max(blockSize, settings.tolerance() * promisedTokens);
+    promises = new WorkerStatus.Promises(promises.kept() + (broken ? 0 : 1), promises.broken() + (broken ? 1 : 0));
     expected[at] = promisedTokens;
     found[at] = Math.min(promisedTokens, foundTokens);
     wrong[at] = broken;
@@ -80,6 +83,11 @@ public final class CacheHitAccuracy {
   /** What the index's word on the worker is worth, 0 to 1; 1 while it is right. */
   public double trust() {
     return trust;
+  }
+
+  /** How its answers compared since it joined. */
+  WorkerStatus.Promises promises() {
+    return promises;
   }
 
   /** How often the worker was due. */

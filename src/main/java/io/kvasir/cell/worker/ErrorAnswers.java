@@ -15,12 +15,18 @@ import org.jspecify.annotations.Nullable;
  * the request's own fault and counts for nobody, or clients could close workers to all others. An error whose request
  * nobody else gets counts after {@link #WAIT}, unless the worker has answered another request since.
  *
+ * <p>A worker that is unavailable (503) while it has nothing else to do is not full: that is an error answer, too.
+ *
+ * <p>An answer that a model is unknown counts at once, whatever others answer: no client can cause it.
+ *
  * <p>A worker that cannot be spared counts no errors: it stays as long as it can be reached. Bounded; thread-safe.
  * While there are no errors, the end of a request costs one read.
  */
 public final class ErrorAnswers {
   static final Duration WAIT = Duration.ofSeconds(10);
   private static final int MAX_REQUESTS = 1024;
+  private static final int UNAVAILABLE = 503;
+  private static final String ERRORS = "a run of error answers";
 
   private final NanoClock clock;
   private final Predicate<Member> canSpare;
@@ -53,6 +59,13 @@ public final class ErrorAnswers {
         }
       }
       case Outcome.Failed failed when !failed.transport() -> failed(requestId, member);
+      case Outcome.Refused refused when refused.status() == UNAVAILABLE && member.load().inFlight() == 0 ->
+          failed(requestId, member);
+      case Outcome.UnknownModel unknown -> {
+        if (canSpare.test(member)) {
+          member.health().onFailure(clock.nanos(), "a run of answers that it does not serve '" + unknown.model() + "'");
+        }
+      }
       case Outcome.Failed _, Outcome.Refused _, Outcome.Cancelled _ -> {
         // Nothing that the worker has answered.
       }
@@ -95,7 +108,7 @@ public final class ErrorAnswers {
 
   private void blame(ErrorAnswer error) {
     if (error.member != null && canSpare.test(error.member)) {
-      error.member.health().onFailure(error.at);
+      error.member.health().onFailure(error.at, ERRORS);
     }
   }
 }

@@ -14,6 +14,7 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
+import io.kvasir.routing.cost.LearntCost;
 import io.kvasir.routing.cost.PrefillSample;
 import io.kvasir.time.NanoClock;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +36,7 @@ public final class Member {
   private final ChangeCounter changes;
   private final NanoClock clock;
   private final RequestListener listener;
+  private final EventProgress eventProgress;
   private volatile WorkerBlocks blocks;
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
@@ -90,6 +92,7 @@ public final class Member {
     this.clock = clock;
     this.changes = revision;
     this.listener = onEnd;
+    this.eventProgress = new EventProgress(pod);
   }
 
   /** The worker it is, in its slot. */
@@ -148,6 +151,11 @@ public final class Member {
   /** Its events have come further. */
   public void events(EventState state) {
     events = state;
+  }
+
+  /** How its event stream comes along. */
+  public EventProgress eventProgress() {
+    return eventProgress;
   }
 
   /** What a cache beside its engine may hold, null when nothing is known of one. */
@@ -249,6 +257,7 @@ public final class Member {
     switch (outcome) {
       case Outcome.Completed completed -> {
         health.onSuccess(clock.nanos());
+        health.onServed(model);
         compare(completed, promptTokens, forecast);
       }
       case Outcome.Cancelled ignored -> {}
@@ -258,6 +267,7 @@ public final class Member {
           health.reachability().onSuccess();
         }
       }
+      case Outcome.UnknownModel unknown -> health.onUnknownModel(unknown);
       case Outcome.Failed failed -> {
         if (failed.transport()) {
           health.reachability().onConnectionLost(clock.nanos(), "a connection to it was refused or cut");
@@ -307,8 +317,18 @@ public final class Member {
     return health.state(clock.nanos()).health();
   }
 
-  /** Its state for administration and metrics, as a worker of a cell. Takes no lock. */
-  public WorkerStatus status(String cell) {
+  private static WorkerStatus.@Nullable PrefillCost cost(@Nullable LearntCost learnt) {
+    return learnt == null || learnt.samples() == 0
+        ? null
+        : new WorkerStatus.PrefillCost(learnt.cost().msPerToken(), learnt.cost().msPerPair(), learnt.samples());
+  }
+
+  /**
+   * Its state for administration and metrics, as a worker of a cell. Takes no lock.
+   *
+   * @param learnt the learnt cost of its deployment, null when there is none
+   */
+  public WorkerStatus status(String cell, @Nullable LearntCost learnt) {
     WorkerHealth.State state = health.state(clock.nanos());
     return new WorkerStatus(
         worker,
@@ -316,13 +336,16 @@ public final class Member {
         state.health(),
         state.reason(),
         draining,
-        new WorkerStatus.Load(load.inFlight(), load.pendingTokens(), report),
+        new WorkerStatus.Load(load.inFlight(), load.pendingTokens(), report, cost(learnt)),
         new WorkerStatus.IndexState(
             blocks.size(),
+            pod.engine().capacityBlocks(),
             blocks.predicted(),
             events.suspect(),
             accuracy.trust(),
             accuracy.resyncs(),
-            events.lastSequence()));
+            events.lastSequence(),
+            accuracy.promises()),
+        eventProgress.status(events.connected()));
   }
 }

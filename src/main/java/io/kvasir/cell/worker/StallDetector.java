@@ -64,6 +64,11 @@ public final class StallDetector {
     }
   }
 
+  /** Time since the worker last delivered something, in nanoseconds, whether or not it has requests. */
+  public long silence(long now) {
+    return now - progressNanos.getOpaque();
+  }
+
   boolean wedged() {
     return wedged;
   }

@@ -1,6 +1,7 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.HealthSettings;
+import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.time.NanoClock;
@@ -12,16 +13,15 @@ import org.jspecify.annotations.Nullable;
  * and does not answer with errors ({@link CircuitBreaker}). Thread-safe; time comes in, in nanoseconds.
  */
 public final class WorkerHealth {
-  private static final String ERRORS = "a run of error answers";
-
   private final Reachability reachability;
   private final StallDetector stallDetector;
   private final CircuitBreaker breaker;
   private final ChangeCounter changes;
   private volatile long lastSuccess;
+  private volatile Outcome.@Nullable UnknownModel unknownModel;
   private Health lastReported = Health.UNKNOWN;
 
-  /** A worker's state, and why it gets nothing; empty while it is well. */
+  /** A worker's state, and what is wrong with it; empty while it is well. */
   public record State(Health health, String reason) {}
 
   /** The health of a worker of which nothing is known yet. Every change counts in {@code changes}. */
@@ -58,7 +58,16 @@ public final class WorkerHealth {
     return reachability.isReachable() && !stallDetector.wedged();
   }
 
+  /** What is wrong with its answers, in words that follow its name; null while it answers well. */
+  public @Nullable String answerFault() {
+    Outcome.UnknownModel unknown = unknownModel;
+    return unknown != null ? unknown.detail()
+        : breaker.isClosed() ? null
+        : "its answers are errors (%s)".formatted(breaker.openReason().orElse(""));
+  }
+
   State state(long now) {
+    Outcome.UnknownModel unknown = unknownModel;
     return !reachability.isReachable() ? new State(reachability.state(), reachability.reason())
         : stallDetector.wedged()
             ? new State(
@@ -66,8 +75,11 @@ public final class WorkerHealth {
                 "it has requests and nothing has come of them for %d ms"
                     .formatted(TimeUnit.NANOSECONDS.toMillis(stallDetector.stalledFor(now))))
         : !breaker.permits()
-            ? new State(Health.UNHEALTHY, "its circuit is open after " + ERRORS + " and enough others are left")
-        : new State(Health.HEALTHY, "");
+            ? new State(
+                Health.UNHEALTHY,
+                "its circuit is open after %s and enough others are left"
+                    .formatted(breaker.openReason().orElse("")))
+        : new State(Health.HEALTHY, unknown == null ? "" : unknown.detail());
   }
 
   /** Its state if it is another than at the last call, otherwise null. Called by the cell's actor alone. */
@@ -90,12 +102,33 @@ public final class WorkerHealth {
     stallDetector.progressed(now);
   }
 
-  /** The worker answered with an error of its own; without effect when it has answered well since. */
-  public void onFailure(long at) {
+  /** The worker answered well for a model. */
+  void onServed(String model) {
+    Outcome.UnknownModel unknown = unknownModel;
+    if (unknown != null && unknown.model().equals(model)) {
+      unknownModel = null;
+      changes.increment();
+    }
+  }
+
+  /** The worker answered that it does not serve a model. */
+  void onUnknownModel(Outcome.UnknownModel answer) {
+    if (!answer.equals(unknownModel)) {
+      unknownModel = answer;
+      changes.increment();
+    }
+  }
+
+  /**
+   * The worker answered with an error of its own; without effect when it has answered well since.
+   *
+   * @param reason what its answers were, for people
+   */
+  public void onFailure(long at, String reason) {
     if (lastSuccess - at > 0) {
       return;
     }
-    breaker.onFailure(ERRORS);
+    breaker.onFailure(reason);
     if (!breaker.isClosed()) {
       changes.increment();
     }

@@ -100,7 +100,7 @@ public final class WorkerLoad {
 
   /** Estimated milliseconds of prefill of those. */
   public double queueMs() {
-    return pendingMicros / 1000.0;
+    return pendingMicros * 1e-3;
   }
 
   /** Prompt tokens of the requests in flight. */

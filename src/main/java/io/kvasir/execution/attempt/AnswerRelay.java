@@ -6,12 +6,16 @@ import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.BodyFilter;
 import io.kvasir.execution.stream.UsageFilter;
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.DeferringSink;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
 import java.io.IOException;
 
-/** The body of a worker's stream: goes to the client as it comes, while an {@link AnswerTap} reads along. */
+/**
+ * The body of a worker's stream: goes to the client as it comes, while an {@link AnswerTap} reads along. Where both
+ * connections allow it, a thread that relays many streams does it, as long as the client keeps up.
+ */
 final class AnswerRelay implements StreamingBody {
   private final PodExchange exchange;
   private final Task task;
@@ -30,21 +34,12 @@ final class AnswerRelay implements StreamingBody {
   @Override
   public void run(ByteSink client) throws IOException {
     Outcome outcome = new Outcome.Cancelled();
-    Deadlines deadlines = exchange.deadlines();
     try {
-      BodyFilter sink = sink(client);
-      byte[] buffer = firstBytes.buffer();
-      int read = firstBytes.length();
-      while (read >= 0) {
-        deadlines.awaitingClient();
-        tap.accept(buffer, 0, read);
-        exchange.progressed(task);
-        sink.write(buffer, 0, read);
-        deadlines.awaitingPod();
-        read = response.read(buffer, 0, buffer.length);
+      if (client instanceof DeferringSink deferring && deferring.canOffer() && response.canStream()) {
+        stream(deferring);
+      } else {
+        copy(client);
       }
-      tap.end();
-      sink.end();
       outcome = streamed();
     } catch (PodException e) {
       outcome = exchange.failed(e);
@@ -58,6 +53,46 @@ final class AnswerRelay implements StreamingBody {
     }
   }
 
+  /** Relays piece by piece on the thread that calls, which waits for the worker and for the client. */
+  private void copy(ByteSink client) throws IOException {
+    BodyFilter sink = sink(client);
+    byte[] buffer = firstBytes.buffer();
+    int read = firstBytes.length();
+    while (read >= 0) {
+      pass(buffer, read, sink);
+      read = response.read(buffer, 0, buffer.length);
+    }
+    sink.end();
+  }
+
+  /** Relays on a thread that does the same for other streams, as long as the client keeps up. */
+  private void stream(DeferringSink client) throws IOException {
+    BodyFilter sink = sink(client::offer);
+    byte[] buffer = firstBytes.buffer();
+    pass(buffer, firstBytes.length(), sink);
+    do {
+      flush(client);
+    } while (!response.stream(buffer, length -> {
+      pass(buffer, length, sink);
+      return !client.isBehind();
+    }));
+    sink.end();
+    flush(client);
+  }
+
+  private void flush(DeferringSink client) throws IOException {
+    exchange.deadlines().awaitingClient();
+    client.flush();
+    exchange.deadlines().awaitingPod();
+  }
+
+  private void pass(byte[] buffer, int length, BodyFilter sink) throws IOException {
+    exchange.deadlines().awaitingClient();
+    sink.write(buffer, 0, length);
+    exchange.progressed(task);
+    exchange.deadlines().awaitingPod();
+  }
+
   @Override
   public void abandon() {
     exchange.abort(AbortReason.NOT_NEEDED);
@@ -65,13 +100,17 @@ final class AnswerRelay implements StreamingBody {
   }
 
   private BodyFilter sink(ByteSink client) {
+    boolean events = tap.form() == AnswerTap.Form.EVENTS;
+    boolean strips = task.handling().rules().stripUsage();
     Translation translation = task.handling().translation();
-    BodyFilter filter = task.handling().rules().stripUsage()
-        ? new UsageFilter(client)
-        : new PassThroughFilter(client);
-    return translation != null && tap.form() == AnswerTap.Form.EVENTS
-        ? new TranslatingFilter(translation.stream(filter), filter)
-        : filter;
+    if (translation != null && events) {
+      BodyFilter translated = strips ? new UsageFilter(client) : new PassThroughFilter(client);
+      return new TappedFilter(tap, new TranslatingFilter(translation.stream(translated), translated));
+    }
+    if (strips && events) {
+      return new UsageFilter(client, tap);
+    }
+    return new TappedFilter(tap, new PassThroughFilter(client));
   }
 
   private Outcome streamed() {
@@ -84,6 +123,20 @@ final class AnswerRelay implements StreamingBody {
       return new Outcome.Failed(!framed, "a stream without its end");
     }
     return exchange.completed(task);
+  }
+
+  private record TappedFilter(AnswerTap tap, BodyFilter next) implements BodyFilter {
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      tap.accept(bytes, offset, offset + length);
+      next.write(bytes, offset, length);
+    }
+
+    @Override
+    public void end() throws IOException {
+      tap.end();
+      next.end();
+    }
   }
 
   private record PassThroughFilter(ByteSink client) implements BodyFilter {

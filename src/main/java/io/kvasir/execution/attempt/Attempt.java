@@ -62,8 +62,8 @@ public final class Attempt {
       streaming = result instanceof AttemptResult.Responded(Result.Streaming _);
     } catch (RuntimeException e) {
       // A request that cannot be built, or a response that cannot be read: another worker's may be different.
-      LOG.warn("request {} to worker {} failed within the router", retries.requestId(), worker,
-          RedactedException.of(e));
+      retries.call().logIds().in(LOG.atWarn()).setCause(RedactedException.of(e))
+          .log("a request to worker {} failed within the router", worker);
       exchange.settle(new Outcome.Cancelled());
       result = AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), true);
     } finally {
@@ -73,8 +73,8 @@ public final class Attempt {
       }
     }
     if (result instanceof AttemptResult.Failed failure) {
-      LOG.warn("request {} try {} at worker {} failed ({}): {}",
-          retries.requestId(), retries.tries(), worker, failure.why(), failure.detail());
+      retries.call().logIds().in(LOG.atWarn())
+          .log("try {} at worker {} failed ({}): {}", retries.tries(), worker, failure.why(), failure.detail());
     }
     return result;
   }
@@ -119,7 +119,7 @@ public final class Attempt {
     Task.ResponseHandling handling = task.handling();
     AnswerTap.Form form = AnswerTap.formOf(response.headers());
     exchange.tap(form);
-    boolean streams = !handling.forRouter()
+    boolean streams = !handling.forRouter() && response.status() < 400
         && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && response.contentLength() < 0));
     boolean ended =
         streams ? !firstBytes.readFirst(response) : firstBytes.readUpTo(response, handling.maxBufferedBytes());
@@ -151,11 +151,11 @@ public final class Attempt {
   }
 
   private AttemptResult unknownModel(Task task, PodResponse response) {
-    String detail = "status " + response.status() + ": it does not serve the model, or not this API";
-    Outcome outcome = new Outcome.Failed(false, detail);
+    Outcome.UnknownModel outcome = new Outcome.UnknownModel(response.status(), retries.call().decision().model());
     exchange.settle(outcome);
+    // It has done nothing with the request.
     return new AttemptResult.Failed(
-        UnknownModel.WHY, detail, Cause.ANSWER, task.handling().rules().retryable(),
+        UnknownModel.WHY, outcome.detail(), Cause.ANSWER, true,
         buffered(task, response, firstBytes.bytes(), outcome));
   }
 

@@ -3,14 +3,14 @@ package io.kvasir.execution.attempt;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Warmup;
-import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodTransport;
 import io.kvasir.time.NanoClock;
 import io.kvasir.time.Timer;
 
 /**
  * What every attempt of a node shares.
  *
- * @param pods the HTTP client to the workers' pods
+ * @param pods how requests reach the workers' pods
  * @param settings the limits
  * @param metrics the metrics of attempts and workflows
  * @param clock measures deadlines and latencies
@@ -18,9 +18,14 @@ import io.kvasir.time.Timer;
  * @param warmup runs before a worker is sent a prompt
  */
 public record ExecutionServices(
-    PodClient pods,
+    PodTransport pods,
     ExecutionSettings settings,
     ExecutionMetrics metrics,
     NanoClock clock,
     Timer timer,
-    Warmup warmup) {}
+    Warmup warmup) {
+  /** The same with another way to the pods. */
+  public ExecutionServices with(PodTransport other) {
+    return new ExecutionServices(other, settings, metrics, clock, timer, warmup);
+  }
+}

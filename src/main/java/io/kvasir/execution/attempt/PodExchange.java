@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * #settle} may come from any. An abort only cuts the connection, so that the thread's read fails and finds the reason.
  */
 final class PodExchange {
+  /** The tap of a response that has not come: it never has a byte to look at. */
+  private static final AnswerTap NOTHING = new AnswerTap(AnswerTap.Form.OPAQUE);
+
   private final Decision.Chosen chosen;
   private final ExecutionServices services;
   private final CallListener listener;
@@ -32,12 +35,13 @@ final class PodExchange {
   private volatile @Nullable PodCall podCall;
 
   private @Nullable PodResponse response;
-  private AnswerTap tap = new AnswerTap(AnswerTap.Form.OPAQUE);
+  private AnswerTap tap = NOTHING;
   private boolean identified;
   private boolean firstToken;
   private long started;
   private long headNanos;
   private long firstByteNanos;
+  private volatile LegTrace trace = LegTrace.NONE;
 
   PodExchange(Decision.Chosen chosen, ExecutionServices services, CallListener listener, RetryState retries) {
     this.chosen = chosen;
@@ -61,8 +65,11 @@ final class PodExchange {
 
   /** Sends the request and waits for the head of the response. Once. */
   PodResponse send(PodRequest request) throws PodException {
+    LegTrace leg = LegTrace.begin(retries.call().trace(), chosen, retries.tries(), services.clock());
+    trace = leg;
     // The deadlines are kept here; the HTTP client's own only back them up.
-    PodCall call = services.pods().call(request, services.settings().total(), services.settings().total());
+    PodCall call =
+        services.pods().call(leg.identified(request), services.settings().total(), services.settings().total());
     services.metrics().attemptStarted();
     podCall = call;
     if (abortReason != null) {
@@ -73,6 +80,7 @@ final class PodExchange {
     PodResponse head = call.send();
     response = head;
     headNanos = services.clock().nanos() - started;
+    leg.responded(head.status());
     return head;
   }
 
@@ -83,7 +91,7 @@ final class PodExchange {
 
   /** Reads the response in that form. */
   void tap(AnswerTap.Form form) {
-    tap = new AnswerTap(form);
+    tap = new AnswerTap(form, trace.isOn());
   }
 
   /**
@@ -112,6 +120,7 @@ final class PodExchange {
     if (!firstToken && tap.firstToken()) {
       firstToken = true;
       chosen.reservation().firstToken();
+      trace.firstToken();
       listener.firstToken();
     }
   }
@@ -120,6 +129,7 @@ final class PodExchange {
   void identify(Task task) {
     if (!identified && !tap.id().isEmpty()) {
       identified = true;
+      trace.identified(tap.id());
       if (task.handling().translation() == null) {
         listener.identified(tap.id(), chosen.worker());
       }
@@ -167,6 +177,7 @@ final class PodExchange {
       call.abort();
     }
     chosen.reservation().close(outcome);
+    trace.ended(outcome, tap.finishReasons());
     if (call != null) {
       services.metrics().attemptEnded(outcome);
     }
@@ -180,7 +191,7 @@ final class PodExchange {
         outcome,
         retries.tries(),
         prefill == null
-            ? new Report.CachePrediction(chosen.predictedCachedTokens(), chosen.confirmedCachedTokens())
+            ? Report.CachePrediction.of(chosen)
             : prefill.prediction(),
         new Report.TokenUsage(
             tap.promptTokens(),

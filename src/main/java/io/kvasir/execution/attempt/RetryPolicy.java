@@ -5,6 +5,7 @@ import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.ExecutionSettings.Retries;
 import io.kvasir.execution.Result;
+import io.kvasir.telemetry.LogIds;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.function.DoubleSupplier;
@@ -85,24 +86,24 @@ public final class RetryPolicy {
    */
   public Runnable suspicion(Call call) {
     Quarantine.Fingerprint fingerprint = quarantine.fingerprint(call.http());
-    String requestId = call.decision().requestId();
+    LogIds ids = call.logIds();
     return () -> {
       if (quarantine.suspect(fingerprint)) {
-        quarantined(requestId);
+        quarantined(ids);
       }
     };
   }
 
   private void quarantine(RetryState state) {
     if (quarantine.add(quarantine.fingerprint(state.call().http()))) {
-      quarantined(state.requestId());
+      quarantined(state.call().logIds());
     }
   }
 
-  private void quarantined(String requestId) {
+  private void quarantined(LogIds ids) {
     metrics.quarantined();
-    LOG.warn("request {} and the same ones are refused for a while: several workers' connections ended under them",
-        requestId);
+    ids.in(LOG.atWarn())
+        .log("a request and the same ones are refused for a while: several workers' connections ended under them");
   }
 
   /** Takes a retry after a failure: the pause before it, or null when there must be none. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.http.ApiPath;
 import java.io.IOException;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /**
  * Engines' answers that they do not serve a request's model, or not its API. Requests go only to workers whose pod was
@@ -18,6 +19,13 @@ final class UnknownModel {
   private static final int BAD_REQUEST = 400;
   /** Errors are shorter; what is longer is not looked at. */
   private static final int MAX_BYTES = 64 << 10;
+  /**
+   * The beginning of a sentence about the model itself, perhaps behind the name of an exception. It gives back none of
+   * its words, as a matcher that may do so takes stack for each.
+   */
+  private static final Pattern SUBJECT = Pattern.compile(
+      "(?:[\\w.]+: )?(?:there is |could not find |cannot find |unable to find |no |such |unknown |the |this "
+          + "|requested )*+(?:model|lora|adapter)\\b");
   private static final JsonMapper JSON = new JsonMapper();
 
   private UnknownModel() {}
@@ -29,7 +37,8 @@ final class UnknownModel {
 
   /**
    * Whether an answer says so. What a client has referred to may be unknown, too, such as a stored response: that is
-   * the client's fault. A 404 without such words is the worker's only where every engine has the path.
+   * the client's fault, and as its words may be part of such an answer, only an answer that begins with the model
+   * counts. A 404 without words is the worker's only where every engine has the path.
    *
    * @param target of the request: path and query
    */
@@ -40,7 +49,7 @@ final class UnknownModel {
     JsonNode error = error(body);
     String message = text(error, "message").isEmpty() ? text(error, "detail") : text(error, "message");
     String words = message.toLowerCase(Locale.ROOT);
-    boolean names = words.contains("model") || words.contains("lora") || words.contains("adapter");
+    boolean names = SUBJECT.matcher(words).lookingAt();
     if (text(error, "code").equals("model_not_found")) {
       return true;
     }

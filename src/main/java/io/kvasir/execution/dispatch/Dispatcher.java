@@ -2,6 +2,7 @@ package io.kvasir.execution.dispatch;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.CallListener;
@@ -13,6 +14,7 @@ import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.Attempt;
 import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.attempt.CallContext;
+import io.kvasir.execution.attempt.DecisionTrace;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.execution.attempt.ExecutionServices;
 import io.kvasir.execution.attempt.PodRequests;
@@ -26,13 +28,11 @@ import io.kvasir.execution.workflow.WorkflowSupervisor;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.client.PodClient;
+import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.util.Map;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import org.apache.pekko.actor.typed.ActorSystem;
 
 /**
@@ -47,7 +47,7 @@ public final class Dispatcher implements AutoCloseable {
   private final RetryPolicy retryPolicy;
   private final DeathWatch deaths;
   private final WorkflowSupervisor workflows;
-  private final ScheduledThreadPoolExecutor timer;
+  private final DeadlineTimer timer = new DeadlineTimer("kvasir-deadlines");
 
   /**
    * A dispatcher with a timer thread of its own. The pod client stays its owner's to close.
@@ -65,17 +65,9 @@ public final class Dispatcher implements AutoCloseable {
       Warmup warmup,
       Metrics metrics) {
     this.cells = cells;
-    this.timer = new ScheduledThreadPoolExecutor(
-        1, Thread.ofPlatform().daemon().name("kvasir-deadlines").factory());
-    timer.setRemoveOnCancelPolicy(true);
     NanoClock clock = NanoClock.SYSTEM;
     this.services = new ExecutionServices(
-        pods, settings, new ExecutionMetrics(metrics), clock,
-        (delay, action) -> {
-          Future<?> scheduled = timer.schedule(action, delay, TimeUnit.NANOSECONDS);
-          return () -> scheduled.cancel(false);
-        },
-        warmup);
+        pods, settings, new ExecutionMetrics(metrics), clock, timer, warmup);
     this.retryPolicy = new RetryPolicy(
         settings, new RetryBudget(settings.retries(), clock), services.metrics(), clock,
         () -> ThreadLocalRandom.current().nextDouble());
@@ -123,8 +115,11 @@ public final class Dispatcher implements AutoCloseable {
   private Execution execute(CallContext context, RetryState begun) throws InterruptedException {
     String requestId = begun.nextRequestId();
     long before = services.clock().nanos();
-    Decision decision = cells.decide(context.call().decision());
-    RetryState retries = begun.withDecision(services.clock().nanos() - before);
+    Call call = context.call();
+    Decision decision = ifCached(call, cells.decide(call.decision()));
+    long after = services.clock().nanos();
+    DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
+    RetryState retries = begun.withDecision(after - before);
     return switch (decision) {
       case Decision.NoWorker none -> new Execution(retries.noWorker(none), retries);
       case Decision.Planned planned when planned.steps().size() > 1 || services.settings().hedgeAfter() != null ->
@@ -134,12 +129,64 @@ public final class Dispatcher implements AutoCloseable {
     };
   }
 
-  /** The first try at a single worker. */
-  private Execution attempt(CallContext context, RetryState retries, Decision.Planned planned, String requestId)
-      throws InterruptedException {
-    Call call = context.call();
+  /**
+   * Carries out a call at one worker, without another try: there is only one request to be handed over.
+   *
+   * @param handover decides, and takes the request to the worker
+   */
+  public Result executeOnce(Call call, Cancellation client, CallListener listener, Handover handover) {
+    RetryState begun = retryPolicy.begin(call);
+    Result refusal = retryPolicy.refusal(begun);
+    if (refusal != null) {
+      return refusal;
+    }
+    long before = services.clock().nanos();
+    Decision decision = ifCached(call, handover.decide(call.decision()));
+    long after = services.clock().nanos();
+    DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
+    RetryState decided = begun.withDecision(after - before);
+    return switch (decision) {
+      case Decision.NoWorker none -> decided.noWorker(none);
+      case Decision.Planned planned -> {
+        Worker worker = planned.last().worker();
+        RetryState state = decided.withTry(worker);
+        yield executeOnce(
+            attempt(call, listener, planned, state, services.with(handover.transport(planned)), begun.nextRequestId()),
+            client, worker, state);
+      }
+    };
+  }
+
+  /** Takes a decision back when the call wants a worker that has some of its prompt, and the chosen one has none. */
+  private static Decision ifCached(Call call, Decision decision) {
+    if (!call.ifCached()
+        || !(decision instanceof Decision.Planned planned)
+        || planned.last().cached().predicted() > 0) {
+      return decision;
+    }
+    planned.close(new Outcome.Cancelled());
+    return new Decision.NoWorker(
+        Decision.NoWorkerReason.NOT_CACHED,
+        "the request is for a worker that has some of its prompt (Prefer: if-available), and "
+            + planned.last().worker().id() + ", which it would go to, has none");
+  }
+
+  private static Result executeOnce(Attempt attempt, Cancellation client, Worker worker, RetryState state) {
+    client.onCancelled(() -> attempt.abort(AbortReason.CLIENT_CANCELLED));
+    return switch (attempt.run()) {
+      case AttemptResult.Responded(Result result) -> result;
+      case AttemptResult.Aborted _ -> state.clientCancelled();
+      case AttemptResult.Failed failure -> client.isCancelled()
+          ? state.clientCancelled()
+          : state.withFailure(worker, failure).exhausted(failure);
+    };
+  }
+
+  private static Attempt attempt(
+      Call call, CallListener listener, Decision.Planned planned, RetryState retries, ExecutionServices services,
+      String requestId) {
     Decision.Chosen chosen = planned.last();
-    Attempt attempt = new Attempt(
+    return new Attempt(
         chosen,
         () -> {
           services.warmup().prepare(call, chosen);
@@ -148,8 +195,15 @@ public final class Dispatcher implements AutoCloseable {
               services.settings().maxBufferedBytes());
         },
         services,
-        context.listener(),
+        listener,
         retries);
+  }
+
+  /** The first try at a single worker. */
+  private Execution attempt(CallContext context, RetryState retries, Decision.Planned planned, String requestId)
+      throws InterruptedException {
+    Decision.Chosen chosen = planned.last();
+    Attempt attempt = attempt(context.call(), context.listener(), planned, retries, services, requestId);
     context.cancellation().onCancelled(() -> attempt.abort(AbortReason.CLIENT_CANCELLED));
     return switch (attempt.run()) {
       case AttemptResult.Responded(Result result) -> new Execution(result, retries);
@@ -172,6 +226,6 @@ public final class Dispatcher implements AutoCloseable {
   @Override
   public void close() {
     workflows.close();
-    timer.shutdownNow();
+    timer.close();
   }
 }

@@ -246,8 +246,9 @@ final class Resumption implements StreamingBody, CallListener {
     Result result = execution.result();
     if (result instanceof Result.Streaming streaming && readable(streaming)) {
       services.metrics().resumed("resumed");
-      LOG.info("request {}: worker {} cut its stream after {} characters, worker {} continues it",
-          call.decision().requestId(), id(cut), text.length(), streaming.route().worker().id());
+      call.logIds().in(LOG.atInfo()).log(
+          "worker {} cut its stream after {} characters, worker {} continues it",
+          id(cut), text.length(), streaming.route().worker().id());
       return streaming.body();
     }
     if (result instanceof Result.Streaming unreadable) {
@@ -258,8 +259,9 @@ final class Resumption implements StreamingBody, CallListener {
       return clientCancelled(cut);
     }
     services.metrics().resumed("failed");
-    LOG.warn("request {}: worker {} cut its stream after {} characters and no worker continues it: {}",
-        call.decision().requestId(), id(cut), text.length(), describe(result));
+    call.logIds().in(LOG.atWarn()).log(
+        "worker {} cut its stream after {} characters and no worker continues it: {}",
+        id(cut), text.length(), describe(result));
     return null;
   }
 
@@ -275,8 +277,7 @@ final class Resumption implements StreamingBody, CallListener {
 
   private @Nullable StreamingBody refused(String why, Report cut) {
     services.metrics().resumeRefused(why);
-    LOG.info("request {}: worker {} cut its stream, which is not resumed: {}",
-        call.decision().requestId(), id(cut), why);
+    call.logIds().in(LOG.atInfo()).log("worker {} cut its stream, which is not resumed: {}", id(cut), why);
     return null;
   }
 

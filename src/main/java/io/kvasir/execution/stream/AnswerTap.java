@@ -4,7 +4,9 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.http.Headers;
 import io.kvasir.http.SseScanner;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Watches an answer's bytes go by and remembers what the router must know of it: that the first token
@@ -36,7 +38,8 @@ public final class AnswerTap {
   };
 
   private final Form form;
-  private final JsonScan scan = new JsonScan();
+  private final @Nullable FinishReasons finishReasons;
+  private final JsonScan scan;
   private final SseScanner scanner = new SseScanner(new EventListener());
 
   /** How much of {@link #DONE} the event's data has matched; -1 when it is something else. */
@@ -48,8 +51,16 @@ public final class AnswerTap {
   private boolean failed;
   private boolean usageOnly;
 
+  /** A tap that does not note why the answer ended. */
   public AnswerTap(Form form) {
+    this(form, false);
+  }
+
+  /** A tap that notes why the answer ended, or not; where it does, that is all it allocates for. */
+  public AnswerTap(Form form, boolean notesFinishReasons) {
     this.form = form;
+    this.finishReasons = notesFinishReasons ? new FinishReasons() : null;
+    this.scan = new JsonScan(finishReasons);
   }
 
   /** The form of a body with these headers; one that is compressed cannot be looked into. */
@@ -130,6 +141,11 @@ public final class AnswerTap {
   /** The answer's id, empty when it has not been seen. */
   public String id() {
     return scan.id();
+  }
+
+  /** Why the answer's choices ended, as the engine says; empty when it has not, or was not listened to. */
+  public List<String> finishReasons() {
+    return finishReasons == null ? List.of() : finishReasons.list();
   }
 
   /** Tokens of the prompt as the engine counted them, or {@link Outcome#UNKNOWN}. */

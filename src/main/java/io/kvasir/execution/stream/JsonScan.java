@@ -2,6 +2,7 @@ package io.kvasir.execution.stream;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the few fields of an answer that the router needs, byte by byte as they pass, and skips the
@@ -15,6 +16,8 @@ import java.util.Arrays;
  *
  * <p>Token counts outlive {@link #reset}, later ones replacing earlier ones: a stream reports them
  * in pieces, and some engines in every event. Keys written with escapes are not recognised.
+ *
+ * <p>Where it is to note why the answer ended, it looks for that in {@code choices} and an event's {@code delta}, too.
  */
 final class JsonScan {
   /** A count the answer has not named. */
@@ -39,6 +42,15 @@ final class JsonScan {
   private static final byte[] CACHED = ascii("cached_tokens");
   private static final byte[] CACHE_READ = ascii("cache_read_input_tokens");
   private static final byte[] CACHE_CREATION = ascii("cache_creation_input_tokens");
+  private static final byte[] FINISH_REASON = ascii("finish_reason");
+  private static final byte[] STOP_REASON = ascii("stop_reason");
+  private static final byte[] DELTA = ascii("delta");
+  private static final byte[] STATUS = ascii("status");
+  private static final byte[] INCOMPLETE = ascii("incomplete_details");
+  private static final byte[] REASON = ascii("reason");
+
+  /** Containers that are open within one of the choices, that of all included. */
+  private static final int CHOICE_DEPTH = 2;
 
   private enum State {
     /** Before the root value. */
@@ -55,6 +67,8 @@ final class JsonScan {
     SKIP,
     SKIP_STRING,
     SKIP_ESCAPE,
+    /** In a name or a text of one of the choices, which are skipped otherwise. */
+    CHOICE_TEXT,
     AFTER,
     /** The root object has ended. */
     DONE,
@@ -67,7 +81,9 @@ final class JsonScan {
     ROOT,
     NESTED,
     USAGE,
-    DETAILS
+    DETAILS,
+    /** An object that may say why the answer has ended. */
+    ENDING
   }
 
   /** What the value of the current key is to us. */
@@ -84,9 +100,13 @@ final class JsonScan {
     OUTPUT,
     CACHED,
     CACHE_READ,
-    CACHE_CREATION
+    CACHE_CREATION,
+    ENDING,
+    FINISH_REASON,
+    STATUS
   }
 
+  private final @Nullable FinishReasons finishReasons;
   private final Scope[] scopes = new Scope[Scope.values().length];
   private final byte[] key = new byte[MAX_KEY];
   private final byte[] type = new byte[MAX_TEXT];
@@ -106,11 +126,19 @@ final class JsonScan {
   private boolean noChoices;
   private boolean hasUsage;
 
+  /** Whether the next text of a choice is the reason why it ended. */
+  private boolean inFinishReason;
+
   private long prompt = NONE;
   private long output = NONE;
   private long cached = NONE;
   private long cacheRead = NONE;
   private long cacheCreation = NONE;
+
+  /** A scan of one answer; {@code finishReasons} notes why it ended, null for nobody. */
+  JsonScan(@Nullable FinishReasons finishReasons) {
+    this.finishReasons = finishReasons;
+  }
 
   /** Makes ready for the next document of the same answer. */
   void reset() {
@@ -130,6 +158,14 @@ final class JsonScan {
       at = switch (state) {
         case SKIP -> skip(bytes, at, to);
         case SKIP_STRING -> skipString(bytes, at, to);
+        case IN_KEY -> key(bytes, at, to);
+        case IN_TEXT -> text(bytes, at, to);
+        case CHOICE_TEXT -> choiceText(bytes, at, to);
+        case TEXT_ESCAPE -> {
+          take(bytes, at, at + 1);
+          state = State.IN_TEXT;
+          yield at + 1;
+        }
         case DONE, LOST -> to;
         default -> {
           step(bytes[at]);
@@ -206,21 +242,6 @@ final class JsonScan {
           state = State.LOST;
         }
       }
-      case IN_KEY -> {
-        if (c == '"') {
-          target = target();
-          state = State.COLON;
-        } else if (c == '\\') {
-          keyLength = MAX_KEY + 1;
-          target = ValueKind.NOTHING;
-          state = State.SKIP_ESCAPE;
-          skipped = -1;
-        } else if (keyLength < MAX_KEY) {
-          key[keyLength++] = c;
-        } else {
-          keyLength = MAX_KEY + 1;
-        }
-      }
       case COLON -> {
         if (c == ':') {
           state = State.VALUE;
@@ -229,20 +250,6 @@ final class JsonScan {
         }
       }
       case VALUE -> value(c);
-      case IN_TEXT -> {
-        if (c == '"') {
-          idTaken |= target == ValueKind.ID;
-          state = State.AFTER;
-        } else if (c == '\\') {
-          state = State.TEXT_ESCAPE;
-        } else {
-          take(c);
-        }
-      }
-      case TEXT_ESCAPE -> {
-        take(c);
-        state = State.IN_TEXT;
-      }
       case IN_SCALAR -> {
         if (c == ',' || c == '}' || blank(c)) {
           takeNumber();
@@ -253,7 +260,8 @@ final class JsonScan {
       }
       case SKIP_ESCAPE -> state = State.SKIP_STRING;
       case AFTER -> after(c);
-      case SKIP, SKIP_STRING, DONE, LOST -> throw new IllegalStateException(state.name());
+      case SKIP, SKIP_STRING, IN_KEY, IN_TEXT, TEXT_ESCAPE, CHOICE_TEXT, DONE, LOST ->
+          throw new IllegalStateException(state.name());
     }
   }
 
@@ -270,6 +278,7 @@ final class JsonScan {
             enter(Scope.USAGE);
           }
           case DETAILS -> enter(Scope.DETAILS);
+          case ENDING -> enter(Scope.ENDING);
           default -> skipContainer();
         }
       }
@@ -286,6 +295,10 @@ final class JsonScan {
           }
           case ID -> {
             idLength = 0;
+            state = State.IN_TEXT;
+          }
+          case FINISH_REASON, STATUS -> {
+            keyLength = 0;
             state = State.IN_TEXT;
           }
           default -> {
@@ -315,9 +328,15 @@ final class JsonScan {
       switch (c) {
         case '"' -> {
           noChoices &= target != ValueKind.CHOICES;
-          state = State.SKIP_STRING;
+          if (finishReasons != null && target == ValueKind.CHOICES && skipped == CHOICE_DEPTH) {
+            keyLength = 0;
+            state = State.CHOICE_TEXT;
+          } else {
+            state = State.SKIP_STRING;
+          }
           return at + 1;
         }
+        case ',' -> inFinishReason &= skipped != CHOICE_DEPTH;
         case '{', '[' -> {
           noChoices &= target != ValueKind.CHOICES;
           skipped++;
@@ -329,7 +348,7 @@ final class JsonScan {
           }
         }
         default -> {
-          // A number, a literal, a comma or white space: nothing to count.
+          // A number, a literal or white space: nothing to count.
         }
       }
     }
@@ -338,18 +357,15 @@ final class JsonScan {
 
   /** Skips a string: {@code skipped} is −1 in a key, 0 in a value of ours, the depth in a skipped container. */
   private int skipString(byte[] bytes, int from, int to) {
-    for (int at = from; at < to; at++) {
-      byte c = bytes[at];
-      if (c == '"') {
-        state = skipped < 0 ? State.COLON : skipped == 0 ? State.AFTER : State.SKIP;
-        return at + 1;
-      }
-      if (c == '\\') {
-        state = State.SKIP_ESCAPE;
-        return at + 1;
-      }
+    int end = endOfText(bytes, from, to);
+    if (end == to) {
+      return to;
     }
-    return to;
+    state = bytes[end] == '\\' ? State.SKIP_ESCAPE
+        : skipped < 0 ? State.COLON
+        : skipped == 0 ? State.AFTER
+        : State.SKIP;
+    return end + 1;
   }
 
   private void after(byte c) {
@@ -373,11 +389,99 @@ final class JsonScan {
     state = --depth < 0 ? State.DONE : State.AFTER;
   }
 
-  private void take(byte c) {
-    if (target == ValueKind.TYPE && typeLength < MAX_TEXT) {
-      type[typeLength++] = c;
-    } else if (target == ValueKind.ID && idLength < MAX_TEXT) {
-      id[idLength++] = c;
+  /** Reads on in a key. */
+  private int key(byte[] bytes, int from, int to) {
+    int end = endOfText(bytes, from, to);
+    takeKey(bytes, from, end);
+    if (end == to) {
+      return to;
+    }
+    if (bytes[end] == '"') {
+      target = target();
+      state = State.COLON;
+    } else {
+      keyLength = MAX_KEY + 1;
+      target = ValueKind.NOTHING;
+      state = State.SKIP_ESCAPE;
+      skipped = -1;
+    }
+    return end + 1;
+  }
+
+  private void takeKey(byte[] bytes, int from, int end) {
+    int length = end - from;
+    if (keyLength + length <= MAX_KEY) {
+      System.arraycopy(bytes, from, key, keyLength, length);
+      keyLength += length;
+    } else {
+      keyLength = MAX_KEY + 1;
+    }
+  }
+
+  /** Reads on in a name or a text of one of the choices. */
+  private int choiceText(byte[] bytes, int from, int to) {
+    int end = endOfText(bytes, from, to);
+    takeKey(bytes, from, end);
+    if (end == to) {
+      return to;
+    }
+    if (bytes[end] == '"') {
+      noteFinish(inFinishReason);
+      inFinishReason = !inFinishReason && keyIs(FINISH_REASON);
+      state = State.SKIP;
+    } else {
+      inFinishReason = false;
+      state = State.SKIP_ESCAPE;
+    }
+    return end + 1;
+  }
+
+  private void noteFinish(boolean isReason) {
+    if (finishReasons != null && keyLength <= MAX_KEY) {
+      if (isReason) {
+        finishReasons.add(key, keyLength);
+      } else if (target == ValueKind.STATUS) {
+        finishReasons.status(key, keyLength);
+      }
+    }
+  }
+
+  /** Reads on in a text that is kept. */
+  private int text(byte[] bytes, int from, int to) {
+    int end = endOfText(bytes, from, to);
+    take(bytes, from, end);
+    if (end == to) {
+      return to;
+    }
+    if (bytes[end] == '"') {
+      idTaken |= target == ValueKind.ID;
+      noteFinish(target == ValueKind.FINISH_REASON);
+      state = State.AFTER;
+    } else {
+      state = State.TEXT_ESCAPE;
+    }
+    return end + 1;
+  }
+
+  private static int endOfText(byte[] bytes, int from, int to) {
+    int at = from;
+    while (at < to && bytes[at] != '"' && bytes[at] != '\\') {
+      at++;
+    }
+    return at;
+  }
+
+  private void take(byte[] bytes, int from, int to) {
+    if (target == ValueKind.TYPE) {
+      int length = Math.min(to - from, MAX_TEXT - typeLength);
+      System.arraycopy(bytes, from, type, typeLength, length);
+      typeLength += length;
+    } else if (target == ValueKind.ID) {
+      int length = Math.min(to - from, MAX_TEXT - idLength);
+      System.arraycopy(bytes, from, id, idLength, length);
+      idLength += length;
+    } else {
+      takeKey(bytes, from, to);
     }
   }
 
@@ -410,11 +514,13 @@ final class JsonScan {
           : keyIs(CHOICES) ? ValueKind.CHOICES
           : keyIs(USAGE) ? ValueKind.USAGE
           : keyIs(RESPONSE) || keyIs(MESSAGE) ? ValueKind.NESTED
-          : ValueKind.NOTHING;
+          : keyIs(DELTA) ? ending(ValueKind.ENDING)
+          : ofEnding();
       case NESTED -> keyIs(ERROR) ? ValueKind.ERROR
           : keyIs(ID) && !idTaken ? ValueKind.ID
           : keyIs(USAGE) ? ValueKind.USAGE
-          : ValueKind.NOTHING;
+          : ofEnding();
+      case ENDING -> keyIs(STOP_REASON) || keyIs(REASON) ? ValueKind.FINISH_REASON : ValueKind.NOTHING;
       case USAGE -> keyIs(PROMPT) || keyIs(INPUT) ? ValueKind.PROMPT
           : keyIs(COMPLETION) || keyIs(OUTPUT) ? ValueKind.OUTPUT
           : keyIs(PROMPT_DETAILS) || keyIs(INPUT_DETAILS) ? ValueKind.DETAILS
@@ -423,6 +529,18 @@ final class JsonScan {
           : ValueKind.NOTHING;
       case DETAILS -> keyIs(CACHED) ? ValueKind.CACHED : ValueKind.NOTHING;
     };
+  }
+
+  /** What may say why the answer has ended, of a whole answer or a response within an event. */
+  private ValueKind ofEnding() {
+    return keyIs(STOP_REASON) ? ending(ValueKind.FINISH_REASON)
+        : keyIs(STATUS) ? ending(ValueKind.STATUS)
+        : keyIs(INCOMPLETE) ? ending(ValueKind.ENDING)
+        : ValueKind.NOTHING;
+  }
+
+  private ValueKind ending(ValueKind kind) {
+    return finishReasons == null ? ValueKind.NOTHING : kind;
   }
 
   private boolean keyIs(byte[] name) {

@@ -16,14 +16,21 @@ public final class UsageFilter implements BodyFilter {
   private static final int MAX_HELD = 16 << 10;
 
   private final ByteSink client;
-  private final AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
+  private final AnswerTap tap;
   private byte[] pending = new byte[1 << 10];
   private int length;
   /** Whether a part of the current event has been written to the client. */
   private boolean passThrough;
 
+  /** A filter of its own. */
   public UsageFilter(ByteSink client) {
+    this(client, new AnswerTap(AnswerTap.Form.EVENTS));
+  }
+
+  /** A filter that has {@code tap}, an event stream's, watch what passes: nobody else shows it the bytes. */
+  public UsageFilter(ByteSink client, AnswerTap tap) {
     this.client = client;
+    this.tap = tap;
   }
 
   /** The whole events of a stream without the event that has usage alone. */

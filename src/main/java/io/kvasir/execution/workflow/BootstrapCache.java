@@ -2,7 +2,7 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.Headers;
-import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodTransport;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.http.client.PodResponse;
@@ -23,13 +23,13 @@ final class BootstrapCache {
   private static final int MAX_ENTRIES = 4096;
   private static final int MAX_BYTES = 1 << 20;
 
-  private final PodClient pods;
+  private final PodTransport pods;
   private final NanoClock clock;
   private final ConcurrentHashMap<URI, CachedBootstrap> entries = new ConcurrentHashMap<>();
 
   private record CachedBootstrap(JsonMembers answer, long fetchedAt) {}
 
-  BootstrapCache(PodClient pods, NanoClock clock) {
+  BootstrapCache(PodTransport pods, NanoClock clock) {
     this.pods = pods;
     this.clock = clock;
   }

@@ -204,7 +204,6 @@ record PlanState(Decision.Planned planned, Shape shape, Content content, Rendezv
   }
 
   private PlanState withPlanned(List<Decision.Chosen> steps, String reason) {
-    Decision.Planned next = new Decision.Planned(planned.workflow(), planned.order(), steps, reason);
-    return new PlanState(next, shape, content, rendezvous);
+    return new PlanState(planned.with(steps, reason), shape, content, rendezvous);
   }
 }

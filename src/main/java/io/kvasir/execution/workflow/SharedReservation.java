@@ -25,8 +25,7 @@ final class SharedReservation implements Reservation {
         chosen.step(),
         new SharedReservation(chosen.reservation(), requests),
         chosen.depth(),
-        chosen.predictedCachedTokens(),
-        chosen.confirmedCachedTokens(),
+        chosen.cached(),
         chosen.suspect());
   }
 
@@ -45,7 +44,7 @@ final class SharedReservation implements Reservation {
   public void close(Outcome outcome) {
     Outcome last;
     synchronized (this) {
-      if (worst == null || outcome instanceof Outcome.Failed || outcome instanceof Outcome.Refused) {
+      if (worst == null || isFailure(outcome)) {
         worst = outcome;
       }
       open--;
@@ -54,5 +53,12 @@ final class SharedReservation implements Reservation {
     if (last != null) {
       delegate.close(last);
     }
+  }
+
+  private static boolean isFailure(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Failed _, Outcome.UnknownModel _, Outcome.Refused _ -> true;
+      case Outcome.Completed _, Outcome.Cancelled _ -> false;
+    };
   }
 }

@@ -121,8 +121,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
 
   private void on(WorkflowEvent event) {
     if (event instanceof WorkflowEvent.InternalFailure(Throwable cause) && state.finished()) {
-      LOG.warn("request {} failed within the router after its end",
-          request.context().call().decision().requestId(), RedactedException.of(cause));
+      request.context().call().logIds().in(LOG.atWarn()).setCause(RedactedException.of(cause))
+          .log("a request failed within the router after its end");
     }
     try {
       apply(event);

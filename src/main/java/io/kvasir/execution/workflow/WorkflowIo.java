@@ -8,6 +8,7 @@ import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.attempt.Attempt;
 import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.DecisionTrace;
 import io.kvasir.execution.attempt.ExecutionServices;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.Task;
@@ -53,7 +54,9 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
   WorkflowEvent decide(WorkflowEffect.Decide effect) {
     long started = services.execution().clock().nanos();
     Decision decision = services.cells().decide(effect.request());
-    long nanos = services.execution().clock().nanos() - started;
+    long ended = services.execution().clock().nanos();
+    DecisionTrace.note(call.trace(), effect.request(), decision, started, ended);
+    long nanos = ended - started;
     if (!(decision instanceof Decision.Planned planned)) {
       return new WorkflowEvent.DecisionReceived(effect.query(), decision, nanos, null);
     }
@@ -87,7 +90,7 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
       JsonMembers known = services.bootstraps().cached(server);
       return new WorkflowEvent.BootstrapReceived(known == null ? services.bootstraps().fetch(server) : known);
     } catch (PodException e) {
-      LOG.warn("request {}: bootstrap server {} failed: {}", call.decision().requestId(), server, e.getMessage());
+      call.logIds().in(LOG.atWarn()).log("bootstrap server {} failed: {}", server, e.getMessage());
       return new WorkflowEvent.BootstrapFailed(
           AttemptResult.Failed.of("bootstrap", String.valueOf(e.getMessage()), true));
     }
@@ -125,8 +128,8 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
           effect.run().id(), request, result, tasks(effect).prefillResult(effect.run().chosen(), result));
     } catch (Throwable e) {
       // An Error, too: the workflow waits for the end of each of its requests.
-      LOG.error("request {} to worker {} failed within the router",
-          call.decision().requestId(), effect.run().chosen().worker().id(), RedactedException.of(e));
+      call.logIds().in(LOG.atError()).setCause(RedactedException.of(e))
+          .log("a request to worker {} failed within the router", effect.run().chosen().worker().id());
       attempt.abandon();
       return new WorkflowEvent.RequestEnded(
           effect.run().id(), request,

@@ -182,7 +182,7 @@ public final class WorkflowSupervisor implements AutoCloseable {
 
   private void discard(Command.Start start) {
     if (queued.remove(start)) {
-      reject(start.request, Decision.NoWorkerReason.NO_HOME, WorkflowTransitions.NODE_STOPPING);
+      reject(start.request, Decision.NoWorkerReason.STOPPING, WorkflowTransitions.NODE_STOPPING);
       ended();
     }
   }

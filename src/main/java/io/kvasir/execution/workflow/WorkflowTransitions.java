@@ -77,8 +77,7 @@ final class WorkflowTransitions {
       case WorkflowEvent.DeadlineExceeded _ -> end(AbortReason.TOTAL_TIMEOUT, state().retries().timedOut());
       case WorkflowEvent.NodeStopped _ -> end(
           AbortReason.NOT_NEEDED,
-          state().retries().noWorker(new Decision.NoWorker(
-              Decision.NoWorkerReason.NO_HOME, NODE_STOPPING)));
+          state().retries().noWorker(new Decision.NoWorker(Decision.NoWorkerReason.STOPPING, NODE_STOPPING)));
       case WorkflowEvent.InternalFailure(Throwable cause) -> next.crash(cause);
       case WorkflowEvent.PauseElapsed(DecisionQuery query) -> decide(query);
       case WorkflowEvent.HedgeDue(int run) -> hedge(run);
@@ -211,7 +210,7 @@ final class WorkflowTransitions {
         prefill.worker(),
         null,
         state().retries().tries(),
-        new Report.CachePrediction(prefill.predictedCachedTokens(), prefill.confirmedCachedTokens()),
+        Report.CachePrediction.of(prefill),
         Report.TokenUsage.UNKNOWN,
         new Report.Timing(state().retries().decideNanos(), 0));
   }

@@ -3,8 +3,11 @@ package io.kvasir.gateway.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.gateway.admin.AdminKeys.Administrator;
 import io.kvasir.http.Headers;
+import io.kvasir.http.StreamingBody;
+import io.kvasir.http.server.ArrivedRequest;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.HttpHandler;
+import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.Metrics;
@@ -55,20 +58,20 @@ public final class AdminApi implements HttpHandler {
     Response answer;
     try {
       by = keys.check(exchange.headers(), exchange.client());
-      if (!by.role().allows(exchange.method())) {
-        throw AdminException.of(403, "this key is a viewer's, which changes nothing; use one of an admin");
-      }
       List<AdminRoute> matching = routes.stream().filter(each -> each.matches(exchange.path())).toList();
       route = named(matching, exchange.method());
+      if (!by.role().allows(changes(exchange, route))) {
+        throw AdminException.of(403, "this key is a viewer's, which changes nothing; use one of an admin");
+      }
       answer = route == null ? nothing(exchange, matching) : answer(exchange, route, by);
     } catch (AdminException refused) {
-      if (by == null || !exchange.method().equals("GET")) {
+      if (by == null || changes(exchange, route)) {
         audit.refused(exchange, by, refused);
       }
       answer = refused(refused);
     } catch (RuntimeException failed) {
       LOG.warn("{} {} failed", exchange.method(), exchange.path(), RedactedException.of(failed));
-      answer = failure(exchange.target(), 500, "the router failed to answer: " + failed.getMessage());
+      answer = refused(AdminException.of(500, "the router failed to answer: " + failed.getMessage()));
     }
     requests
         .labelValues(
@@ -80,18 +83,39 @@ public final class AdminApi implements HttpHandler {
   }
 
   @Override
-  public Response.Buffered failure(String target, int status, String message) {
-    return refused(AdminException.of(status, message));
+  public Response.Buffered failure(ArrivedRequest request, RequestFailure why) {
+    return refused(AdminException.of(why.status(), why.message()));
+  }
+
+  /** Whether a request would change something; without a route, whether its method is one that does. */
+  private static boolean changes(Exchange exchange, @Nullable AdminRoute route) {
+    return route == null ? !exchange.method().equals("GET") : route.changes();
   }
 
   private Response answer(Exchange exchange, AdminRoute route, Administrator by) throws AdminException {
-    boolean changes = !route.method().equals("GET");
-    JsonNode before = changes ? audit.state(exchange) : null;
-    AdminResponse done = route.answer(exchange);
-    if (changes) {
-      audit.done(exchange, by, done, before);
+    JsonNode before = route.changes() ? audit.state(exchange, by) : null;
+    return switch (route.answer(exchange, by)) {
+      case AdminResponse done -> {
+        if (route.changes()) {
+          audit.done(exchange, by, done, before);
+        }
+        yield new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
+      }
+      case AdminStream stream ->
+          new Response.Streaming(
+              200,
+              stream.headers(),
+              StreamingBody.of(sink -> stream.body().writeTo(sink, () -> isStillAllowed(exchange))));
+    };
+  }
+
+  /** Whether the key of a request that has begun opens yet. */
+  private boolean isStillAllowed(Exchange exchange) {
+    try {
+      return keys.check(exchange.headers(), exchange.client()).role().allows(false);
+    } catch (AdminException withdrawn) {
+      return false;
     }
-    return new Response.Buffered(done.status(), JSON, bytes(done.body().toString()));
   }
 
   /** Everything it does. */

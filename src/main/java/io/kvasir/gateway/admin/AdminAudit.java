@@ -32,16 +32,16 @@ final class AdminAudit {
   }
 
   /** What a request is about as it is now, null when there is no such thing, or none that can be shown alone. */
-  @Nullable JsonNode state(Exchange exchange) {
+  @Nullable JsonNode state(Exchange exchange, Administrator by) {
     String path = exchange.path();
-    JsonNode own = read(exchange, path);
-    return own != null ? own : read(exchange, path.substring(0, Math.max(0, path.lastIndexOf('/'))));
+    JsonNode own = read(exchange, by, path);
+    return own != null ? own : read(exchange, by, path.substring(0, Math.max(0, path.lastIndexOf('/'))));
   }
 
   /** Records what has been done, with the state of it afterwards. */
   void done(Exchange exchange, Administrator by, AdminResponse answer, @Nullable JsonNode before) {
     String name = answer.status() == 201 ? created(answer.body()) : null;
-    JsonNode after = name == null ? state(exchange) : read(exchange, exchange.path() + "/" + name);
+    JsonNode after = name == null ? state(exchange, by) : read(exchange, by, exchange.path() + "/" + name);
     ObjectNode line = line(exchange, by, "success", answer.status());
     set(line, "before", answer.status() == 201 ? null : before);
     set(line, "after", after);
@@ -51,8 +51,13 @@ final class AdminAudit {
   /** Records a refusal; {@code by} is null where nobody was recognised. */
   void refused(Exchange exchange, @Nullable Administrator by, AdminException why) {
     boolean denied = why.status() == 401 || why.status() == 403;
-    log.add(line(exchange, by, denied ? "denied" : "failed", why.status())
-        .put("message", clean(String.valueOf(why.getMessage()))));
+    ObjectNode line = line(exchange, by, denied ? "denied" : "failed", why.status())
+        .put("message", clean(String.valueOf(why.getMessage())));
+    if (by == null) {
+      log.addOfUnknown(line);
+    } else {
+      log.add(line);
+    }
   }
 
   private ObjectNode line(Exchange exchange, @Nullable Administrator by, String outcome, int status) {
@@ -81,11 +86,13 @@ final class AdminAudit {
     return null;
   }
 
-  private @Nullable JsonNode read(Exchange exchange, String path) {
+  private @Nullable JsonNode read(Exchange exchange, Administrator by, String path) {
     AdminRoute reading =
         routes.stream().filter(route -> route.method().equals("GET") && route.matches(path)).findFirst().orElse(null);
     try {
-      return reading == null ? null : reading.answer(new ReadExchange(exchange, path)).body();
+      return reading != null && reading.answer(InnerExchange.get(exchange, path), by) instanceof AdminResponse shown
+          ? shown.body()
+          : null;
     } catch (AdminException | RuntimeException thereIsNone) {
       return null;
     }

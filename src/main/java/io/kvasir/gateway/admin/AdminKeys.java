@@ -1,6 +1,8 @@
 package io.kvasir.gateway.admin;
 
 import io.kvasir.http.Headers;
+import io.kvasir.telemetry.LineRate;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
@@ -19,7 +21,14 @@ import org.slf4j.LoggerFactory;
  * keys is read at every request, so that keys are changed while the router runs. Thread-safe.
  */
 public final class AdminKeys {
+  /** Lines of the log about requests with a wrong key, which anybody can send. */
+  static final int REFUSALS_PER_SECOND = 10;
+
+  /** Those about a file that cannot be read. */
+  static final int UNREADABLE_PER_SECOND = 1;
+
   private static final Logger LOG = LoggerFactory.getLogger(AdminKeys.class);
+
   /** A host that no name server resolves: an address, or this machine's own name for itself. */
   private static final Pattern ADDRESS =
       Pattern.compile("(?i)(localhost|\\d{1,3}(\\.\\d{1,3}){3}|\\[[0-9a-f:.]+])(:\\d{1,5})?");
@@ -27,6 +36,8 @@ public final class AdminKeys {
 
   private final List<AdminKey> keys;
   private final @Nullable Path file;
+  private final LineRate refusals;
+  private final LineRate unreadables;
 
   /**
    * Keys of administrators.
@@ -36,8 +47,15 @@ public final class AdminKeys {
    *     are passed over
    */
   public AdminKeys(List<AdminKey> keys, @Nullable Path file) {
+    this(keys, file, NanoClock.SYSTEM);
+  }
+
+  /** The same, by a clock that its lines in the log are limited by. */
+  AdminKeys(List<AdminKey> keys, @Nullable Path file, NanoClock clock) {
     this.keys = List.copyOf(keys);
     this.file = file;
+    this.refusals = new LineRate(REFUSALS_PER_SECOND, clock);
+    this.unreadables = new LineRate(UNREADABLE_PER_SECOND, clock);
   }
 
   /**
@@ -89,11 +107,12 @@ public final class AdminKeys {
             "this router has no admin key, so it is administered by its address or as localhost, not as " + host
                 + "; set kvasir.management.admin-keys to use a name");
       }
-      if (headers.has("Origin")) {
-        // Any page in a browser on this machine could send such a request.
+      if (!isOwnOrigin(headers.first("Origin"), host)) {
+        // Any page in a browser on this machine could send such a request, but for the router's own.
         throw AdminException.of(
             403,
-            "this router has no admin key, so no page in a browser administers it; set kvasir.management.admin-keys");
+            "this router has no admin key, so no page in a browser administers it but its own console;"
+                + " set kvasir.management.admin-keys");
       }
       return Administrator.LOCAL;
     }
@@ -106,7 +125,11 @@ public final class AdminKeys {
     if (shown != null) {
       return new Administrator(shown.id(), shown.role());
     }
-    LOG.warn("a request to the admin API from {} was refused: its key is wrong", client.getHostAddress());
+    long leftOut = refusals.take();
+    if (leftOut >= 0) {
+      LOG.warn("a request to the admin API from {} was refused: its key is wrong{}",
+          client.getHostAddress(), LineRate.note(leftOut));
+    }
     throw AdminException.of(
         401,
         bearer
@@ -124,7 +147,11 @@ public final class AdminKeys {
         valid.add(AdminKey.parse(line));
       }
     } catch (IOException | IllegalArgumentException unreadable) {
-      LOG.error("the file of admin keys {} cannot be read: {}", file, unreadable.toString());
+      long leftOut = unreadables.take();
+      if (leftOut >= 0) {
+        LOG.error("the file of admin keys {} cannot be read: {}{}",
+            file, unreadable.toString(), LineRate.note(leftOut));
+      }
       if (keys.isEmpty()) {
         throw AdminException.of(
             503, "this router cannot read its file of admin keys, kvasir.management.admin-key-file");
@@ -141,6 +168,12 @@ public final class AdminKeys {
       found = key.matches(digest) ? key : found;
     }
     return found;
+  }
+
+  /** Whether a request is no page's of another origin; a browser tells the origin of all that change something. */
+  private static boolean isOwnOrigin(@Nullable String origin, @Nullable String host) {
+    return origin == null
+        || (host != null && (origin.equalsIgnoreCase("http://" + host) || origin.equalsIgnoreCase("https://" + host)));
   }
 
   private static boolean isLoopback(InetAddress client) {

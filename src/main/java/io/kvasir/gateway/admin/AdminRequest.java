@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.gateway.admin.AdminKeys.Administrator;
+import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import java.io.IOException;
 import java.net.URLDecoder;
@@ -24,11 +26,14 @@ public final class AdminRequest {
       JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
 
   private final Exchange exchange;
+  private final Administrator administrator;
   private final Map<String, String> variables;
   private final Map<String, String> query;
 
-  private AdminRequest(Exchange exchange, Map<String, String> variables, Map<String, String> query) {
+  private AdminRequest(
+      Exchange exchange, Administrator administrator, Map<String, String> variables, Map<String, String> query) {
     this.exchange = exchange;
+    this.administrator = administrator;
     this.variables = variables;
     this.query = query;
   }
@@ -36,13 +41,20 @@ public final class AdminRequest {
   /**
    * A request.
    *
+   * @param administrator whose key it came with
    * @param variables the values of the names in the route's path
    * @param parameters the names that its query may have
    * @throws AdminException when the query has others, or one twice
    */
-  static AdminRequest of(Exchange exchange, Map<String, String> variables, Set<String> parameters)
+  static AdminRequest of(
+      Exchange exchange, Administrator administrator, Map<String, String> variables, Set<String> parameters)
       throws AdminException {
-    return new AdminRequest(exchange, variables, query(exchange.target(), parameters));
+    return new AdminRequest(exchange, administrator, variables, query(exchange.target(), parameters));
+  }
+
+  /** Whose key it came with. */
+  Administrator administrator() {
+    return administrator;
   }
 
   /** What stands in the path for a name of the route's. */
@@ -84,6 +96,29 @@ public final class AdminRequest {
     } catch (IOException e) {
       throw new AssertionError("reading an array", e);
     }
+  }
+
+  /**
+   * The query's {@code limit}.
+   *
+   * @param standard where it names none
+   * @param most what it may be
+   * @throws AdminException when it is another
+   */
+  int limit(int standard, int most) throws AdminException {
+    String limit = parameter("limit");
+    if (limit == null) {
+      return standard;
+    }
+    if (limit.matches("[1-9]\\d{0,8}") && Integer.parseInt(limit) <= most) {
+      return Integer.parseInt(limit);
+    }
+    throw AdminException.invalid("limit", "limit has to be a number from 1 to " + most + ", not '" + limit + "'");
+  }
+
+  /** A request of the router's own in the course of this one. */
+  Exchange inner(String method, String target, Headers headers, byte[] body) {
+    return new InnerExchange(exchange, method, target, headers, body);
   }
 
   private static boolean isJson(String type) {

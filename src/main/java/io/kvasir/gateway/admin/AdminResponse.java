@@ -9,14 +9,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
  * @param status 200, 201 or 202
  * @param body not to be changed any more
  */
-public record AdminResponse(int status, ObjectNode body) {
+public record AdminResponse(int status, ObjectNode body) implements AdminAnswer {
   /** An answer with status 200. */
   public static AdminResponse ok(ObjectNode body) {
     return new AdminResponse(200, body);
   }
 
   /** An object to be filled. */
-  static ObjectNode object() {
+  public static ObjectNode object() {
     return JsonNodeFactory.instance.objectNode();
   }
 }

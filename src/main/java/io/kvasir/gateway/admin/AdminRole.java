@@ -9,9 +9,9 @@ public enum AdminRole {
   /** Look at what there is, and change nothing. */
   VIEWER;
 
-  /** Whether requests of a method are allowed. */
-  boolean allows(String method) {
-    return this == ADMIN || method.equals("GET");
+  /** Whether requests that change something, or do not, are allowed. */
+  boolean allows(boolean changing) {
+    return this == ADMIN || !changing;
   }
 
   /** Its name in keys and in the audit log. */

@@ -1,5 +1,6 @@
 package io.kvasir.gateway.admin;
 
+import io.kvasir.gateway.admin.AdminKeys.Administrator;
 import io.kvasir.http.server.Exchange;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -13,9 +14,10 @@ import java.util.Set;
  * @param method {@code GET}, {@code POST} or {@code DELETE}
  * @param path with a name in braces where any text may stand: <code>/admin/workers/{pod}</code>
  * @param parameters of the query, each of which may be left out
+ * @param changes whether it changes something, which viewers may not
  * @param action what is done
  */
-public record AdminRoute(String method, String path, Set<String> parameters, Action action) {
+public record AdminRoute(String method, String path, Set<String> parameters, boolean changes, Action action) {
   /** The handler of a route. Runs on a virtual thread, so it may wait. */
   @FunctionalInterface
   public interface Action {
@@ -24,27 +26,32 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
      *
      * @throws AdminException when it is refused; its message is the answer
      */
-    AdminResponse answer(AdminRequest request) throws AdminException;
+    AdminAnswer answer(AdminRequest request) throws AdminException;
   }
 
   /** A route that shows something. */
   public static AdminRoute get(String path, Action action) {
-    return new AdminRoute("GET", path, Set.of(), action);
+    return new AdminRoute("GET", path, Set.of(), false, action);
   }
 
   /** A route that changes something. */
   public static AdminRoute post(String path, Action action) {
-    return new AdminRoute("POST", path, Set.of(), action);
+    return new AdminRoute("POST", path, Set.of(), true, action);
   }
 
   /** A route that removes something. */
   public static AdminRoute delete(String path, Action action) {
-    return new AdminRoute("DELETE", path, Set.of(), action);
+    return new AdminRoute("DELETE", path, Set.of(), true, action);
+  }
+
+  /** A route that shows what a body asks for, and changes nothing. */
+  public static AdminRoute query(String path, Action action) {
+    return new AdminRoute("POST", path, Set.of(), false, action);
   }
 
   /** The same route with these parameters in its query. */
   public AdminRoute with(String... names) {
-    return new AdminRoute(method, path, Set.of(names), action);
+    return new AdminRoute(method, path, Set.of(names), changes, action);
   }
 
   /** Whether a path is this route's. */
@@ -63,8 +70,8 @@ public record AdminRoute(String method, String path, Set<String> parameters, Act
    *
    * @throws AdminException when it is malformed or cannot be done
    */
-  AdminResponse answer(Exchange exchange) throws AdminException {
-    return action.answer(AdminRequest.of(exchange, variables(exchange.path()), parameters));
+  AdminAnswer answer(Exchange exchange, Administrator administrator) throws AdminException {
+    return action.answer(AdminRequest.of(exchange, administrator, variables(exchange.path()), parameters));
   }
 
   private Map<String, String> variables(String requested) throws AdminException {

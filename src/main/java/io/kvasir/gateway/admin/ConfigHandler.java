@@ -35,7 +35,12 @@ public final class ConfigHandler implements AdminResource {
    * @param source where its value comes from
    * @param from file and line or the like, empty when it is not known
    */
-  public record Setting(String path, JsonNode value, Source source, String from) {}
+  public record Setting(String path, JsonNode value, Source source, String from) {
+    /** Its value without what is secret in it. */
+    public JsonNode shown() {
+      return SecretMask.masked(path, value);
+    }
+  }
 
   private final Supplier<List<Setting>> settings;
 
@@ -61,7 +66,7 @@ public final class ConfigHandler implements AdminResource {
     for (Setting setting : settings.get()) {
       if ((path == null || isBelow(setting.path(), path)) && (!set || setting.source() != Source.DEFAULT)) {
         ObjectNode entry = list.addObject().put("path", setting.path());
-        entry.set("value", SecretMask.masked(setting.path(), setting.value()));
+        entry.set("value", setting.shown());
         entry.put("source", setting.source().name().toLowerCase(Locale.ROOT)).put("from", setting.from());
       }
     }

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code /admin/decisions}: the last decisions that this node's cells recorded, newest first; {@code model}, {@code
- * worker}, {@code session} (the key, or its hash as records have it), {@code request} and {@code limit} (20) narrow it
- * down. Thread-safe.
+ * worker}, {@code session} (the key, or its hash as records have it), {@code request}, {@code trace} and {@code limit}
+ * (20) narrow it down. Thread-safe.
  */
 public final class DecisionsHandler implements AdminResource {
   private static final int LIMIT = 20;
@@ -30,19 +30,34 @@ public final class DecisionsHandler implements AdminResource {
   @Override
   public List<AdminRoute> routes() {
     return List.of(
-        AdminRoute.get("/admin/decisions", this::recent).with("model", "worker", "session", "request", "limit"));
+        AdminRoute.get("/admin/decisions", this::recent)
+            .with("model", "worker", "session", "request", "trace", "limit"),
+        AdminRoute.get("/admin/decisions/{id}", this::one));
   }
 
   private AdminResponse recent(AdminRequest request) throws AdminException {
     ObjectNode body = object();
     ArrayNode decisions = body.putArray("decisions");
-    for (DecisionLog.Entry entry : log.recent(decision -> fits(decision, request), limit(request))) {
-      ObjectNode decision = DecisionJson.of(entry.decision());
-      ArrayNode outcomes = decision.putArray("outcomes");
-      entry.outcomes().forEach(outcome -> outcomes.add(DecisionJson.of(outcome)));
-      decisions.add(decision);
+    for (DecisionLog.Entry entry : log.recent(decision -> fits(decision, request), request.limit(LIMIT, MOST))) {
+      decisions.add(shown(entry));
     }
     return AdminResponse.ok(body);
+  }
+
+  private AdminResponse one(AdminRequest request) throws AdminException {
+    String id = request.variable("id");
+    return AdminResponse.ok(shown(log.find(id).orElseThrow(
+        () -> AdminException.of(
+            404,
+            "decision '" + id + "' is none of the last that this node's cells recorded;"
+                + " GET /admin/decisions has those, of all nodes the one that decided"))));
+  }
+
+  private static ObjectNode shown(DecisionLog.Entry entry) {
+    ObjectNode decision = object().put("id", entry.id()).setAll(DecisionJson.of(entry.decision()));
+    ArrayNode outcomes = decision.putArray("outcomes");
+    entry.outcomes().forEach(outcome -> outcomes.add(DecisionJson.of(outcome)));
+    return decision;
   }
 
   private static boolean fits(DecisionRecord decision, AdminRequest filter) {
@@ -50,22 +65,12 @@ public final class DecisionsHandler implements AdminResource {
     String session = filter.parameter("session");
     return fits(decision.model(), filter.parameter("model"))
         && fits(decision.requestId(), filter.parameter("request"))
+        && fits(decision.traceId(), filter.parameter("trace"))
         && (worker == null || decision.plan().stream().anyMatch(step -> step.worker().equals(worker)))
         && (session == null || decision.slotContained(Slots.SESSION_KEY.name(), session));
   }
 
-  private static boolean fits(String value, @Nullable String expected) {
+  private static boolean fits(@Nullable String value, @Nullable String expected) {
     return expected == null || expected.equals(value);
-  }
-
-  private static int limit(AdminRequest request) throws AdminException {
-    String limit = request.parameter("limit");
-    if (limit == null) {
-      return LIMIT;
-    }
-    if (limit.matches("[1-9]\\d{0,3}") && Integer.parseInt(limit) <= MOST) {
-      return Integer.parseInt(limit);
-    }
-    throw AdminException.invalid("limit", "limit has to be a number from 1 to " + MOST + ", not '" + limit + "'");
   }
 }

@@ -4,9 +4,12 @@ import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,11 +29,17 @@ public final class FleetHandler implements AdminResource {
   private static final String WANTED = "send one that describes a pod: name, url, models …";
 
   private final Cells cells;
+  private final Supplier<ClusterStatus> cluster;
   private final PodDefaults defaults;
 
-  /** Over the fleet. */
-  public FleetHandler(Cells cells, PodDefaults defaults) {
+  /**
+   * Over the fleet.
+   *
+   * @param cluster describes the cluster as it is
+   */
+  public FleetHandler(Cells cells, Supplier<ClusterStatus> cluster, PodDefaults defaults) {
     this.cells = cells;
+    this.cluster = cluster;
     this.defaults = defaults;
   }
 
@@ -44,7 +53,18 @@ public final class FleetHandler implements AdminResource {
         AdminRoute.post(POD + "/drain", this::drain),
         AdminRoute.post(POD + "/undrain", this::undrain),
         AdminRoute.get("/admin/cells", _ -> AdminResponse.ok(FleetJson.cells(cells.describeCluster()))),
-        AdminRoute.get(CLUSTER, _ -> AdminResponse.ok(FleetJson.cluster(cells.describeCluster()))));
+        AdminRoute.get(CLUSTER, _ -> AdminResponse.ok(FleetJson.cluster(cluster.get()))));
+  }
+
+  /** Workers, and nodes with cells, to be watched. */
+  public static List<AdminTopic> topics(Supplier<ClusterStatus> cluster) {
+    WatchedWorkers workers = new WatchedWorkers();
+    return List.of(
+        new AdminTopic("workers", Map.of("workers", List.of("id")), () -> workers.read(cluster.get().workers())),
+        new AdminTopic(
+            "cluster",
+            Map.of("nodes", List.of("address"), "cells", List.of("name"), "standbys", List.of("node")),
+            () -> FleetJson.nodesAndCells(cluster.get())));
   }
 
   private AdminResponse add(AdminRequest request) throws AdminException {
@@ -70,7 +90,7 @@ public final class FleetHandler implements AdminResource {
     if (workers.isEmpty()) {
       throw unknown(pod);
     }
-    return AdminResponse.ok(FleetJson.pod(pod, workers));
+    return AdminResponse.ok(FleetJson.pod(pod, workers, cells.healthChanges(pod)));
   }
 
   private AdminResponse drain(AdminRequest request) throws AdminException {

@@ -5,9 +5,12 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Worker;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -24,8 +27,8 @@ final class FleetJson {
     return body;
   }
 
-  /** One pod: {@code {"pod", "state", "in_flight", "workers": [...]}}. */
-  static ObjectNode pod(String pod, List<WorkerStatus> workers) {
+  /** One pod: {@code {"pod", "state", "in_flight", "workers": [...], "history": [...]}}. */
+  static ObjectNode pod(String pod, List<WorkerStatus> workers, List<HealthChange> history) {
     int inFlight = workers.stream().mapToInt(worker -> worker.load().inFlight()).sum();
     boolean draining = workers.stream().allMatch(WorkerStatus::draining);
     ObjectNode body = JsonNodeFactory.instance.objectNode();
@@ -33,6 +36,14 @@ final class FleetJson {
         .put("state", !draining ? "serving" : inFlight > 0 ? "draining" : "drained")
         .put("in_flight", inFlight);
     put(body, workers);
+    ArrayNode changes = body.putArray("history");
+    for (HealthChange change : history) {
+      changes.addObject()
+          .put("time", Instant.ofEpochMilli(change.timeMillis()).toString())
+          .put("worker", change.worker())
+          .put("health", lower(change.health()))
+          .put("why", change.reason());
+    }
     return body;
   }
 
@@ -45,19 +56,35 @@ final class FleetJson {
 
   /** {@code {"nodes": [...], "cells": [...], "workers": [...]}}. */
   static ObjectNode cluster(ClusterStatus status) {
+    ObjectNode body = nodesAndCells(status);
+    put(body, status.workers());
+    return body;
+  }
+
+  /** The same without the workers. */
+  static ObjectNode nodesAndCells(ClusterStatus status) {
     ObjectNode body = JsonNodeFactory.instance.objectNode();
     ArrayNode nodes = body.putArray("nodes");
     for (ClusterStatus.NodeStatus node : status.nodes()) {
-      nodes.addObject()
-          .put("address", node.address())
-          .put("state", node.state())
-          .put("reachable", node.reachable())
-          .put("version", node.version())
-          .put("self", node.self());
+      ObjectNode entry =
+          nodes.addObject()
+              .put("address", node.address())
+              .put("state", node.state())
+              .put("reachable", node.reachable())
+              .put("version", node.version())
+              .put("self", node.self())
+              .put("cut_off", node.cutOff());
+      if (node.uptime() != null) {
+        entry.put("uptime_s", coarse(node.uptime()));
+      }
     }
     put(body, status);
-    put(body, status.workers());
     return body;
+  }
+
+  /** Seconds, those of whole minutes beyond the first: whoever watches is not told of every second that passes. */
+  private static long coarse(Duration time) {
+    return time.toSeconds() < 60 ? time.toSeconds() : time.toMinutes() * 60;
   }
 
   private static void put(ObjectNode body, ClusterStatus status) {
@@ -91,6 +118,13 @@ final class FleetJson {
   private static void put(ObjectNode body, List<WorkerStatus> workers) {
     ArrayNode list = body.putArray("workers");
     workers.forEach(status -> put(list.addObject(), status));
+  }
+
+  /** One worker. */
+  static ObjectNode worker(WorkerStatus status) {
+    ObjectNode entry = JsonNodeFactory.instance.objectNode();
+    put(entry, status);
+    return entry;
   }
 
   private static void put(ObjectNode entry, WorkerStatus status) {
@@ -131,7 +165,28 @@ final class FleetJson {
         .put("predicted_blocks", status.index().predictedBlocks())
         .put("trust", status.index().trust())
         .put("resyncs", status.index().resyncs())
-        .put("last_sequence", status.index().lastSequence());
+        .put("last_sequence", status.index().lastSequence())
+        .put("capacity_blocks", status.index().capacityBlocks());
+    double fill = fill(status);
+    if (fill < 0) {
+      entry.putNull("cache_fill");
+    } else {
+      entry.put("cache_fill", fill);
+    }
+    putKnown(entry, "event_lag_ms", status.events().lagMillis());
+    WorkerStatus.PrefillCost cost = status.load().cost();
+    if (cost == null) {
+      entry.putNull("cost");
+    } else {
+      entry.putObject("cost")
+          .put("ms_per_token", cost.msPerToken())
+          .put("ms_per_pair", cost.msPerPair())
+          .put("samples", cost.samples());
+    }
+    entry.put("mode", EventMode.of(status).label());
+    entry.putObject("promises")
+        .put("kept", status.index().promises().kept())
+        .put("broken", status.index().promises().broken());
   }
 
   private static void put(ObjectNode entry, KvTransfer transfer) {
@@ -146,6 +201,24 @@ final class FleetJson {
     entry.putObject("link")
         .put("us_per_token", transfer.link().microsPerToken())
         .put("setup_ms", transfer.link().setupMs());
+  }
+
+  /** The share of a worker's KV cache in use: as its engine reports, else as the index knows; negative when unknown. */
+  private static double fill(WorkerStatus status) {
+    double reported = status.load().report().kvUse();
+    int capacity = status.index().capacityBlocks();
+    double share =
+        reported >= 0 ? reported : capacity > 0 ? (double) status.index().blocks() / capacity : -1;
+    return Math.round(Math.min(1, share) * 1e4) / 1e4;
+  }
+
+  /** Puts a figure, null for a negative one, which is not known. */
+  static void putKnown(ObjectNode entry, String field, long figure) {
+    if (figure < 0) {
+      entry.putNull(field);
+    } else {
+      entry.put(field, figure);
+    }
   }
 
   private static String lower(Enum<?> value) {

@@ -1,6 +1,7 @@
 package io.kvasir.gateway.admin;
 
 import io.kvasir.routing.LiveProfiles;
+import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -8,6 +9,9 @@ import org.jspecify.annotations.Nullable;
 public interface ProfilesAdmin {
   /** The profiles requests go by. */
   LiveProfiles profiles();
+
+  /** Since when they are in service as they are. */
+  Instant loadedAt();
 
   /** Reads the operator's files and puts their profiles into service, all or none. Waits for the disk. */
   ReloadResult reload();

@@ -2,6 +2,7 @@ package io.kvasir.gateway.admin;
 
 import static io.kvasir.gateway.admin.AdminResponse.object;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -11,12 +12,15 @@ import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.Profiles;
+import io.kvasir.routing.SettingDifference;
 import io.kvasir.routing.Stage;
+import io.kvasir.telemetry.MetricWindow.Figures;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code /admin/profiles}: shows the profiles as they were compiled (GET), and reloads them (POST {@code
@@ -28,10 +32,12 @@ public final class ProfilesHandler implements AdminResource {
 
   private final JsonMapper mapper = new JsonMapper();
   private final ProfilesAdmin admin;
+  private final ProfileFigures figures;
 
   /** Over a node's profiles. */
-  public ProfilesHandler(ProfilesAdmin admin) {
+  public ProfilesHandler(ProfilesAdmin admin, ProfileFigures figures) {
     this.admin = admin;
+    this.figures = figures;
   }
 
   @Override
@@ -82,15 +88,36 @@ public final class ProfilesHandler implements AdminResource {
   private ObjectNode shown() {
     Profiles profiles = admin.profiles().current();
     ProfileChoice choice = profiles.choice();
-    ObjectNode body = object();
+    ObjectNode body = object().put("loaded_at", admin.loadedAt().toString());
     ObjectNode chosen = body.putObject("choice").put("standard", choice.standard());
     names(chosen.putObject("models"), choice.models());
     names(chosen.putObject("tenants"), choice.tenants());
     texts(chosen.putArray("tenant_headers"), choice.tenantHeaders());
     chosen.put("header_allowed", choice.header());
     ArrayNode list = body.putArray("profiles");
-    profiles.byName().values().forEach(profile -> list.add(shown(profile)));
+    Figures now = figures.now();
+    for (Profile profile : profiles.byName().values()) {
+      ObjectNode entry = shown(profile);
+      putDifferences(entry, profile.differences());
+      entry.set("figures", ProfileFigures.of(now, profile.name()));
+      list.add(entry);
+    }
     return body;
+  }
+
+  private void putDifferences(ObjectNode entry, @Nullable List<SettingDifference> differences) {
+    if (differences != null) {
+      ArrayNode list = entry.putArray("differences");
+      for (SettingDifference each : differences) {
+        ObjectNode difference = list.addObject().put("setting", each.setting());
+        difference.set("default", masked(each.setting(), each.shipped()));
+        difference.set("value", masked(each.setting(), each.value()));
+      }
+    }
+  }
+
+  private JsonNode masked(String setting, @Nullable Object value) {
+    return SecretMask.masked(setting, mapper.valueToTree(value));
   }
 
   private ObjectNode shown(Profile profile) {

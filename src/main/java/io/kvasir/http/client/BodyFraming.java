@@ -8,7 +8,8 @@ sealed interface BodyFraming {
   /**
    * Reads what has arrived of the body, waiting only when nothing has.
    *
-   * @return how many bytes; 0 when the body has ended, or nothing but framing came
+   * @return how many bytes; 0 when the body has ended, or nothing but framing came, or nothing had come and the
+   *     connection does not wait
    * @throws EOFException when the connection ended before the body
    * @throws MalformedResponseException when the framing is wrong
    */
@@ -114,7 +115,7 @@ sealed interface BodyFraming {
           if (remaining == 0) {
             at = ChunkState.DATA_END;
           }
-          if (count == length) {
+          if (count == length || (read == 0 && remaining > 0)) {
             return count;
           }
         }
@@ -125,8 +126,12 @@ sealed interface BodyFraming {
           if (count > 0) {
             return count;
           }
-          if (connection.fill() < 0) {
+          int filled = connection.fill();
+          if (filled < 0) {
             throw new EOFException();
+          }
+          if (filled == 0) {
+            return 0;
           }
         }
         if (at != ChunkState.DATA) {

@@ -9,8 +9,8 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP/1.1 client that talks to pods: blocking sockets for virtual threads. Connections are kept and reused
- * per pod, last in first out.
+ * The HTTP/1.1 client that talks to pods: blocking sockets for virtual threads, and a {@link
+ * io.kvasir.http.ChannelLoop} for streams. Connections are kept and reused per pod, last in first out.
  *
  * <p>It exists because of what a router needs and general clients do not offer together: a call can be cut from
  * any thread at any moment, also before its first byte; a piece of the body is handed over as soon as it
@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe.
  */
-public final class PodClient implements AutoCloseable {
+public final class PodClient implements PodTransport, AutoCloseable {
   private final Settings settings;
   private final NanoClock clock;
   private final PodConnections connections;
-  private final Set<PodCall> calls = ConcurrentHashMap.newKeySet();
+  private final Set<SocketPodCall> calls = ConcurrentHashMap.newKeySet();
   private final Thread deadlines;
 
   /**
@@ -85,7 +85,8 @@ public final class PodClient implements AutoCloseable {
             settings.keepAlive().toMillis(),
             Math.min(settings.headTimeout().toMillis(), settings.idleTimeout().toMillis()));
     long tick = Math.clamp(shortest / 4, 10, 250);
-    this.deadlines = Thread.ofVirtual().name("pod-deadlines").start(() -> watchDeadlines(tick));
+    long expiryTicks = Math.max(1, settings.keepAlive().toMillis() / 4 / tick);
+    this.deadlines = Thread.ofVirtual().name("pod-deadlines").start(() -> watchDeadlines(tick, expiryTicks));
   }
 
   /** A call with the client's own time limits; nothing is sent yet. */
@@ -93,15 +94,10 @@ public final class PodClient implements AutoCloseable {
     return call(request, settings.headTimeout(), settings.idleTimeout());
   }
 
-  /**
-   * A call with time limits of its own; nothing is sent yet.
-   *
-   * @throws IllegalArgumentException when the pod's URL is not http or https, or the request has control characters
-   *     in its target or headers
-   */
+  @Override
   public PodCall call(PodRequest request, Duration headTimeout, Duration idleTimeout) {
     PodRequest authorized = settings.keys().authorized(request);
-    return new PodCall(connections, calls, clock, authorized, headTimeout.toNanos(), idleTimeout.toNanos());
+    return new SocketPodCall(connections, calls, clock, authorized, headTimeout.toNanos(), idleTimeout.toNanos());
   }
 
   /** Aborts every call and closes every connection. */
@@ -109,18 +105,21 @@ public final class PodClient implements AutoCloseable {
   public void close() {
     connections.close();
     deadlines.interrupt();
-    calls.forEach(PodCall::abort);
+    calls.forEach(SocketPodCall::abort);
   }
 
-  private void watchDeadlines(long tickMillis) {
+  /** A connection that is too old is not used; in how many ticks it is closed matters less. */
+  private void watchDeadlines(long tickMillis, long expiryTicks) {
     try {
-      while (!connections.isClosed()) {
+      for (long ticks = 1; !connections.isClosed(); ticks++) {
         Thread.sleep(tickMillis);
         long now = clock.nanos();
-        for (PodCall call : calls) {
+        for (SocketPodCall call : calls) {
           call.checkDeadline(now);
         }
-        connections.closeExpired(now);
+        if (ticks % expiryTicks == 0) {
+          connections.closeExpired(now);
+        }
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

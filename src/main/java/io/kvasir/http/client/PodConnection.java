@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -8,6 +9,7 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** One connection to a pod: its socket and what has been read ahead from it. One thread at a time but for close. */
@@ -24,6 +26,11 @@ final class PodConnection {
   private int limit;
   private long idleSince;
   private boolean used;
+
+  /** Whether reading never waits, as in a loop. */
+  private volatile boolean watched;
+
+  private volatile ChannelLoop.@Nullable Watch watch;
 
   PodConnection(PodOrigin origin) throws IOException {
     this.origin = origin;
@@ -90,6 +97,68 @@ final class PodConnection {
 
   // Reading: either past the buffer, when it is empty, or from it.
 
+  /** Whether it can be read in a loop. */
+  boolean canBeWatched() {
+    return !origin.secure();
+  }
+
+  /**
+   * Has it read by {@code reader} in a loop with others, while the calling thread waits.
+   *
+   * @throws IOException what the reading failed with
+   */
+  void watch(ChannelLoop loop, BodyReader reader) throws IOException {
+    channel.configureBlocking(false);
+    watched = true;
+    try {
+      CompletableFuture<@Nullable IOException> end = new CompletableFuture<>();
+      ChannelLoop.Watch reading = loop.watch(channel, new WatchedBody(reader, end));
+      watch = reading;
+      reading.resume();
+      IOException failure = end.join();
+      if (failure != null) {
+        throw failure;
+      }
+    } finally {
+      watch = null;
+      watched = false;
+      if (channel.isOpen()) {
+        channel.configureBlocking(true);
+      }
+    }
+  }
+
+  /** The reader of a body in a loop. */
+  interface BodyReader {
+    /** Reads what has come, once; whether more is awaited. */
+    boolean read() throws IOException;
+  }
+
+  private final class WatchedBody implements ChannelLoop.Reader {
+    private final BodyReader reader;
+    private final CompletableFuture<@Nullable IOException> end;
+
+    WatchedBody(BodyReader reader, CompletableFuture<@Nullable IOException> end) {
+      this.reader = reader;
+      this.end = end;
+    }
+
+    @Override
+    public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+      do {
+        if (!reader.read()) {
+          return ChannelLoop.Next.END;
+        }
+      } while (position < limit);
+      return ChannelLoop.Next.MORE;
+    }
+
+    @Override
+    public void ended(@Nullable IOException failure) {
+      end.complete(failure);
+    }
+  }
+
   int buffered() {
     return limit - position;
   }
@@ -98,7 +167,7 @@ final class PodConnection {
     if (in == null) {
       throw new IOException("not connected");
     }
-    return in.read(bytes, offset, length);
+    return watched ? channel.read(ByteBuffer.wrap(bytes, offset, length)) : in.read(bytes, offset, length);
   }
 
   int take(byte[] bytes, int offset, int length) {
@@ -195,6 +264,10 @@ final class PodConnection {
   void close() {
     try {
       tcp.close();
+      ChannelLoop.Watch reading = watch;
+      if (reading != null) {
+        reading.closed();
+      }
     } catch (IOException e) {
       // The descriptor is given back regardless.
       in = null;

@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -19,6 +20,7 @@ final class PodConnections implements AutoCloseable {
   private final PodMetrics metrics;
   private final NanoClock clock;
   private final IdlePool pool;
+  private volatile @Nullable ChannelLoop loop;
   private volatile boolean closed;
 
   PodConnections(
@@ -44,6 +46,24 @@ final class PodConnections implements AutoCloseable {
   /** Counts a request that is sent again because the pod closed its pooled connection meanwhile. */
   void requestResent() {
     metrics.requestResent();
+  }
+
+  /** The loop that reads streams; its threads begin with the first of them, for many clients have none. */
+  ChannelLoop loop() {
+    ChannelLoop started = loop;
+    return started == null ? startLoop() : started;
+  }
+
+  private synchronized ChannelLoop startLoop() {
+    ChannelLoop started = loop;
+    if (started == null) {
+      started = new ChannelLoop("pod-streams", ChannelLoop.defaultThreads());
+      loop = started;
+      if (closed) {
+        started.close();
+      }
+    }
+    return started;
   }
 
   void release(PodConnection connection) {
@@ -105,5 +125,13 @@ final class PodConnections implements AutoCloseable {
   public void close() {
     closed = true;
     pool.close();
+    closeLoop();
+  }
+
+  private synchronized void closeLoop() {
+    ChannelLoop started = loop;
+    if (started != null) {
+      started.close();
+    }
   }
 }

@@ -41,7 +41,7 @@ public final class PodKeys {
   }
 
   /** The request with its pod's key in place of the client's, or unchanged when the pod has none. */
-  PodRequest authorized(PodRequest request) {
+  public PodRequest authorized(PodRequest request) {
     String key = of(request.pod());
     return key == null
         ? request

@@ -17,7 +17,7 @@ final class RequestBytes {
   private final int sent;
 
   RequestBytes(PodRequest request, PodOrigin origin) {
-    byte[] head = head(request, origin).getBytes(StandardCharsets.UTF_8);
+    byte[] head = head(request, origin);
     body = request.body();
     sent = Math.min(body.length, TOGETHER);
     first = Arrays.copyOf(head, head.length + sent);
@@ -31,7 +31,7 @@ final class RequestBytes {
     }
   }
 
-  private static String head(PodRequest request, PodOrigin origin) {
+  private static byte[] head(PodRequest request, PodOrigin origin) {
     Headers headers = request.headers();
     StringBuilder head = new StringBuilder(512);
     head.append(request.method()).append(' ').append(request.target()).append(" HTTP/1.1\r\nHost: ");
@@ -53,19 +53,20 @@ final class RequestBytes {
       lines++;
     }
     head.append("\r\n");
-    checkLines(head, lines + 1);
-    return head.toString();
+    byte[] bytes = head.toString().getBytes(StandardCharsets.UTF_8);
+    checkLines(bytes, lines + 1);
+    return bytes;
   }
 
   /** Checks that no target or header smuggles in a line or anything else unprintable. */
-  private static void checkLines(CharSequence head, int expected) {
+  private static void checkLines(byte[] head, int expected) {
     int lines = 0;
     int controls = 0;
-    for (int i = 0; i < head.length(); i++) {
-      char c = head.charAt(i);
-      if (c < ' ' && c != '\t') {
+    for (int i = 0; i < head.length; i++) {
+      byte b = head[i];
+      if (b >= 0 && b < ' ' && b != '\t') {
         controls++;
-        if (c == '\n' && head.charAt(i - 1) == '\r') {
+        if (b == '\n' && head[i - 1] == '\r') {
           lines++;
         }
       }

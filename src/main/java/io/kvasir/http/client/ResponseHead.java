@@ -127,9 +127,18 @@ record ResponseHead(int status, Headers headers, boolean persistent) {
     if (found == null) {
       return null;
     }
-    if (found.isEmpty() || found.length() > 18 || !found.chars().allMatch(c -> c >= '0' && c <= '9')) {
+    if (found.isEmpty() || found.length() > 18 || !isDigits(found)) {
       throw new MalformedResponseException("Content-Length " + found + " is not a length");
     }
     return Long.valueOf(found);
+  }
+
+  private static boolean isDigits(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+        return false;
+      }
+    }
+    return true;
   }
 }

@@ -24,6 +24,9 @@ final class AwaitedInput {
     LINGER
   }
 
+  /** What has been awaited for too long. */
+  record Late(Phase phase, ProgressDeadline.Excess excess) {}
+
   private final Timeouts timeouts;
   private final ProgressDeadline deadline;
 
@@ -101,12 +104,13 @@ final class AwaitedInput {
   }
 
   /** What has been awaited for too long, told once; null when nothing has. */
-  synchronized @Nullable Phase exceeded(long now) {
-    if (!deadline.isExceeded(now)) {
+  synchronized @Nullable Late exceeded(long now) {
+    ProgressDeadline.Excess excess = deadline.excess(now);
+    if (excess == null) {
       return null;
     }
     deadline.stop();
-    return phase;
+    return new Late(phase, excess);
   }
 
   private void enter(Phase next, Limits limits) {

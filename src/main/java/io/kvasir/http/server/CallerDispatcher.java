@@ -16,7 +16,7 @@ import org.apache.pekko.dispatch.ExecutorServiceFactory;
 
 /**
  * A dispatcher that runs an actor on the virtual thread that has something for it. A connection's stream
- * is fed by its reading thread and by the thread of the exchange; both may block, so handing the stream's
+ * is fed by what its client sends and by the thread of the exchange; both may block, so handing the stream's
  * work to a third would only cost a hop. The mailbox still lets one thread in at a time: the second one
  * leaves its message and goes on. On other threads (a timer, the system's own) the work gets a virtual
  * thread, for it may block in a write.

@@ -5,10 +5,9 @@ import io.kvasir.http.MemoryBudget;
 import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
-import java.net.Socket;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.pekko.Done;
 import org.apache.pekko.stream.stage.AsyncCallback;
 import org.apache.pekko.util.ByteString;
@@ -17,10 +16,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's connection: its socket, the thread that reads it, and what it is waiting for.
+ * A client's connection: its socket, what reads it, and what it is waiting for.
  *
- * <p>The reading thread always reads, also while a request is being answered: so it is noticed at once that the client
- * disconnects, or at the next write when the client pipelines more than {@link ClientInput} reads ahead.
+ * <p>It is always read, also while a request is being answered: so it is noticed at once that the client disconnects,
+ * or at the next write when the client pipelines more than {@link ClientInput} reads ahead.
  *
  * <p>Writers take turns by the order of events, without a lock: Pekko writes a head or a whole answer, then, if
  * the answer is streamed, its body is written alone until it is done, then Pekko writes the end.
@@ -31,9 +30,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** The server whose connection it is. */
   interface Server {
     boolean isDraining();
-
-    /** The socket to speak HTTP on: with TLS, after its handshake. */
-    Socket handshake(Socket tcp) throws IOException;
 
     /** Starts the connection's stream. */
     void materialize(ClientConnection connection);
@@ -52,16 +48,18 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     void timedOut(String phase);
 
     /** The answer to a request that is refused for how it was sent. */
-    Response.Buffered refusal(String target, int status, String message);
+    Response.Buffered refusal(ArrivedRequest request, RequestFailure why);
+
+    /** Notes a request whose connection is closed without an answer. */
+    void unanswered(RequestFailure why);
 
     void connectionClosed(ClientConnection connection);
   }
 
   private final Server server;
 
-  /** The TCP socket, also beneath TLS: closing it never waits. */
-  private final Socket tcp;
-
+  private final ClientSocket socket;
+  private final InetAddress client;
   private final boolean beforeDrain;
   private final CountDownLatch streamStarted = new CountDownLatch(1);
   private final AwaitedInput awaited;
@@ -69,7 +67,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private final ClientInput input;
   private final ClientOutput output;
 
-  private Socket socket;
   private volatile @Nullable InboundStream inbound;
   private volatile boolean closed;
 
@@ -79,26 +76,29 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   /** Whether Pekko has handed out a request that has not been answered; the stream's own. */
   private boolean hasRequest;
 
+  /** Set under this. */
+  private volatile boolean disconnected;
+
   // Guarded by this.
-  private boolean disconnected;
   private @Nullable CancellationSource exchange;
   private @Nullable AsyncCallback<RefusedRequestException> bodyFailed;
   private boolean streamStopped;
   private @Nullable Runnable onStreamStopped;
 
-  ClientConnection(Server server, HttpSettings settings, Socket tcp, NanoClock clock) {
+  ClientConnection(
+      Server server, HttpSettings settings, ClientSocket socket, InetAddress client, NanoClock clock) {
     this.server = server;
+    this.socket = socket;
+    this.client = client;
     this.awaited = new AwaitedInput(settings.timeouts(), clock);
     this.outputDeadline = new ProgressDeadline(clock);
-    this.input = new ClientInput(this, server.memory());
-    this.output = new ClientOutput(outputDeadline, settings.timeouts().writeLimits());
-    this.tcp = tcp;
-    this.socket = tcp;
+    this.input = new ClientInput(this, server.memory(), socket::resume);
+    this.output = new ClientOutput(socket, outputDeadline, settings.timeouts().writeLimits());
     this.beforeDrain = !server.isDraining();
   }
 
   InetAddress client() {
-    return tcp.getInetAddress();
+    return client;
   }
 
   @Override
@@ -111,18 +111,15 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     return server.isDraining();
   }
 
-  // The reading thread.
-
+  /** Opens the connection and reads it, on a thread of its own as far as the socket needs one. */
   @Override
   public void run() {
+    boolean opened = false;
     try {
-      tcp.setTcpNoDelay(true);
-      socket = server.handshake(tcp);
-      InputStream in = socket.getInputStream();
-      output.open(socket.getOutputStream());
+      socket.open();
       server.materialize(this);
       streamStarted.await();
-      input.read(in);
+      opened = true;
     } catch (IOException e) {
       LOG.debug("A connection from {} ended: {}", client(), e.toString());
     } catch (RuntimeException e) {
@@ -130,7 +127,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
-      disconnected();
+      if (!opened) {
+        disconnected();
+      }
+    }
+    if (opened) {
+      socket.read(input, this::disconnected);
     }
   }
 
@@ -267,9 +269,16 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** Answers a request that Pekko has not handed out, and ends the connection. No exchange is in progress. */
   void refuse(String target, RefusedRequestException refusal) throws IOException {
-    byte[] answer = PlainAnswer.render(server.refusal(target, refusal.status(), refusal.message()));
+    byte[] answer =
+        PlainAnswer.render(server.refusal(ArrivedRequest.withoutHead(target, client), refusal.failure()));
     output.write(answer, 0, answer.length);
     finish();
+  }
+
+  /** Ends the connection of a request whose head is late, and cannot be answered. */
+  void abortUnanswered(RefusedRequestException late) {
+    server.unanswered(late.failure());
+    abort();
   }
 
   private void completeExchange() {
@@ -316,6 +325,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
       }
     } finally {
       abort();
+      input.ended();
       InboundStream stream = inbound;
       if (stream != null) {
         stream.ended().invoke(Done.getInstance());
@@ -324,11 +334,16 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     }
   }
 
-  /** Closes the socket at once; the reading thread then ends everything else. Never waits. */
+  /** Whether {@link #disconnected} has been called: from then on nothing is written, whatever the socket would take. */
+  boolean isDisconnected() {
+    return disconnected;
+  }
+
+  /** Closes the socket at once; what reads it then ends everything else. Never waits. */
   void abort() {
     closed = true;
     try {
-      tcp.close();
+      socket.close();
     } catch (IOException e) {
       LOG.debug("Closing a connection from {} failed: {}", client(), e.toString());
     }
@@ -384,30 +399,32 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
 
   /** Ends what has taken too long. */
   void checkDeadlines(long now) {
-    if (outputDeadline.isExceeded(now)) {
+    if (outputDeadline.excess(now) != null) {
       LOG.debug("{} does not read its answer: closed", client());
       server.timedOut("write");
       abort();
       return;
     }
-    AwaitedInput.Phase late = awaited.exceeded(now);
+    AwaitedInput.Late late = awaited.exceeded(now);
     if (late == null) {
       return;
     }
     InboundStream stream = inbound;
-    switch (late) {
+    switch (late.phase()) {
       case HEAD -> {
         server.timedOut("head");
+        RefusedRequestException refusal = late(late.excess(), "the request's head", ReachedLimit.Kind.HEAD_TIME);
         if (stream == null) {
-          abort();
+          abortUnanswered(refusal);
         } else {
           // Not on this thread: the answer's write may wait.
-          Thread.startVirtualThread(() -> stream.refused().invoke(late("the request's head")));
+          Thread.startVirtualThread(() -> stream.refused().invoke(refusal));
         }
       }
       case BODY -> {
         server.timedOut("body");
-        Thread.startVirtualThread(() -> failBody(late("the request's body")));
+        RefusedRequestException refusal = late(late.excess(), "the request's body", ReachedLimit.Kind.BODY_TIME);
+        Thread.startVirtualThread(() -> failBody(refusal));
       }
       case IDLE -> {
         server.timedOut("idle");
@@ -417,7 +434,14 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     }
   }
 
-  private static RefusedRequestException late(String what) {
-    return new RefusedRequestException(408, what + " did not arrive in time");
+  private static RefusedRequestException late(ProgressDeadline.Excess excess, String what, ReachedLimit.Kind kind) {
+    return new RefusedRequestException(
+        new RequestFailure(
+            408,
+            what + " did not arrive in time",
+            new ReachedLimit(
+                excess.stalled() ? ReachedLimit.Kind.STALL_TIME : kind,
+                TimeUnit.NANOSECONDS.toMillis(excess.nanos()),
+                TimeUnit.NANOSECONDS.toMillis(excess.most()))));
   }
 }

@@ -1,21 +1,20 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.ChannelLoop.Next;
 import io.kvasir.http.MemoryBudget;
-import java.io.IOException;
-import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.pekko.Done;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client sends, read on a thread of its own and kept until it is taken, in one piece however many segments it
- * came in. It stops reading when as much has not been taken as it reads at once: {@value #SMALL_READ} bytes, or {@value
- * #LARGE_READ} of a body that comes fast, where there is memory for it.
+ * What a client has sent, kept until it is taken, in one piece however many segments it came in. Reading pauses when as
+ * much has not been taken as is read at once: {@value #SMALL_READ} bytes, or {@value #LARGE_READ} of a body that comes
+ * fast, where there is memory for it. One thread reads; another takes.
  */
 final class ClientInput {
   private static final int SMALL_READ = 8 << 10;
-  private static final int LARGE_READ = 64 << 10;
+  private static final int LARGE_READ = 128 << 10;
 
   /** What large reads take: the buffer, what is kept, and what was taken and is being parsed. */
   private static final int LARGE_READ_BYTES = 4 * LARGE_READ;
@@ -24,7 +23,7 @@ final class ClientInput {
 
   private final InputHandler handler;
   private final MemoryBudget memory;
-  private volatile @Nullable Thread reader;
+  private final Runnable resume;
 
   // Guarded by this.
   private byte[] waiting = NONE;
@@ -47,66 +46,64 @@ final class ClientInput {
     boolean isClosed();
   }
 
-  ClientInput(InputHandler reading, MemoryBudget memory) {
+  /** An input whose reading {@code resume} continues after a pause. */
+  ClientInput(InputHandler reading, MemoryBudget memory, Runnable resume) {
     this.handler = reading;
     this.memory = memory;
+    this.resume = resume;
   }
 
-  /** Reads to the end, on the thread that calls. */
-  void read(InputStream in) throws IOException {
-    reader = Thread.currentThread();
-    try {
-      readAll(in);
-    } finally {
-      if (most == LARGE_READ) {
-        memory.freeReading(LARGE_READ_BYTES);
-      }
+  /** How many bytes are to be read at once. */
+  synchronized int nextRead() {
+    return most;
+  }
+
+  /** Takes what was read, from the buffer's position to its limit. */
+  Next accept(ByteBuffer buffer) {
+    int length = buffer.remaining();
+    if (!handler.received(length)) {
+      return Next.MORE;
     }
+    InboundStream stream = handler.inbound();
+    if (stream == null) {
+      return Next.END;
+    }
+    if (append(buffer)) {
+      stream.available().invoke(Done.getInstance());
+    }
+    if (nextRead() == SMALL_READ) {
+      if (length == SMALL_READ && handler.awaitsBody() && memory.tryBookReading(LARGE_READ_BYTES)) {
+        readAtMost(LARGE_READ);
+      }
+    } else if (length < SMALL_READ || !handler.awaitsBody()) {
+      readAtMost(SMALL_READ);
+      memory.freeReading(LARGE_READ_BYTES);
+    }
+    return isPaused() ? Next.PAUSE : Next.MORE;
   }
 
-  private void readAll(InputStream in) throws IOException {
-    byte[] buffer = new byte[SMALL_READ];
-    while (true) {
-      int length = in.read(buffer, 0, buffer.length);
-      if (length < 0) {
-        return;
-      }
-      if (!handler.received(length)) {
-        continue;
-      }
-      InboundStream stream = handler.inbound();
-      if (stream == null) {
-        return;
-      }
-      if (append(buffer, length)) {
-        stream.available().invoke(Done.getInstance());
-      }
-      if (buffer.length == SMALL_READ) {
-        if (length == SMALL_READ && handler.awaitsBody() && memory.tryBookReading(LARGE_READ_BYTES)) {
-          buffer = new byte[LARGE_READ];
-          readAtMost(LARGE_READ);
-        }
-      } else if (length < SMALL_READ || !handler.awaitsBody()) {
-        buffer = new byte[SMALL_READ];
-        readAtMost(SMALL_READ);
-        memory.freeReading(LARGE_READ_BYTES);
-      }
-      while (isFull() && !handler.isClosed() && handler.inbound() != null) {
-        LockSupport.park(this);
-      }
+  /** Whether reading waits until something has been taken. */
+  boolean isPaused() {
+    return isFull() && !handler.isClosed() && handler.inbound() != null;
+  }
+
+  /** Nothing more is read. */
+  void ended() {
+    if (nextRead() == LARGE_READ) {
+      readAtMost(SMALL_READ);
+      memory.freeReading(LARGE_READ_BYTES);
     }
   }
 
   /** Adds what was read; whether somebody waits for it. */
-  private synchronized boolean append(byte[] buffer, int length) {
+  private synchronized boolean append(ByteBuffer buffer) {
+    int length = buffer.remaining();
     if (size == 0) {
-      waiting = Arrays.copyOf(buffer, length);
-    } else {
-      if (size + length > waiting.length) {
-        waiting = Arrays.copyOf(waiting, Math.max(size + length, 2 * size));
-      }
-      System.arraycopy(buffer, 0, waiting, size, length);
+      waiting = new byte[length];
+    } else if (size + length > waiting.length) {
+      waiting = Arrays.copyOf(waiting, Math.max(size + length, 2 * size));
     }
+    buffer.get(waiting, size, length);
     size += length;
     boolean notify = awaited;
     awaited = false;
@@ -141,11 +138,8 @@ final class ClientInput {
     return taken;
   }
 
-  /** Makes the reading thread check again whether it is to go on. */
+  /** Has reading checked again whether it is to go on. */
   void wake() {
-    Thread thread = reader;
-    if (thread != null) {
-      LockSupport.unpark(thread);
-    }
+    resume.run();
   }
 }

@@ -1,42 +1,69 @@
 package io.kvasir.http.server;
 
 import java.io.IOException;
-import java.io.OutputStream;
-import org.jspecify.annotations.Nullable;
+import java.util.Arrays;
 
 /** The output to a client. One thread writes at a time. */
 final class ClientOutput {
   /** A longer write is cut into pieces of this length, each of which is progress. */
   private static final int PIECE_BYTES = 64 << 10;
 
+  private static final byte[] HEXADECIMAL = {
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'
+  };
+
+  private final ClientSocket socket;
   private final ProgressDeadline deadline;
   private final ProgressDeadline.Limits limits;
-  private volatile @Nullable OutputStream out;
   private byte[] frame = new byte[0];
 
-  /** An output whose every write has this deadline, with these limits. */
-  ClientOutput(ProgressDeadline deadline, ProgressDeadline.Limits limits) {
+  /** What was offered and not taken: {@code kept[0, keptLength)}. */
+  private byte[] kept = new byte[0];
+
+  private int keptLength;
+
+  /** An output to {@code socket}, whose every wait has this deadline, with these limits. */
+  ClientOutput(ClientSocket socket, ProgressDeadline deadline, ProgressDeadline.Limits limits) {
+    this.socket = socket;
     this.deadline = deadline;
     this.limits = limits;
   }
 
-  /** Sets the stream that is written to. */
-  void open(OutputStream to) {
-    out = to;
+  /** Whether something can be offered. */
+  boolean canOffer() {
+    return socket.canOffer();
   }
 
+  /** Whether something was offered and has not been taken. */
+  boolean isBehind() {
+    return keptLength > 0;
+  }
+
+  /** Writes what was offered and not taken. */
+  void flush() throws IOException {
+    int length = keptLength;
+    keptLength = 0;
+    writeAll(kept, 0, length);
+  }
+
+  /** Writes bytes, and waits until the socket has taken them. */
   void write(byte[] bytes, int offset, int length) throws IOException {
-    OutputStream to = out;
-    if (to == null) {
-      throw new IOException("not connected");
+    flush();
+    writeAll(bytes, offset, length);
+  }
+
+  private void writeAll(byte[] bytes, int offset, int length) throws IOException {
+    int end = offset + length;
+    int at = offset + (socket.canOffer() && length > 0 ? socket.offer(bytes, offset, length) : 0);
+    if (at == end) {
+      return;
     }
     deadline.start(limits);
     try {
-      int end = offset + length;
-      for (int at = offset; at < end; at += PIECE_BYTES) {
-        int count = Math.min(PIECE_BYTES, end - at);
-        to.write(bytes, at, count);
-        if (count < length) {
+      while (at < end) {
+        int count = socket.write(bytes, at, Math.min(PIECE_BYTES, end - at));
+        at += count;
+        if (at < end) {
           deadline.progress(count);
         }
       }
@@ -45,17 +72,41 @@ final class ClientOutput {
     }
   }
 
+  /** Writes bytes that the socket takes at once, and keeps the others. */
+  void offer(byte[] bytes, int offset, int length) throws IOException {
+    int taken = keptLength > 0 ? 0 : socket.offer(bytes, offset, length);
+    if (taken < length) {
+      int needed = keptLength + length - taken;
+      if (needed > kept.length) {
+        kept = Arrays.copyOf(kept, Math.max(needed, 2 * kept.length));
+      }
+      System.arraycopy(bytes, offset + taken, kept, keptLength, length - taken);
+      keptLength = needed;
+    }
+  }
+
   /** Writes one chunk of a chunked body: its length, the bytes and the line's end in one piece. */
   void writeChunk(byte[] bytes, int offset, int length) throws IOException {
-    String size = Integer.toHexString(length);
-    int total = size.length() + 2 + length + 2;
+    int framed = frame(bytes, offset, length);
+    write(frame, 0, framed);
+  }
+
+  /** Offers one chunk of a chunked body. */
+  void offerChunk(byte[] bytes, int offset, int length) throws IOException {
+    int framed = frame(bytes, offset, length);
+    offer(frame, 0, framed);
+  }
+
+  /** Puts the chunk into {@link #frame}; returns its length there. */
+  private int frame(byte[] bytes, int offset, int length) {
+    int digits = Math.max(1, (35 - Integer.numberOfLeadingZeros(length)) / 4);
+    int total = digits + 2 + length + 2;
     if (frame.length < total) {
       frame = new byte[Math.max(1024, Integer.highestOneBit(total) << 1)];
     }
     int at = 0;
-    while (at < size.length()) {
-      frame[at] = (byte) size.charAt(at);
-      at++;
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+      frame[at++] = HEXADECIMAL[length >>> shift & 0xf];
     }
     frame[at++] = '\r';
     frame[at++] = '\n';
@@ -63,6 +114,6 @@ final class ClientOutput {
     at += length;
     frame[at++] = '\r';
     frame[at++] = '\n';
-    write(frame, 0, at);
+    return at;
   }
 }

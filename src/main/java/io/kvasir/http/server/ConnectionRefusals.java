@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Refuses connections with an answer as long as that is cheap; further ones are just closed. Thread-safe. */
+/** Refuses connections with an answer as long as that is cheap; further ones are left to be closed. Thread-safe. */
 final class ConnectionRefusals {
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionRefusals.class);
 
@@ -19,11 +19,10 @@ final class ConnectionRefusals {
 
   private final Semaphore answers = new Semaphore(MAX_ANSWERS);
 
-  /** Writes the answer and closes the connection, on a thread of its own. */
-  void refuse(Socket socket, Supplier<byte[]> answer) throws IOException {
+  /** Writes the answer and closes the connection, on a thread of its own; false when there are too many for that. */
+  boolean refuse(Socket socket, Supplier<byte[]> answer) {
     if (!answers.tryAcquire()) {
-      socket.close();
-      return;
+      return false;
     }
     Thread.startVirtualThread(
         () -> {
@@ -39,5 +38,6 @@ final class ConnectionRefusals {
             answers.release();
           }
         });
+    return true;
   }
 }

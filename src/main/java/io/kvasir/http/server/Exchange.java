@@ -37,7 +37,7 @@ public interface Exchange {
   InetAddress client();
 
   /**
-   * The token that is cancelled, on the connection's reading thread, when the client closes its connection, or its
+   * The token that is cancelled, on a thread of its own, when the client closes its connection, or its
    * sending half of it, before the answer is complete. Never once the end of the answer is being sent.
    */
   Cancellation cancellation();

@@ -27,8 +27,11 @@ import org.jspecify.annotations.Nullable;
  * has been written.
  */
 final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse>> {
-  /** A body's buffer begins no larger than this, whatever length was announced; then it doubles with what comes. */
+  /** A body's buffer begins no larger than this, whatever length was announced; then it grows with what comes. */
   private static final int FIRST_BYTES = 2 << 10;
+
+  /** A buffer that grows becomes so many times as long as what has come: the larger, the less is copied again. */
+  private static final long GROWTH = 4;
 
   /**
    * Booked for every byte of a body's buffer: itself and, ahead of it, what reading the body takes, so that a body that
@@ -70,7 +73,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     private final AsyncCallback<HttpResponse> answered = createAsyncCallback(this::answered);
     private final AsyncCallback<RefusedRequestException> bodyFailed = createAsyncCallback(this::bodyFailed);
     private final AsyncCallback<BodyCollector> memoryBooked = createAsyncCallback(this::memoryBooked);
-    private final AsyncCallback<BodyCollector> memoryRefused = createAsyncCallback(this::memoryRefused);
+    private final AsyncCallback<BodyWithoutMemory> memoryRefused = createAsyncCallback(this::memoryRefused);
     private boolean busy;
     private @Nullable BodyCollector gathering;
 
@@ -111,7 +114,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       connection.requestBegun();
       OptionalLong announced = request.entity().getContentLengthOption();
       if (announced.isPresent() && announced.getAsLong() > maxBodyBytes) {
-        refuse(request, 413, PekkoMapping.tooLong(maxBodyBytes));
+        refuse(request, tooLong(announced.getAsLong()));
         return;
       }
       HttpEntity.Strict whole = request.entity() instanceof HttpEntity.Strict strict ? strict : null;
@@ -119,16 +122,18 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       ContentCoding coding = empty ? ContentCoding.IDENTITY : ContentCoding.of(request);
       if (coding == null) {
         refuse(
-            request, 415,
-            "the Content-Encoding of the request's body is not supported; accepted are " + ContentCoding.ACCEPTED);
+            request,
+            new RequestFailure(
+                415,
+                "the Content-Encoding of the request's body is not supported; accepted are "
+                    + ContentCoding.ACCEPTED));
         return;
       }
       if (whole != null && coding == ContentCoding.IDENTITY) {
         gather(request, coding).beginWhole(whole.getData());
         return;
       }
-      Response.Buffered refusal =
-          handler.refusal(PekkoMapping.target(request), PekkoMapping.headers(request, 0));
+      Response.Buffered refusal = handler.refusal(arrived(request));
       if (refusal != null) {
         refuse(refusal);
         return;
@@ -146,7 +151,12 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     private void start(HttpRequest request, byte[] body, MemoryBudget.Account account) {
       if (connection.refusesRequests()) {
         account.close();
-        refuse(request, 503, "this router is shutting down; send the request again, it will reach another");
+        refuse(
+            request,
+            new RequestFailure(
+                503,
+                "this router is shutting down; send the request again, it will reach another",
+                ReachedLimit.STOPPING));
         return;
       }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body, account);
@@ -157,13 +167,19 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
     }
 
-    private void refuse(HttpRequest request, int status, String message) {
-      Response.Buffered answer = handler.failure(PekkoMapping.target(request), status, message);
-      if (status == 415) {
+    private void refuse(HttpRequest request, RequestFailure why) {
+      Response.Buffered answer = handler.failure(arrived(request), why);
+      if (why.status() == 415) {
         Headers headers = answer.headers().toBuilder().set("Accept-Encoding", ContentCoding.ACCEPTED).build();
-        answer = new Response.Buffered(status, headers, answer.body());
+        answer = new Response.Buffered(415, headers, answer.body());
       }
       refuse(answer);
+    }
+
+    private ArrivedRequest arrived(HttpRequest request) {
+      return new ArrivedRequest(
+          request.method().value(), PekkoMapping.target(request), PekkoMapping.headers(request, 0),
+          connection.client());
     }
 
     private void refuse(Response.Buffered answer) {
@@ -177,12 +193,16 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     }
 
     private void bodyFailed(RefusedRequestException why) {
-      refuseGathering(why.status(), why.message());
+      refuseGathering(why.failure());
     }
 
-    private void memoryRefused(BodyCollector collector) {
-      if (gathering == collector) {
-        refuseGathering(503, "this router has no memory left for the request's body now; send it again in a moment");
+    private void memoryRefused(BodyWithoutMemory refused) {
+      if (gathering == refused.body) {
+        refuseGathering(
+            new RequestFailure(
+                503,
+                "this router has no memory left for the request's body now; send it again in a moment",
+                ReachedLimit.of(refused.shortage)));
       }
     }
 
@@ -192,12 +212,22 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
     }
 
-    private void refuseGathering(int status, String message) {
+    /** A length beyond what is configured, or for which there could never be the memory. */
+    private RequestFailure tooLong(long length) {
+      boolean byMemory = maxBodyBytes == longestBody(Integer.MAX_VALUE, memory);
+      return new RequestFailure(
+          413,
+          "the request's body is longer than the limit of " + maxBodyBytes + " bytes",
+          new ReachedLimit(
+              byMemory ? ReachedLimit.Kind.MEMORY : ReachedLimit.Kind.BODY_LENGTH, length, maxBodyBytes));
+    }
+
+    private void refuseGathering(RequestFailure why) {
       BodyCollector refused = gathering;
       if (refused != null) {
         gathering = null;
         refused.end();
-        refuse(refused.request, status, message);
+        refuse(refused.request, why);
       }
     }
 
@@ -208,11 +238,15 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
     }
 
+    /** A body that has to give up its memory, or gets none. */
+    private record BodyWithoutMemory(BodyCollector body, RequestMemory.Shortage shortage) {}
+
     /** Collects a body, in a buffer that grows when its memory has been booked. */
     private final class BodyCollector extends AbstractInHandler {
       private final HttpRequest request;
       private final ContentCoding coding;
-      private final MemoryBudget.Account account = memory.open(() -> memoryRefused.invoke(this));
+      private final MemoryBudget.Account account =
+          memory.open(shortage -> memoryRefused.invoke(new BodyWithoutMemory(this, shortage)));
       private @Nullable SubSinkInlet<ByteString> body;
       private boolean finished;
       private byte[] bytes = new byte[0];
@@ -256,7 +290,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       public void onPush() {
         ByteString more = body().grab();
         if (more.size() > maxBodyBytes - size) {
-          refuseGathering(413, PekkoMapping.tooLong(maxBodyBytes));
+          refuseGathering(tooLong((long) size + more.size()));
         } else if (more.size() <= bytes.length - size) {
           append(more);
           body().pull();
@@ -265,7 +299,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
               coding == ContentCoding.IDENTITY
                   ? request.entity().getContentLengthOption().orElse(maxBodyBytes)
                   : maxBodyBytes;
-          add(more, Math.min(longest, Math.max(FIRST_BYTES, 2L * (size + more.size()))));
+          add(more, Math.min(longest, Math.max(FIRST_BYTES, GROWTH * (size + more.size()))));
         }
       }
 
@@ -314,9 +348,9 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       @Override
       public void onUpstreamFailure(Throwable failure) {
         if (failure instanceof RefusedRequestException refusal) {
-          refuseGathering(refusal.status(), refusal.message());
+          refuseGathering(refusal.failure());
         } else if (coding != ContentCoding.IDENTITY) {
-          refuseGathering(400, "the request's body is not what its Content-Encoding says");
+          refuseGathering(new RequestFailure(400, "the request's body is not what its Content-Encoding says"));
         } else {
           gathering = null;
           account.close();

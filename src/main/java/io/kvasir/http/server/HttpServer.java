@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.RedactedException;
@@ -10,6 +11,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,13 +36,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The listener: Pekko's HTTP layer over blocking sockets on virtual threads.
+ * The listener: Pekko's HTTP layer over the sockets of this package.
  *
  * <p>Pekko parses requests, of which it gets one at a time ({@link RequestFramer}), and renders heads and whole
- * answers; the sockets are this package's. A reading thread per connection feeds the layer and sees the client
- * disconnect; the layer's actor runs on whichever virtual thread has something for it ({@link CallerDispatcher}); the
- * body of a streamed answer goes from its relay straight to the socket. So a request costs no hop but the exchange's
- * own thread, and a streamed event costs one write. {@code load-tests/datapath} compares this with the alternatives.
+ * answers. A {@link ChannelLoop} reads all connections, feeds the layer and sees clients disconnect; with TLS each
+ * connection has a reading thread for that. The layer's actor runs on whichever virtual thread has something for it
+ * ({@link CallerDispatcher}); the body of a streamed answer goes from its relay straight to the socket. So a streamed
+ * event costs one write. {@code load-tests/datapath} compares this with the alternatives.
  *
  * <p>Thread-safe.
  */
@@ -90,6 +93,7 @@ public final class HttpServer implements AutoCloseable {
   private final Attributes attributes;
   private final BidiFlow<HttpResponse, SslTlsOutbound, SslTlsInbound, HttpRequest, NotUsed> layer;
   private final OpenConnections connections;
+  private final ChannelLoop loop = new ChannelLoop("http-clients", ChannelLoop.defaultThreads());
   private final ConnectionRefusals refusals = new ConnectionRefusals();
   private final AtomicInteger running = new AtomicInteger();
   private final Thread deadlines;
@@ -153,7 +157,7 @@ public final class HttpServer implements AutoCloseable {
       NanoClock clock,
       Application application)
       throws IOException {
-    ServerSocket listener = new ServerSocket();
+    ServerSocket listener = settings.tls() == null ? ServerSocketChannel.open().socket() : new ServerSocket();
     try {
       listener.setReuseAddress(true);
       listener.bind(new InetSocketAddress(settings.host(), settings.port()), BACKLOG);
@@ -221,6 +225,7 @@ public final class HttpServer implements AutoCloseable {
     connections.forEach(ClientConnection::abort);
     deadlines.interrupt();
     awaitExchanges();
+    loop.close();
   }
 
   private int olderThanDrain() {
@@ -279,22 +284,52 @@ public final class HttpServer implements AutoCloseable {
 
   /** Serves a connection, or refuses it when there are too many. */
   void admit(Socket socket) throws IOException {
-    String full = connections.makeRoom(socket.getInetAddress(), clock.nanos());
+    RequestFailure full = connections.makeRoom(socket.getInetAddress(), clock.nanos());
     if (full != null) {
       metrics.connectionRefused();
-      if (settings.tls() == null) {
-        refusals.refuse(socket, () -> PlainAnswer.render(handler.failure("", 503, full)));
-      } else {
+      boolean answers =
+          settings.tls() == null
+              && refusals.refuse(
+                  socket,
+                  () ->
+                      PlainAnswer.render(
+                          handler.failure(ArrivedRequest.withoutHead("", socket.getInetAddress()), full)));
+      if (!answers) {
+        unanswered(full);
         socket.close();
       }
       return;
     }
-    ClientConnection connection = new ClientConnection(new ConnectionServer(), settings, socket, clock);
+    SocketChannel channel = settings.tls() == null ? socket.getChannel() : null;
+    ClientSocket client =
+        channel == null ? new BlockingSocket(socket, this::handshake) : new WatchedSocket(channel, loop);
+    ClientConnection connection =
+        new ClientConnection(new ConnectionServer(), settings, client, socket.getInetAddress(), clock);
     connections.add(connection);
     if (listener.isClosed()) {
       connection.abort();
     }
     Thread.startVirtualThread(connection);
+  }
+
+  private void unanswered(RequestFailure failure) {
+    ReachedLimit limit = failure.limit();
+    if (limit != null) {
+      handler.unanswered(limit);
+    }
+  }
+
+  /** The socket to speak HTTP on: with TLS, after its handshake. */
+  private Socket handshake(Socket tcp) throws IOException {
+    ListenerTls tls = settings.tls();
+    if (tls == null) {
+      return tcp;
+    }
+    SSLSocket socket = (SSLSocket) tls.context().getSocketFactory().createSocket(tcp, null, false);
+    socket.setUseClientMode(false);
+    socket.setSSLParameters(tls.parameters());
+    socket.startHandshake();
+    return socket;
   }
 
   private void watchDeadlines() {
@@ -356,21 +391,13 @@ public final class HttpServer implements AutoCloseable {
     }
 
     @Override
-    public Response.Buffered refusal(String target, int status, String message) {
-      return handler.failure(target, status, message);
+    public Response.Buffered refusal(ArrivedRequest request, RequestFailure why) {
+      return handler.failure(request, why);
     }
 
     @Override
-    public Socket handshake(Socket tcp) throws IOException {
-      ListenerTls tls = settings.tls();
-      if (tls == null) {
-        return tcp;
-      }
-      SSLSocket socket = (SSLSocket) tls.context().getSocketFactory().createSocket(tcp, null, false);
-      socket.setUseClientMode(false);
-      socket.setSSLParameters(tls.parameters());
-      socket.startHandshake();
-      return socket;
+    public void unanswered(RequestFailure why) {
+      HttpServer.this.unanswered(why);
     }
 
     @Override

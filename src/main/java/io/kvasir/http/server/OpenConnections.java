@@ -60,16 +60,24 @@ final class OpenConnections implements Iterable<ClientConnection> {
    * Makes room for one more connection.
    *
    * @param now nanosecond clock
-   * @return why there is none, in words fit for the client; null when there is
+   * @return why there is none; null when there is
    */
-  @Nullable String makeRoom(InetAddress client, long now) {
+  @Nullable RequestFailure makeRoom(InetAddress client, long now) {
     ByteBuffer network = network(client);
-    if (byNetwork.getOrDefault(network, 0) >= limitPerAddress
+    int ofNetwork = byNetwork.getOrDefault(network, 0);
+    if (ofNetwork >= limitPerAddress
         && !closeIdle(limitPerAddress, now, each -> network(each.client()).equals(network))) {
-      return "too many connections from this address: the limit is " + limitPerAddress;
+      return new RequestFailure(
+          503,
+          "too many connections from this address: the limit is " + limitPerAddress,
+          new ReachedLimit(ReachedLimit.Kind.CONNECTIONS_PER_ADDRESS, ofNetwork + 1L, limitPerAddress));
     }
-    if (count.get() >= limit && !closeIdle(limit, now, each -> true)) {
-      return "too many connections: the limit is " + limit;
+    int open = count.get();
+    if (open >= limit && !closeIdle(limit, now, each -> true)) {
+      return new RequestFailure(
+          503,
+          "too many connections: the limit is " + limit,
+          new ReachedLimit(ReachedLimit.Kind.CONNECTIONS, open + 1L, limit));
     }
     return null;
   }

@@ -32,10 +32,6 @@ final class PekkoMapping {
 
   private PekkoMapping() {}
 
-  static String tooLong(int limit) {
-    return "the request's body is longer than the limit of " + limit + " bytes";
-  }
-
   /** Path and query as sent. */
   static String target(HttpRequest request) {
     String raw = request.getHeader(RawRequestURI.class).map(HttpHeader::value).orElse("");

@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import io.kvasir.time.NanoClock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How long a client may take for one thing, in total and without progress. It is looked at now and then, and notices
@@ -33,6 +34,15 @@ final class ProgressDeadline {
     }
   }
 
+  /**
+   * What a client has taken.
+   *
+   * @param stalled whether it was too long without a byte; otherwise in total
+   * @param nanos how long
+   * @param most how long it may
+   */
+  record Excess(boolean stalled, long nanos, long most) {}
+
   ProgressDeadline(NanoClock clock) {
     this.clock = clock;
   }
@@ -62,16 +72,20 @@ final class ProgressDeadline {
     return began;
   }
 
-  /** Whether the client has taken longer than it may. */
-  synchronized boolean isExceeded(long now) {
+  /** By what the client has taken longer than it may; null when it has not. */
+  synchronized @Nullable Excess excess(long now) {
     if (!running) {
-      return false;
+      return null;
     }
     if (bytes != bytesSeen) {
       bytesSeen = bytes;
       progressed = now;
     }
     long earned = limits.bytesPerSecond == 0 ? 0 : bytes / limits.bytesPerSecond * SECOND_NANOS;
-    return now - began > limits.total + earned || now - progressed > limits.stall;
+    if (now - progressed > limits.stall && limits.stall < limits.total) {
+      return new Excess(true, now - progressed, limits.stall);
+    }
+    long most = limits.total + earned;
+    return now - began > most || now - progressed > limits.stall ? new Excess(false, now - began, most) : null;
   }
 }

@@ -4,25 +4,26 @@ package io.kvasir.http.server;
 final class RefusedRequestException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  private final int status;
+  private final transient RequestFailure failure;
 
   /**
-   * A refusal, without a stack trace: clients cause it.
+   * A refusal for which no limit of the server's is to blame.
    *
    * @param status of the answer, 400..599
    * @param message in plain words, fit for the client
    */
   RefusedRequestException(int status, String message) {
-    super(message, null, false, false);
-    this.status = status;
+    this(new RequestFailure(status, message));
   }
 
-  int status() {
-    return status;
+  /** A refusal, without a stack trace: clients cause it. */
+  RefusedRequestException(RequestFailure failure) {
+    super(failure.message(), null, false, false);
+    this.failure = failure;
   }
 
-  /** The words for the client. */
-  String message() {
-    return String.valueOf(getMessage());
+  /** What the client is told. */
+  RequestFailure failure() {
+    return failure;
   }
 }

@@ -123,9 +123,13 @@ final class RequestHead {
 
   private void book(int capacity) throws RefusedRequestException {
     if (capacity > FREE_BYTES) {
-      if (!memory.tryBookReading(capacity - booked)) {
+      int more = capacity - booked;
+      if (!memory.tryBookReading(more)) {
         throw new RefusedRequestException(
-            503, "this router has no memory left for the request's long head now; send it again in a moment");
+            new RequestFailure(
+                503,
+                "this router has no memory left for the request's long head now; send it again in a moment",
+                ReachedLimit.of(memory.shortageOfReading(more))));
       }
       booked = capacity;
     }

@@ -112,7 +112,10 @@ final class RunningExchange implements Exchange, Runnable {
     } catch (Throwable e) {
       // Errors, too: whatever happened, the client is answered, and the connection goes on to its next request.
       LOG.error("{} {} failed", method(), target, RedactedException.of(e));
-      answer = handler.failure(target, 500, "the router failed to handle this request");
+      answer =
+          handler.failure(
+              new ArrivedRequest(method(), target, headers, client()),
+              new RequestFailure(500, "the router failed to handle this request"));
     }
     SocketSink begun = answered();
     switch (answer) {
@@ -156,6 +159,7 @@ final class RunningExchange implements Exchange, Runnable {
       awaitHead(begun);
     }
     boolean whole = relay(answer.body(), client);
+    client.disconnectIfBroken();
     AsyncCallback<Done> end = client.end();
     if (whole && end != null) {
       connection.expectResponseEnd();

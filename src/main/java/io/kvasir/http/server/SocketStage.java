@@ -153,7 +153,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
       if (framer.isWithinHead()) {
         refuse(late);
       } else if (!connection.hasRequest()) {
-        connection.abort();
+        connection.abortUnanswered(late);
       }
     }
 

@@ -14,6 +14,7 @@ final class Attributes {
   private static final Set<String> CHANGES_LIST =
       Set.of("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort");
   private static final Set<String> DICT = Set.of("copy", "get", "items", "keys", "values");
+  private static final Set<String> BYTES = Set.of("decode", "hex");
   private static final Set<String> LIST = Set.of("copy", "count", "index");
 
   private Attributes() {}
@@ -47,6 +48,7 @@ final class Attributes {
       case String s -> StringMethods.NAMES.contains(name);
       case Markup m -> StringMethods.NAMES.contains(name);
       case Map<?, ?> m -> DICT.contains(name) || CHANGES_DICT.contains(name);
+      case Bytes b -> BYTES.contains(name);
       case Tuple t -> name.equals("count") || name.equals("index");
       case List<?> l -> LIST.contains(name) || (!(l instanceof Range) && CHANGES_LIST.contains(name));
       case Double d -> name.equals("is_integer");
@@ -80,6 +82,11 @@ final class Attributes {
         case String s -> StringMethods.call(render, s, name, arguments);
         case Markup m -> StringMethods.callMarkup(render, m, name, arguments);
         case Map<?, ?> map -> dict(render, map, arguments);
+        case Bytes bytes when name.equals("hex") -> bytes.hex(render);
+        case Bytes bytes -> {
+          Arguments bound = arguments.bind("decode", List.of("encoding", "errors"));
+          yield bytes.decode(render, bound.text(0, "utf-8"), bound.text(1, "strict"));
+        }
         case List<?> list -> list(render, list, arguments);
         default -> {
           double d = Numbers.real(self);
@@ -92,7 +99,7 @@ final class Attributes {
       return switch (name) {
         case "get" -> {
           Arguments bound = arguments.bind("get", List.of("key", "default"));
-          Object key = Values.key(render, bound.get(0), map.size());
+          Object key = Values.key(render, bound.get(0), map);
           Object found = map.get(key);
           yield found != null || map.containsKey(key) ? found : bound.get(1, null);
         }

@@ -25,7 +25,7 @@ public final class ChatPrompt {
    * @param text the model's input text
    * @param media whether the prompt has images, audio or video besides the text
    */
-  public record Rendered(String text, boolean media) {}
+  public record Rendered(RenderedText text, boolean media) {}
 
   private static final String CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG ";
 
@@ -35,8 +35,8 @@ public final class ChatPrompt {
   private final NanoClock clock;
 
   /**
-   * The prompts of a model. Its own templates are rendered within {@link RenderLimits#MODEL}, those of requests within
-   * {@link RenderLimits#REQUEST}.
+   * The prompts of a model. Its own templates are rendered within {@link RenderLimits#ofModel}, those of requests
+   * within {@link RenderLimits#ofRequest}.
    *
    * @param defaults kwargs of every request that does not set them: vLLM's {@code --default-chat-template-kwargs}
    * @param clock clock for the limits of time
@@ -51,63 +51,54 @@ public final class ChatPrompt {
    * Renders the prompt of a chat request.
    *
    * @param body a {@code /v1/chat/completions} request
+   * @param engine the version of the engine that it is for
    * @param now the engine's local time
    * @throws TemplateException.RefusedTemplate if the request's own template cannot be parsed or exceeds its limits
    * @throws TemplateException if the request or the template is at fault
    */
-  public Rendered render(JsonNode body, Supplier<LocalDateTime> now) {
+  public Rendered render(JsonNode body, VllmVersion engine, Supplier<LocalDateTime> now) {
     String requested = RequestTemplate.of(body);
     if (requested == null) {
-      return render(body, templates.select(body.hasNonNull("tools")), budget(body, RenderLimits.MODEL), now);
+      return render(body, templates.select(body.hasNonNull("tools")), modelBudget(body), engine, now);
     }
     ChatTemplate named = templates.named().get(requested);
     if (named != null) {
-      return render(body, named, budget(body, RenderLimits.MODEL), now);
+      return render(body, named, modelBudget(body), engine, now);
     }
-    RenderBudget budget = budget(body, RenderLimits.REQUEST);
+    RenderBudget budget = new RenderBudget(RenderLimits.ofRequest(VllmMessages.textLength(body)), clock);
     try {
-      return render(body, ChatTemplate.parse(requested, budget), budget, now);
+      return render(body, ChatTemplate.parse(requested, budget), budget, engine, now);
     } catch (TemplateException.Syntax | TemplateException.Limit e) {
       throw new TemplateException.RefusedTemplate("chat_template: " + e.getMessage());
     }
   }
 
-  private RenderBudget budget(JsonNode body, RenderLimits limits) {
-    return new RenderBudget(limits.forConversation(VllmMessages.textLength(body.path("messages"))), clock);
+  private RenderBudget modelBudget(JsonNode body) {
+    return new RenderBudget(RenderLimits.ofModel(VllmMessages.textLength(body)), clock);
   }
 
-  private Rendered render(JsonNode body, ChatTemplate template, RenderBudget budget, Supplier<LocalDateTime> now) {
+  private Rendered render(JsonNode body, ChatTemplate template, RenderBudget budget, VllmVersion engine,
+      Supplier<LocalDateTime> now) {
     JsonNode requestMessages = body.path("messages");
     if (!requestMessages.isArray() || requestMessages.isEmpty()) {
       throw new TemplateException.Request("messages must be a list with at least one message");
     }
-    List<@Nullable Object> tools = tools(body.path("tools"));
+    List<@Nullable Object> tools = ToolSchema.tools(body.path("tools"), engine);
     boolean media = VllmMessages.hasMedia(requestMessages);
     List<Map<String, @Nullable Object>> messages =
-        VllmMessages.prepare(requestMessages, template.contentFormat());
+        VllmMessages.prepare(requestMessages, template, engine);
     Map<String, @Nullable Object> variables = variables(body, messages, tools);
     if (!body.path("continue_final_message").asBoolean(false)) {
-      // Of the size it will have, so that a long prompt is not copied while it grows.
-      int size = Math.clamp(VllmMessages.textLength(requestMessages) + 1024, 1024, 1 << 24);
-      StringBuilder out = new StringBuilder(size);
-      template.render(variables, now, budget, out);
-      return new Rendered(out.toString(), media);
+      RenderedText text = new RenderedText();
+      template.render(variables, now, budget, text);
+      return new Rendered(text, media);
     }
     if (Boolean.TRUE.equals(variables.get("add_generation_prompt"))) {
       throw new TemplateException.Request(
           "continue_final_message and add_generation_prompt cannot both be true: set add_generation_prompt to false");
     }
-    return new Rendered(continued(template, variables, messages.getLast(), budget, now), media);
-  }
-
-  private static @Nullable List<@Nullable Object> tools(JsonNode tools) {
-    if (tools.isNull() || tools.isMissingNode()) {
-      return null;
-    }
-    if (!tools.isArray()) {
-      throw new TemplateException.Request("tools must be a list");
-    }
-    return VllmMessages.tools(tools);
+    String text = continued(template, variables, messages.getLast(), budget, now);
+    return new Rendered(RenderedText.of(text), media);
   }
 
   private Map<String, @Nullable Object> variables(JsonNode body, List<Map<String, @Nullable Object>> messages,
@@ -140,11 +131,12 @@ public final class ChatPrompt {
   private String continued(ChatTemplate template, Map<String, @Nullable Object> variables,
       Map<String, @Nullable Object> last, RenderBudget budget, Supplier<LocalDateTime> now) {
     String text = mark(last);
-    StringBuilder out = new StringBuilder();
-    template.render(variables, now, budget, out);
+    RenderedText rendered = new RenderedText();
+    template.render(variables, now, budget, rendered);
+    String out = rendered.toString();
     int at = out.lastIndexOf(CONTINUE_TAG.strip());
     if (at < 0
-        || new TextSearch(budget, Text.strip(text, null)).first(out.toString(), 0, out.length()) < 0) {
+        || new TextSearch(budget, Text.strip(text, null)).first(out, 0, out.length()) < 0) {
       throw new TemplateException.Request(
           "continue_final_message is set, but the chat template does not print the final message as it is");
     }

@@ -17,12 +17,14 @@ import java.util.function.Supplier;
 public final class ChatTemplate {
   private final String source;
   private final Stmt.Block root;
-  private final ContentFormat contentFormat;
+  private final ContentFormat.Detected contentFormat;
+  private final boolean knowsDevelopers;
 
   private ChatTemplate(String source, Stmt.Block root) {
     this.source = source;
     this.root = root;
     this.contentFormat = ContentFormat.of(root);
+    this.knowsDevelopers = DeveloperRole.isKnown(source);
   }
 
   /**
@@ -56,9 +58,14 @@ public final class ChatTemplate {
     return source;
   }
 
-  /** The format of message contents that this template reads. */
-  public ContentFormat contentFormat() {
-    return contentFormat;
+  /** The format of message contents that this template reads, as an engine of this version detects it. */
+  public ContentFormat contentFormat(VllmVersion version) {
+    return contentFormat.by(version);
+  }
+
+  /** Whether it names the role {@code developer}. */
+  boolean knowsDevelopers() {
+    return knowsDevelopers;
   }
 
   /**
@@ -69,10 +76,10 @@ public final class ChatTemplate {
    * @param now the local time that {@code strftime_now} prints; called only by templates that print it
    * @throws TemplateException if the template raises an exception, fails or exceeds the limits
    */
-  void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, StringBuilder out) {
+  void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, RenderedText out) {
     RenderContext render = new RenderContext(variables, now, budget, out);
     try {
-      root.run(new Frame(render));
+      root.runIn(new Frame(render));
     } catch (StackOverflowError e) {
       throw tooDeep();
     }
@@ -80,7 +87,7 @@ public final class ChatTemplate {
 
   /** Renders within {@link RenderLimits#MODEL}. */
   public String render(Map<String, ?> variables, Supplier<LocalDateTime> now) {
-    StringBuilder out = new StringBuilder();
+    RenderedText out = new RenderedText();
     render(variables, now, new RenderBudget(RenderLimits.MODEL, NanoClock.SYSTEM), out);
     return out.toString();
   }

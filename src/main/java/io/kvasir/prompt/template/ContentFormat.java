@@ -5,9 +5,11 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>vLLM detects it from the template ({@code --chat-template-content-format auto}): a template with a loop over the
  * content of an element of {@code messages} reads parts, any other reads text. The detection follows assignments,
- * filters, tests and slices; it ignores scopes.
+ * filters, tests and slices, and arguments of macros; it ignores scopes. Versions differ: {@link VllmRule}.
  */
 public enum ContentFormat {
   /** Text; the parts of a list are joined by newlines. */
@@ -23,24 +25,90 @@ public enum ContentFormat {
   /** Parts: {@code [{"type": "text", "text": …}, …]}, also for a plain text. */
   OPENAI;
 
-  static ContentFormat of(Stmt.Block root) {
-    List<Stmt.Set> sets = new ArrayList<>();
-    List<Stmt.For> loops = new ArrayList<>();
-    collect(root, sets, loops);
-    Set<String> lists = renamed("messages", sets);
+  /**
+   * The formats that versions of the engine detect in one template.
+   *
+   * @param loop a loop is over the content of a message
+   * @param variable a loop is over a variable named {@code content}
+   * @param macro a loop in a macro is over what is given to it of a message's content, or one outside of all macros is
+   *     over such a variable
+   */
+  record Detected(boolean loop, boolean variable, boolean macro) {
+    ContentFormat by(VllmVersion version) {
+      boolean parts = loop || (VllmRule.MACRO_CONTENT.holds(version) ? macro
+          : VllmRule.CONTENT_VARIABLE.holds(version) && variable);
+      return parts ? OPENAI : STRING;
+    }
+  }
+
+  /** What the detection looks at. */
+  private static final class Found {
+    private final List<Stmt.Set> sets = new ArrayList<>();
+    private final List<Stmt.For> loops = new ArrayList<>();
+    /** The loops that are in a macro, with the innermost one. */
+    private final IdentityHashMap<Stmt.For, Stmt.Define> inMacros = new IdentityHashMap<>();
+    private final List<Stmt.Define> macros = new ArrayList<>();
+    private final List<Expr> expressions = new ArrayList<>();
+    private Stmt.@Nullable Define macro;
+  }
+
+  static Detected of(Stmt.Block root) {
+    Found found = new Found();
+    collect(root, found);
+    Set<String> lists = renamed("messages", found.sets);
     Set<String> messages = new HashSet<>();
-    for (Stmt.For loop : loops) {
+    for (Stmt.For loop : found.loops) {
       if (loop.target() instanceof Stmt.Target.Variable(String name)
           && source(loop.elements()) instanceof Expr.Name list && lists.contains(list.name())) {
         messages.add(name);
       }
     }
-    for (Stmt.For loop : loops) {
-      if (content(source(loop.elements())) instanceof Expr.Name message && messages.contains(message.name())) {
-        return OPENAI;
+    boolean loops = found.loops.stream().anyMatch(loop -> isContent(loop.elements(), messages));
+    boolean variable = found.loops.stream().anyMatch(loop -> loop.elements() instanceof Expr.Name(String name)
+        && name.equals("content"));
+    return new Detected(loops, variable, ofMacros(found, messages));
+  }
+
+  private static boolean isContent(Expr expr, Set<String> messages) {
+    return content(source(expr)) instanceof Expr.Name message && messages.contains(message.name());
+  }
+
+  private static boolean ofMacros(Found found, Set<String> messages) {
+    Map<String, Set<String>> given = new HashMap<>();
+    for (Stmt.Define macro : found.macros) {
+      given.put(macro.name(), new HashSet<>());
+    }
+    Map<String, List<Stmt.Define>> byName = found.macros.stream().collect(Collectors.groupingBy(Stmt.Define::name));
+    Deque<Expr> open = new ArrayDeque<>(found.expressions);
+    while (!open.isEmpty()) {
+      Expr expr = open.pop();
+      if (expr instanceof Expr.Call(Expr.Name(String name), Expr.CallArguments arguments)) {
+        for (Stmt.Define macro : byName.getOrDefault(name, List.of())) {
+          given(macro.definition().parameters(), arguments, messages, given.getOrDefault(name, new HashSet<>()));
+        }
+      }
+      Scopes.operands(expr, open);
+    }
+    return found.loops.stream().anyMatch(loop -> {
+      Stmt.Define macro = found.inMacros.get(loop);
+      return loop.elements() instanceof Expr.Name(String over) && (macro == null ? over.equals("content")
+          : given.getOrDefault(macro.name(), Set.of()).contains(over));
+    });
+  }
+
+  /** The parameters of a macro to which a call gives a message's content. */
+  private static void given(List<String> parameters, Expr.CallArguments arguments, Set<String> messages,
+      Set<String> to) {
+    for (int i = 0; i < Math.min(parameters.size(), arguments.positional().size()); i++) {
+      if (isContent(arguments.positional().get(i), messages)) {
+        to.add(parameters.get(i));
       }
     }
-    return STRING;
+    for (int i = 0; i < arguments.names().size(); i++) {
+      if (parameters.contains(arguments.names().get(i)) && isContent(arguments.named().get(i), messages)) {
+        to.add(arguments.names().get(i));
+      }
+    }
   }
 
   /** The variable and all that it, or a part of it, is assigned to. */
@@ -88,34 +156,74 @@ public enum ContentFormat {
     };
   }
 
-  private static void collect(Stmt.Block block, List<Stmt.Set> sets, List<Stmt.For> loops) {
+  private static void collect(Stmt.Block block, Found to) {
     for (Stmt stmt : block.statements()) {
       switch (stmt) {
-        case Stmt.Set set -> sets.add(set);
-        case Stmt.For loop -> {
-          loops.add(loop);
-          collect(loop.body(), sets, loops);
-          if (loop.orElse() != null) {
-            collect(loop.orElse(), sets, loops);
-          }
+        case Stmt.Set set -> {
+          to.sets.add(set);
+          to.expressions.add(set.value());
         }
-        case Stmt.If branches -> branches.bodies().forEach(body -> collect(body, sets, loops));
-        case Stmt.SetBlock set -> collect(set.body(), sets, loops);
-        case Stmt.FilterBlock filter -> collect(filter.body(), sets, loops);
-        case Stmt.With with -> collect(with.body(), sets, loops);
-        case Stmt.Define macro -> collect(macro.definition().body(), sets, loops);
-        case Stmt.CallBlock call -> collect(call.caller().body(), sets, loops);
-        case Stmt.Generation generation -> collect(generation.body(), sets, loops);
+        case Stmt.For loop -> loop(loop, to);
+        case Stmt.If branches -> {
+          to.expressions.addAll(branches.conditions());
+          branches.bodies().forEach(body -> collect(body, to));
+        }
+        case Stmt.SetBlock set -> {
+          if (set.filter() != null) {
+            to.expressions.add(set.filter());
+          }
+          collect(set.body(), to);
+        }
+        case Stmt.FilterBlock filter -> {
+          to.expressions.add(filter.filter());
+          collect(filter.body(), to);
+        }
+        case Stmt.With with -> {
+          to.expressions.addAll(with.values());
+          collect(with.body(), to);
+        }
+        case Stmt.Define macro -> {
+          to.macros.add(macro);
+          to.expressions.addAll(macro.definition().defaults());
+          Stmt.Define around = to.macro;
+          to.macro = macro;
+          collect(macro.definition().body(), to);
+          to.macro = around;
+        }
+        case Stmt.CallBlock call -> {
+          to.expressions.add(call.call());
+          to.expressions.addAll(call.caller().defaults());
+          collect(call.caller().body(), to);
+        }
+        case Stmt.Generation generation -> collect(generation.body(), to);
+        case Stmt.NamedBlock named -> collect(named.body(), to);
+        case Stmt.Autoescape escape -> {
+          to.expressions.add(escape.enabled());
+          collect(escape.body(), to);
+        }
+        case Stmt.Print print -> to.expressions.add(print.value());
         case Stmt.Data data -> {
           // Text.
         }
-        case Stmt.Print print -> {
-          // No names are made here.
-        }
         case Stmt.Jump jump -> {
-          // Nor here.
+          // No names.
         }
       }
+    }
+  }
+
+  private static void loop(Stmt.For loop, Found to) {
+    to.loops.add(loop);
+    if (to.macro != null) {
+      to.inMacros.put(loop, to.macro);
+    }
+    to.expressions.add(loop.elements());
+    if (loop.condition() != null) {
+      to.expressions.add(loop.condition());
+    }
+    collect(loop.body(), to);
+    if (loop.orElse() != null) {
+      collect(loop.orElse(), to);
     }
   }
 }

@@ -1,6 +1,8 @@
 package io.kvasir.prompt.template;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +16,11 @@ sealed interface Expr {
    */
   @Nullable Object eval(Frame frame);
 
+  /** The same value, but a text that is put together here may be a {@link Rope}. */
+  default @Nullable Object evalRope(Frame frame) {
+    return eval(frame);
+  }
+
   /** A constant. */
   record Const(@Nullable Object value) implements Expr {
     @Override
@@ -26,6 +33,11 @@ sealed interface Expr {
   record Name(String name) implements Expr {
     @Override
     public @Nullable Object eval(Frame frame) {
+      return Rope.whole(frame.render().budget(), frame.get(name));
+    }
+
+    @Override
+    public @Nullable Object evalRope(Frame frame) {
       return frame.get(name);
     }
   }
@@ -65,10 +77,15 @@ sealed interface Expr {
   record Condition(Expr condition, Expr value, @Nullable Expr otherwise) implements Expr {
     @Override
     public @Nullable Object eval(Frame frame) {
+      return Rope.whole(frame.render().budget(), evalRope(frame));
+    }
+
+    @Override
+    public @Nullable Object evalRope(Frame frame) {
       RenderContext render = frame.render();
       render.enter();
-      Expr chosen = Values.truth(condition.eval(frame)) ? value : otherwise;
-      Object result = chosen != null ? chosen.eval(frame) : Undefined.because(
+      Expr chosen = Values.truth(condition.evalRope(frame)) ? value : otherwise;
+      Object result = chosen != null ? chosen.evalRope(frame) : Undefined.because(
           "the inline if-expression evaluated to false and no else section was defined");
       render.leave();
       return result;
@@ -81,7 +98,7 @@ sealed interface Expr {
     public Object eval(Frame frame) {
       RenderContext render = frame.render();
       render.enter();
-      boolean truth = Values.truth(value.eval(frame));
+      boolean truth = Values.truth(value.evalRope(frame));
       render.leave();
       return !truth;
     }
@@ -108,7 +125,7 @@ sealed interface Expr {
       render.enter();
       Object number = value.eval(frame);
       render.leave();
-      return minus ? Numbers.negate(number) : Numbers.negate(Numbers.negate(number));
+      return minus ? NumberOperators.negate(number) : NumberOperators.negate(NumberOperators.negate(number));
     }
   }
 
@@ -123,6 +140,20 @@ sealed interface Expr {
       render.leave();
       return Operators.apply(render, operator, a, b);
     }
+
+    @Override
+    public @Nullable Object evalRope(Frame frame) {
+      if (!operator.equals("+")) {
+        return eval(frame);
+      }
+      RenderContext render = frame.render();
+      render.enter();
+      Object a = left.evalRope(frame);
+      Object b = right.evalRope(frame);
+      render.leave();
+      return a != null && b != null && Rope.isText(a) && Rope.isText(b) ? Rope.of(render.budget(), a, b)
+          : Operators.apply(render, operator, Rope.whole(render.budget(), a), Rope.whole(render.budget(), b));
+    }
   }
 
   /** {@code a ~ b ~ c}. */
@@ -135,12 +166,59 @@ sealed interface Expr {
       String[] texts = new String[parts.size()];
       long length = 0;
       for (int i = 0; i < texts.length; i++) {
-        texts[i] = Values.str(render, parts.get(i).eval(frame));
+        Object part = parts.get(i).eval(frame);
+        if (part instanceof Markup && render.escapes()) {
+          return safe(frame, texts, i, part);
+        }
+        texts[i] = Values.str(render, part);
         length += texts[i].length();
       }
       render.leave();
       render.reserve(length);
       return String.join("", texts);
+    }
+
+    @Override
+    public Object evalRope(Frame frame) {
+      RenderContext render = frame.render();
+      if (render.escapes()) {
+        return eval(frame);
+      }
+      render.steps(parts.size());
+      render.enter();
+      Object[] texts = new Object[parts.size()];
+      long length = 0;
+      for (int i = 0; i < texts.length; i++) {
+        Object part = parts.get(i).evalRope(frame);
+        texts[i] = part instanceof Rope ? part : Values.str(render, part);
+        length += Rope.length(texts[i]);
+      }
+      render.leave();
+      if (length < Rope.SHORTEST) {
+        render.reserve(length);
+        return String.join("", Arrays.copyOf(texts, texts.length, String[].class));
+      }
+      Object text = texts[0];
+      for (int i = 1; i < texts.length; i++) {
+        text = Rope.of(render.budget(), text, texts[i]);
+      }
+      return text;
+    }
+
+    /** In HTML, with a safe text at {@code at}: the others are escaped, as they then are safe together. */
+    private Markup safe(Frame frame, String[] texts, int at, Object part) {
+      RenderContext render = frame.render();
+      for (int i = 0; i < at; i++) {
+        texts[i] = Markup.escape(render.budget(), texts[i]);
+      }
+      long length = 0;
+      for (int i = at; i < texts.length; i++) {
+        texts[i] = Values.safe(render, i == at ? part : parts.get(i).eval(frame));
+        length += texts[i].length();
+      }
+      render.leave();
+      render.reserve(length);
+      return new Markup(String.join("", texts));
     }
   }
 
@@ -171,7 +249,17 @@ sealed interface Expr {
       render.enter();
       Object owner = value.eval(frame);
       render.leave();
-      return Attributes.get(render, owner, name);
+      return Rope.whole(render.budget(), Attributes.get(render, owner, name));
+    }
+
+    @Override
+    public @Nullable Object evalRope(Frame frame) {
+      if (!(value instanceof Name)) {
+        return eval(frame);
+      }
+      RenderContext render = frame.render();
+      render.step();
+      return Attributes.get(render, value.eval(frame), name);
     }
   }
 
@@ -204,7 +292,8 @@ sealed interface Expr {
 
     private static @Nullable Long bound(@Nullable Expr expr, Frame frame) {
       Object value = expr == null ? null : expr.eval(frame);
-      return value == null ? null : (Long) Numbers.integer(value);
+      return value == null ? null : value instanceof BigInteger big ? (Long) (big.signum() * Long.MAX_VALUE)
+          : (Long) Numbers.integer(value);
     }
   }
 

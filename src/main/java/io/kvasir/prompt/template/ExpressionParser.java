@@ -1,5 +1,6 @@
 package io.kvasir.prompt.template;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -220,7 +221,7 @@ class ExpressionParser {
         }
         yield new Expr.Const(text.toString());
       }
-      case INTEGER -> new Expr.Const(Long.valueOf(token.text()));
+      case INTEGER -> new Expr.Const(Numbers.normal(new BigInteger(token.text())));
       case FLOAT -> new Expr.Const(Double.valueOf(token.text()));
       case OPERATOR -> bracketed(token);
       default -> throw expectedExpression();
@@ -314,7 +315,7 @@ class ExpressionParser {
     Token token = in.next();
     return switch (token.type()) {
       case NAME -> new Expr.Attribute(value, token.text());
-      case INTEGER -> new Expr.Item(value, new Expr.Const(Long.valueOf(token.text())));
+      case INTEGER -> new Expr.Item(value, new Expr.Const(Numbers.normal(new BigInteger(token.text()))));
       default -> {
         in.back();
         throw in.unexpected("a name after '.'");

@@ -26,13 +26,18 @@ final class Filters {
     alias("count", "length");
     define("attr", "name", (r, v, a) -> {
       r.read(a.text(0).length());
-      return v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(r, v, a.text(0));
+      return Rope.whole(r.budget(), v instanceof Map ? Attributes.own(v, a.text(0)) : Attributes.get(r, v, a.text(0)));
     });
     define("int", "default base", (r, v, a) -> integer(r, v, a.get(0, 0L), Math.clamp(a.integer(1, 10), 2, 36)));
     define("float", "default", (r, v, a) -> real(r, v, a.get(0, 0.0)));
-    define("abs", "", (r, v, a) -> Numbers.is(v) && Numbers.compare(r, v, 0L) == -1 ? Numbers.negate(v) : number(v));
+    define("abs", "", (r, v, a) ->
+        Numbers.is(v) && Numbers.compare(r, v, 0L) == -1 ? NumberOperators.negate(v) : number(v));
     define("round", "precision method", Filters::round);
+    define("pprint", "", (r, v, a) -> PrettyPrint.format(r, v));
+    define("filesizeformat", "binary", (r, v, a) -> fileSize(r, v, a.flag(0, false)));
     TextFilters.define();
+    define("xmlattr", "autospace", HtmlFilters::attributes);
+    define("urlize", "trim_url_limit nofollow target rel extra_schemes", HtmlFilters::links);
     SequenceFilters.define();
   }
 
@@ -87,7 +92,10 @@ final class Filters {
       return parsed;
     }
     Double real = text != null ? Numbers.parseFloat(text) : value instanceof Number n ? (Double) n.doubleValue() : null;
-    return real == null || real.isNaN() || real.isInfinite() ? otherwise : (Object) (long) (double) real;
+    if (text == null && real != null && real.isInfinite()) {
+      throw new TemplateException.Evaluation("cannot convert float infinity to integer");
+    }
+    return real == null || real.isNaN() || real.isInfinite() ? otherwise : Numbers.truncated(real);
   }
 
   /** The text to read a number from; charges copying it and matching it. */
@@ -106,6 +114,29 @@ final class Filters {
     String text = readText(render, value);
     Double parsed = text == null ? null : Numbers.parseFloat(text);
     return parsed == null ? otherwise : parsed;
+  }
+
+  private static String fileSize(RenderContext render, @Nullable Object value, boolean binary) {
+    if (real(render, value, null) == null) {
+      throw new TemplateException.Evaluation("could not read a number of bytes from " + Values.repr(render, value));
+    }
+    double bytes = Numbers.real(real(render, value, null));
+    int base = binary ? 1024 : 1000;
+    if (bytes == 1) {
+      return "1 Byte";
+    }
+    if (bytes < base) {
+      return Numbers.truncated(bytes) + " Bytes";
+    }
+    render.steps(Numbers.STEPS);
+    String prefixes = binary ? "KMGTPEZY" : "kMGTPEZY";
+    int unit = 0;
+    double size = base;
+    while (unit < prefixes.length() - 1 && bytes >= size * base) {
+      size *= base;
+      unit++;
+    }
+    return Numbers.fixed(base * bytes / (size * base), 1) + " " + prefixes.charAt(unit) + (binary ? "iB" : "B");
   }
 
   private static @Nullable Object round(RenderContext render, @Nullable Object value, Arguments a) {

@@ -1,5 +1,6 @@
 package io.kvasir.prompt.template;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +29,56 @@ final class Formats {
 
   /** {@code format.format(arguments)}. */
   static String braces(RenderContext render, String format, Arguments arguments, boolean markup) {
-    return new Formats(render, format, markup).braces(arguments);
+    return new Formats(render, format, markup).braces(new Fields(arguments), 2);
+  }
+
+  /** The arguments of {@code format.format_map(mapping)}. */
+  static Arguments mapping(RenderContext render, Arguments given) {
+    if (!(given.get(0) instanceof Map<?, ?> map)) {
+      throw error("format_map takes a mapping, not " + Values.typeName(given.get(0)));
+    }
+    render.elements(2L * map.size());
+    Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+    map.forEach((key, value) -> {
+      String name = Values.text(key);
+      if (name != null) {
+        fields.put(name, value);
+      }
+    });
+    return new Arguments(new Object[0], fields);
+  }
+
+  /** The values of a format's fields, which are either all numbered or none. */
+  private static final class Fields {
+    private final Arguments arguments;
+    /** The next position; -1 once a field has a number. */
+    private int next;
+
+    Fields(Arguments arguments) {
+      this.arguments = arguments;
+    }
+
+    @Nullable Object value(String name, boolean whole) {
+      int number = index(name);
+      if (name.isEmpty()) {
+        requireSame(next >= 0);
+        return arguments.get(next++);
+      }
+      if (number < 0) {
+        return keyword(arguments, name);
+      }
+      if (whole) {
+        requireSame(next <= 0);
+        next = -1;
+      }
+      return arguments.get(number);
+    }
+
+    private static void requireSame(boolean same) {
+      if (!same) {
+        throw error("fields with and without a number cannot be in one format");
+      }
+    }
   }
 
   private static TemplateException.Evaluation error(String message) {
@@ -100,17 +150,24 @@ final class Formats {
     return switch (type) {
       case 's', 'r', 'a' -> {
         String text = type == 's' ? Values.str(render, value) : Values.repr(render, value);
-        text = markup && !(value instanceof Markup) ? Markup.escape(render, text) : text;
+        text = markup && !(value instanceof Markup) ? Markup.escape(render.budget(), text) : text;
         yield spec.cut(render, text);
       }
       case 'd', 'i', 'u' -> spec.signed(integral(render, value));
-      case 'x' -> spec.signed(Long.toString(Numbers.integer(value), 16));
-      case 'X' -> spec.signed(Text.upper(Long.toString(Numbers.integer(value), 16)));
-      case 'o' -> spec.signed(Long.toString(Numbers.integer(value), 8));
-      case 'c' -> value instanceof String s ? s : character(value);
+      case 'x' -> spec.signed(Numbers.digits(render, Numbers.large(value), 16));
+      case 'X' -> spec.signed(Text.upper(Numbers.digits(render, Numbers.large(value), 16)));
+      case 'o' -> spec.signed(Numbers.digits(render, Numbers.large(value), 8));
+      case 'c' -> value instanceof String s ? single(s) : character(value);
       case 'f', 'F', 'e', 'E', 'g', 'G' -> spec.signed(real(render, type, Numbers.real(value), spec.precision));
       default -> throw error("unsupported format character '" + type + "'");
     };
+  }
+
+  private static String single(String text) {
+    if (text.isEmpty() || text.length() != Character.charCount(text.codePointAt(0))) {
+      throw error("%c requires int or char");
+    }
+    return text;
   }
 
   private static String character(@Nullable Object value) {
@@ -126,7 +183,11 @@ final class Formats {
       throw error("%d format: a real number is required, not " + Values.typeName(value));
     }
     if (!Numbers.isInteger(value)) {
-      return Long.toString((long) Numbers.real(value));
+      double d = Numbers.real(value);
+      if (Double.isNaN(d) || Double.isInfinite(d)) {
+        throw error("cannot convert float " + Numbers.str(d) + " to integer");
+      }
+      return Numbers.str(render, Numbers.truncated(d));
     }
     return value instanceof Number n ? Numbers.str(render, n) : Long.toString(Numbers.integer(value));
   }
@@ -156,8 +217,11 @@ final class Formats {
     return at == start ? -1 : value;
   }
 
-  private String braces(Arguments arguments) {
-    int auto = 0;
+  /** With fields in fields, {@code depth} deep. */
+  private String braces(Fields fields, int depth) {
+    if (depth == 0) {
+      throw error("fields are nested too deep");
+    }
     render.reserve(format.length());
     while (at < format.length()) {
       char c = format.charAt(at++);
@@ -173,12 +237,9 @@ final class Formats {
         while (peek() != 0 && ".[!:}".indexOf(peek()) < 0) {
           at++;
         }
-        String field = format.substring(start, at);
-        Object value = field.isEmpty() ? arguments.get(auto++)
-            : index(field) >= 0 ? arguments.get(index(field))
-            : keyword(arguments, field);
-        render.read(4L * field.length());
-        append(field(path(value)));
+        String name = format.substring(start, at);
+        render.read(4L * name.length());
+        append(field(path(fields.value(name, peek() != '.' && peek() != '[')), fields, depth));
       }
     }
     return out.toString();
@@ -209,16 +270,32 @@ final class Formats {
       String name = format.substring(from, at);
       at += index ? 1 : 0;
       render.read(name.length());
-      value = !index ? Attributes.get(render, value, name)
-          : Values.item(render, value, index(name) >= 0 ? (Object) (long) index(name) : name);
-      if (value instanceof Undefined u) {
-        throw u.refused();
-      }
+      value = !index ? Attributes.get(render, value, name) : Values.item(render, value, key(name));
     }
     return value;
   }
 
-  private String field(@Nullable Object given) {
+  private static Object key(String name) {
+    boolean number = !name.isEmpty() && name.chars().allMatch(c -> c >= '0' && c <= '9');
+    return !number ? name : name.length() < 19 ? (Object) Long.valueOf(name) : Long.MAX_VALUE;
+  }
+
+  /** What follows the colon of a field, with the values of the fields in it. */
+  private Formats specification(Fields fields, int depth) {
+    int from = at;
+    for (int open = 0; open > 0 || peek() != '}'; at++) {
+      if (at >= format.length()) {
+        throw error("expected '}' before end of string");
+      }
+      open += peek() == '{' ? 1 : peek() == '}' ? -1 : 0;
+    }
+    String text = format.substring(from, at);
+    boolean nested = text.indexOf('{') >= 0;
+    return new Formats(
+        render, nested ? new Formats(render, text, markup).braces(fields, depth - 1) : text, false);
+  }
+
+  private String field(@Nullable Object given, Fields fields, int depth) {
     Object value = given;
     if (peek() == '!') {
       at++;
@@ -228,36 +305,46 @@ final class Formats {
     }
     Spec spec = new Spec();
     char type = 0;
+    boolean specified = false;
     if (peek() == ':') {
       at++;
-      type = spec(spec);
+      Formats specification = specification(fields, depth);
+      specified = !specification.format.isEmpty();
+      type = specification.spec(spec);
+      if (specification.at < specification.format.length()) {
+        throw error("invalid format specifier");
+      }
     }
     if (peek() != '}') {
       throw error("expected '}' before end of string");
     }
     at++;
     String text = Values.text(value);
-    boolean numeric = Numbers.is(value) && !(value instanceof Boolean && type == 0 && spec.width < 0);
+    boolean numeric = Numbers.is(value) && (specified || !(value instanceof Boolean));
     if (!numeric && type != 0 && type != 's') {
       throw error("unknown format code '" + type + "' for object of type '" + Values.typeName(value) + "'");
     }
     if (numeric && value != null) {
+      if (spec.precision >= 0 && Numbers.isInteger(value) && "dnxXobc".indexOf(type == 0 ? 'd' : type) >= 0) {
+        throw error("precision not allowed in integer format specifier");
+      }
       return spec.pad(render, spec.signed(spec.grouped(number(render, type, value, spec.precision))), false);
     }
     String plain = text != null ? text : Values.str(render, value);
-    plain = markup && !(value instanceof Markup) ? Markup.escape(render, plain) : plain;
-    return spec.pad(render, spec.cut(render, plain), true);
+    spec.alignText();
+    plain = spec.pad(render, spec.cut(render, plain), true);
+    return markup && !(value instanceof Markup) ? Markup.escape(render.budget(), plain) : plain;
   }
 
   private static String number(RenderContext render, char type, Object value, int precision) {
     return switch (type) {
       case 0 -> Numbers.isInteger(value) ? integral(render, value)
           : precision < 0 ? Numbers.str(Numbers.real(value)) : real(render, 'g', Numbers.real(value), precision);
-      case 'd', 'n' -> Long.toString(Numbers.integer(value));
-      case 'x' -> Long.toString(Numbers.integer(value), 16);
-      case 'X' -> Text.upper(Long.toString(Numbers.integer(value), 16));
-      case 'o' -> Long.toString(Numbers.integer(value), 8);
-      case 'b' -> Long.toString(Numbers.integer(value), 2);
+      case 'd', 'n' -> Numbers.digits(render, Numbers.large(value), 10);
+      case 'x' -> Numbers.digits(render, Numbers.large(value), 16);
+      case 'X' -> Text.upper(Numbers.digits(render, Numbers.large(value), 16));
+      case 'o' -> Numbers.digits(render, Numbers.large(value), 8);
+      case 'b' -> Numbers.digits(render, Numbers.large(value), 2);
       case 'c' -> character(value);
       case '%' -> real(render, 'f', Numbers.real(value) * 100, precision) + "%";
       case 'f', 'F', 'e', 'E', 'g', 'G' -> real(render, type, Numbers.real(value), precision);
@@ -279,6 +366,7 @@ final class Formats {
       if (flag == '0' && spec.align == 0) {
         spec.fill = '0';
         spec.align = '=';
+        spec.zeros = true;
       } else if (flag == '+' || flag == ' ') {
         spec.sign = flag;
       }
@@ -303,6 +391,7 @@ final class Formats {
     private char align;
     private char sign;
     private char group;
+    private boolean zeros;
     private int width = -1;
     private int precision = -1;
 
@@ -324,6 +413,14 @@ final class Formats {
           // The alternate form is not supported.
         }
       }
+    }
+
+    /** In a text there is no sign for zeros to follow. */
+    void alignText() {
+      if (align == '=' && !zeros) {
+        throw error("'=' alignment not allowed in string format specifier");
+      }
+      align = align == '=' ? '<' : align;
     }
 
     String signed(String digits) {

@@ -34,6 +34,21 @@ final class Frame {
     return render;
   }
 
+  /** A scope with the variables that the template has outside of its loops and macros, as far as they are assigned. */
+  Frame assignedAtTop() {
+    Frame top = this;
+    while (top.outer != null) {
+      top = top.outer;
+    }
+    Frame assigned = new Frame(render);
+    for (int i = 0; i < top.size; i++) {
+      if (!(top.values[i] instanceof Undefined)) {
+        assigned.set(top.names[i], top.values[i]);
+      }
+    }
+    return assigned;
+  }
+
   @SuppressWarnings("ReferenceEquality") // Names are interned by the lexer.
   @Nullable Object get(String name) {
     int compared = 0;

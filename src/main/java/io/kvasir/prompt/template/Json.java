@@ -58,7 +58,7 @@ final class Json {
       case Markup m -> string(m.text());
       case Boolean b -> put(b.toString());
       case Number n -> put(number(n));
-      case List<?> list when !(list instanceof Range) -> list(list, depth);
+      case List<?> list when !(list instanceof Range) && !(list instanceof Bytes) -> list(list, depth);
       case Map<?, ?> map -> map(map, depth);
       default -> throw new TemplateException.Evaluation(
           "Object of type " + Values.typeName(value) + " is not JSON serializable");

@@ -1,5 +1,6 @@
 package io.kvasir.prompt.template;
 
+import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -12,6 +13,9 @@ import java.util.List;
  * end of the source goes, and every kind of newline becomes {@code \n}.
  */
 final class Lexer {
+  /** As many as Python reads. */
+  private static final int MAX_DIGITS = 4300;
+
   private final String source;
   private final RenderBudget budget;
   private final List<Token> tokens = new ArrayList<>();
@@ -267,11 +271,11 @@ final class Lexer {
   }
 
   private String integer(String digits, int radix) {
-    try {
-      return Long.toString(Long.parseLong(digits.replace("_", ""), radix));
-    } catch (NumberFormatException e) {
-      throw error("the number '" + digits + "' is not a 64-bit integer");
+    String plain = digits.replace("_", "");
+    if (plain.isEmpty() || plain.length() > MAX_DIGITS) {
+      throw error("a number must have 1 to " + MAX_DIGITS + " digits");
     }
+    return plain.length() < 16 ? Long.toString(Long.parseLong(plain, radix)) : new BigInteger(plain, radix).toString();
   }
 
   private char peek(int ahead) {

@@ -77,12 +77,12 @@ final class Loop implements Callable {
 
   /** {@code loop(children)}: the same statement again, one level down. */
   @Override
-  public Object call(RenderContext render, Arguments arguments) {
+  public @Nullable Object call(RenderContext render, Arguments arguments) {
     if (!statement.recursive()) {
       throw new TemplateException.Evaluation("the loop must have the 'recursive' marker to be called recursively");
     }
     Object children = arguments.bind("loop", List.of("iterable")).get(0);
-    return render.capture(() -> statement.loop(outer, children, depth + 1));
+    return Rope.whole(render.budget(), render.capture(() -> statement.loop(outer, children, depth + 1)));
   }
 
   @Override

@@ -18,36 +18,48 @@ final class Macro implements Callable {
 
   private final Definition definition;
   private final Frame outer;
+  /** Whether the definition is in an autoescape block. */
+  private final boolean escapes;
 
   Macro(Definition definition, Frame outer) {
     this.definition = definition;
     this.outer = outer;
+    this.escapes = outer.render().escapes();
   }
 
   @Override
-  public Object call(RenderContext render, Arguments arguments) {
+  public @Nullable Object call(RenderContext render, Arguments arguments) {
     Frame frame = new Frame(outer);
-    bind(frame, arguments);
-    return render.capture(() -> definition.body().run(frame));
+    return Rope.whole(render.budget(), render.capture(() -> {
+      boolean around = render.escapes();
+      render.escapes(escapes);
+      bind(frame, arguments);
+      definition.body().run(frame);
+      render.escapes(around);
+    }));
   }
 
   private void bind(Frame frame, Arguments arguments) {
+    definition.body().declare(frame);
     List<String> parameters = definition.parameters();
     outer.render().steps(parameters.size());
     outer.render().elements(2L * arguments.keywords().size());
     Map<String, @Nullable Object> keywords = new LinkedHashMap<>(arguments.keywords());
     int firstDefault = parameters.size() - definition.defaults().size();
+    boolean complete = true;
     for (int i = 0; i < parameters.size(); i++) {
       String parameter = parameters.get(i);
       if (i < arguments.size()) {
         frame.set(parameter, arguments.get(i));
       } else if (keywords.containsKey(parameter)) {
         frame.set(parameter, keywords.remove(parameter));
-      } else if (i >= firstDefault) {
-        frame.set(parameter, definition.defaults().get(i - firstDefault).eval(frame));
       } else {
+        complete &= i < firstDefault;
         frame.set(parameter, Undefined.because("parameter '" + parameter + "' was not provided"));
       }
+    }
+    if (!complete) {
+      defaults(frame, arguments, firstDefault);
     }
     List<String> special = definition.special();
     if (special.contains("caller") && !parameters.contains("caller")) {
@@ -65,6 +77,16 @@ final class Macro implements Callable {
     } else if (arguments.size() > parameters.size()) {
       throw new TemplateException.Evaluation(
           describe() + " takes not more than " + parameters.size() + " argument(s)");
+    }
+  }
+
+  /** A default may read any parameter; those that have no value yet are undefined. */
+  private void defaults(Frame frame, Arguments arguments, int firstDefault) {
+    List<String> parameters = definition.parameters();
+    for (int i = Math.max(firstDefault, arguments.size()); i < parameters.size(); i++) {
+      if (!arguments.keywords().containsKey(parameters.get(i))) {
+        frame.set(parameters.get(i), definition.defaults().get(i - firstDefault).eval(frame));
+      }
     }
   }
 

@@ -2,14 +2,14 @@ package io.kvasir.prompt.template;
 
 /** Text marked as safe HTML by {@code safe} or {@code escape}: what is added to it gets escaped. */
 record Markup(String text) {
-  static String escape(RenderContext render, String raw) {
-    render.read(raw.length());
+  static String escape(RenderBudget budget, String raw) {
+    budget.read(raw.length());
     int escapes = 0;
     for (int i = 0; i < raw.length(); i++) {
       escapes += "&<>'\"".indexOf(raw.charAt(i)) < 0 ? 0 : 1;
     }
     // The longest escape has five characters.
-    render.reserve(raw.length() + 4L * escapes);
+    budget.reserve(raw.length() + 4L * escapes);
     if (escapes == 0) {
       return raw;
     }

@@ -4,15 +4,18 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.MathContext;
 import java.math.RoundingMode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Python's int and float. A bool counts as 0 or 1. Integers that a template computes have 64 bits, and overflow is an
- * error; larger ones in a request can be printed and compared.
- */
+/** Python's int and float. A bool counts as 0 or 1. An integer is a Long where it fits one, else a BigInteger. */
 final class Numbers {
   /** What printing or comparing a float by its exact digits takes: there may be a thousand. */
   static final int STEPS = 32;
+
+  /** The most digits of an integer that Python reads or prints. */
+  private static final int MAX_DIGITS = 4300;
 
   private Numbers() {}
 
@@ -46,9 +49,62 @@ final class Numbers {
     };
   }
 
+  static BigInteger large(@Nullable Object value) {
+    return value instanceof BigInteger big ? big : BigInteger.valueOf(integer(value));
+  }
+
+  /** An integer, as small as it can be. */
+  static Number normal(BigInteger n) {
+    return n.bitLength() < Long.SIZE ? (Number) n.longValue() : n;
+  }
+
+  /** Python's {@code int()} of a finite float. */
+  static Number truncated(double d) {
+    return Math.abs(d) < Long.MAX_VALUE ? (Number) (long) d : normal(new BigDecimal(d).toBigInteger());
+  }
+
+  /** The one number that stands for all that Python holds for the same dict's key; anything else is as it is. */
+  static @Nullable Object canonical(@Nullable Object key) {
+    return switch (key) {
+      case Boolean b -> b ? 1L : 0L;
+      case BigInteger big -> normal(big);
+      case Number n when isInteger(n) -> (Object) n.longValue();
+      case Number n when n.doubleValue() == Math.rint(n.doubleValue()) && !Double.isInfinite(n.doubleValue()) ->
+          truncated(n.doubleValue());
+      case Number n -> n.doubleValue();
+      case null, default -> key;
+    };
+  }
+
+  /** The forms in which a dict may have the key that a number is. */
+  static List<Object> forms(Object number) {
+    Object canonical = Objects.requireNonNull(canonical(number));
+    List<Object> forms = new ArrayList<>(List.of(canonical));
+    if (isInteger(canonical)) {
+      double real = real(canonical);
+      if (!Double.isInfinite(real) && canonical.equals(canonical(real))) {
+        forms.add(real);
+      }
+      if (canonical.equals(0L)) {
+        forms.add(-0.0);
+        forms.add(false);
+      } else if (canonical.equals(1L)) {
+        forms.add(true);
+      }
+    }
+    return forms;
+  }
+
   static double real(@Nullable Object value) {
     return switch (value) {
       case Boolean b -> b ? 1 : 0;
+      case BigInteger big -> {
+        double d = big.doubleValue();
+        if (Double.isInfinite(d)) {
+          throw new TemplateException.Evaluation("int too large to convert to float");
+        }
+        yield d;
+      }
       case Number n -> n.doubleValue();
       case Undefined u -> throw u.refused();
       case null, default -> throw new TemplateException.Evaluation(
@@ -64,7 +120,7 @@ final class Numbers {
     }
   }
 
-  private static TemplateException.Evaluation tooLarge() {
+  static TemplateException.Evaluation tooLarge() {
     return new TemplateException.Evaluation("an integer is too large to compute with");
   }
 
@@ -94,102 +150,20 @@ final class Numbers {
         : isInteger(n) ? BigDecimal.valueOf(integer(n)) : new BigDecimal(real(n));
   }
 
-  /** {@code + - * / // % **} of two numbers; null if one is not. */
-  static @Nullable Object arithmetic(String operator, @Nullable Object a, @Nullable Object b) {
-    if (!is(a) || !is(b)) {
-      return null;
-    }
-    try {
-      return isInteger(a) && isInteger(b) && !operator.equals("/")
-          ? integers(operator, integer(a), integer(b))
-          : (Object) reals(operator, real(a), real(b));
-    } catch (ArithmeticException e) {
-      throw tooLarge();
-    }
-  }
-
-  private static Object integers(String operator, long a, long b) {
-    return switch (operator) {
-      case "+" -> Math.addExact(a, b);
-      case "-" -> Math.subtractExact(a, b);
-      case "*" -> Math.multiplyExact(a, b);
-      case "//" -> Math.floorDiv(a, nonZero(b));
-      case "%" -> Math.floorMod(a, nonZero(b));
-      default -> b < 0 ? (Object) reals(operator, (double) a, (double) b) : (Object) power(a, b);
-    };
-  }
-
-  private static long nonZero(long b) {
-    if (b == 0) {
-      throw divisionByZero();
-    }
-    return b;
-  }
-
-  private static TemplateException.Evaluation divisionByZero() {
-    return new TemplateException.Evaluation("division by zero");
-  }
-
-  private static long power(long base, long exponent) {
-    if (base == 0 || base == 1) {
-      return exponent == 0 ? 1 : base;
-    }
-    if (base == -1) {
-      return exponent % 2 == 0 ? 1 : -1;
-    }
-    if (exponent > 64) {
-      throw tooLarge();
-    }
-    long result = 1;
-    for (long i = 0; i < exponent; i++) {
-      result = Math.multiplyExact(result, base);
-    }
-    return result;
-  }
-
-  private static double reals(String operator, double a, double b) {
-    if (b == 0 && (operator.equals("/") || operator.equals("//") || operator.equals("%"))) {
-      throw divisionByZero();
-    }
-    return switch (operator) {
-      case "+" -> a + b;
-      case "-" -> a - b;
-      case "*" -> a * b;
-      case "/" -> a / b;
-      case "//" -> Math.floor(a / b);
-      case "%" -> {
-        double r = a % b;
-        yield r != 0 && (r < 0) != (b < 0) ? r + b : r;
-      }
-      default -> {
-        if (a == 0 && b < 0) {
-          throw new TemplateException.Evaluation("0.0 cannot be raised to a negative power");
-        }
-        yield Math.pow(a, b);
-      }
-    };
-  }
-
-  static Object negate(@Nullable Object value) {
-    if (!is(value)) {
-      throw value instanceof Undefined u ? u.refused() : new TemplateException.Evaluation(
-          "bad operand type for unary -: '" + Values.typeName(value) + "'");
-    }
-    if (!isInteger(value)) {
-      return -real(value);
-    }
-    if (integer(value) == Long.MIN_VALUE) {
-      throw tooLarge();
-    }
-    return -integer(value);
-  }
-
   /** Python's {@code str()} of a number. */
   static String str(RenderContext render, Number n) {
-    if (n instanceof BigInteger big) {
-      render.read(big.bitLength());
+    return n instanceof BigInteger big ? digits(render, big, 10)
+        : isInteger(n) ? n.toString() : str(n.doubleValue());
+  }
+
+  /** An integer's digits, which Python limits where it has to compute them. */
+  static String digits(RenderContext render, BigInteger n, int radix) {
+    render.read((long) n.bitLength() * (1 + (n.bitLength() >> 10)));
+    String digits = radix == 10 && n.bitLength() > 4 * MAX_DIGITS ? "" : n.toString(radix);
+    if (radix == 10 && (digits.isEmpty() || digits.length() > MAX_DIGITS + (n.signum() < 0 ? 1 : 0))) {
+      throw new TemplateException.Evaluation("an integer has more than " + MAX_DIGITS + " digits");
     }
-    return isInteger(n) ? n.toString() : str(n.doubleValue());
+    return digits;
   }
 
   /** The shortest digits that read back as the same float, with an exponent below 1e-4 and from 1e16. */
@@ -231,9 +205,8 @@ final class Numbers {
   /** Python's {@code round(value, precision)}: half to even, on the float's exact value. */
   static Object round(Object value, int precision) {
     if (isInteger(value)) {
-      long n = integer(value);
-      return precision >= 0 ? n
-          : BigDecimal.valueOf(n).setScale(precision, RoundingMode.HALF_EVEN).longValue();
+      return precision >= 0 ? normal(large(value))
+          : normal(decimal(value).setScale(precision, RoundingMode.HALF_EVEN).toBigInteger());
     }
     double d = real(value);
     if (Double.isNaN(d) || Double.isInfinite(d)) {
@@ -310,13 +283,13 @@ final class Numbers {
       digits = digits.substring(2);
     }
     // In this order: the expression's recursion is as deep as the text has underscores.
-    if (digits.length() > 1000 || !digits.matches("[0-9A-Za-z]+(_[0-9A-Za-z]+)*")) {
+    if (digits.length() > MAX_DIGITS || !digits.matches("[0-9A-Za-z]+(_[0-9A-Za-z]+)*")) {
       return null;
     }
     try {
       BigInteger value = new BigInteger(digits.replace("_", ""), base);
       value = negative ? value.negate() : value;
-      return value.bitLength() < 64 ? (Number) value.longValue() : value;
+      return normal(value);
     } catch (NumberFormatException e) {
       return null;
     }

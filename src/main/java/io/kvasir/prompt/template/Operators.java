@@ -13,7 +13,7 @@ final class Operators {
       render.reserve((long) a.length() + b.length());
       return a.concat(b);
     }
-    Object number = Numbers.arithmetic(operator, left, right);
+    Object number = NumberOperators.of(render, operator, left, right);
     if (number != null) {
       return number;
     }
@@ -42,8 +42,8 @@ final class Operators {
     String a = Values.text(left);
     String b = Values.text(right);
     if (a != null && b != null) {
-      String safeA = left instanceof Markup ? a : Markup.escape(render, a);
-      String safeB = right instanceof Markup ? b : Markup.escape(render, b);
+      String safeA = left instanceof Markup ? a : Markup.escape(render.budget(), a);
+      String safeB = right instanceof Markup ? b : Markup.escape(render.budget(), b);
       render.reserve((long) safeA.length() + safeB.length());
       return new Markup(safeA.concat(safeB));
     }
@@ -51,13 +51,13 @@ final class Operators {
       return Tuple.copyOf(join(render, x, y));
     }
     if (left instanceof List<?> x && right instanceof List<?> y && isList(x) && isList(y)) {
-      return join(render, x, y);
+      return Appended.of(render, x, y);
     }
     return null;
   }
 
   private static boolean isList(List<?> list) {
-    return !(list instanceof Tuple) && !(list instanceof Range);
+    return !(list instanceof Tuple) && !(list instanceof Range) && !(list instanceof Bytes);
   }
 
   private static List<@Nullable Object> join(RenderContext render, List<?> a, List<?> b) {
@@ -79,7 +79,7 @@ final class Operators {
       String repeated = text.isEmpty() ? "" : text.repeat((int) count);
       return value instanceof Markup ? new Markup(repeated) : repeated;
     }
-    if (value instanceof List<?> list && !(list instanceof Range)) {
+    if (value instanceof List<?> list && !(list instanceof Range) && !(list instanceof Bytes)) {
       render.elements(multiply(list.size(), count));
       List<@Nullable Object> all = new ArrayList<>();
       for (long i = 0; i < count && !list.isEmpty(); i++) {
@@ -135,7 +135,16 @@ final class Operators {
       String sliced = sliceText(render, text, start, stop, by);
       return value instanceof Markup ? new Markup(sliced) : sliced;
     }
+    if (value instanceof Bytes bytes && by == 1) {
+      int from = (int) first(start, by, bytes.size());
+      return bytes.slice(render, from, Math.max(from, (int) last(stop, by, bytes.size())));
+    }
     if (value instanceof List<?> list) {
+      if (by == 1 && !(value instanceof Tuple)) {
+        render.element();
+        int from = (int) first(start, by, list.size());
+        return list.subList(from, Math.max(from, (int) last(stop, by, list.size())));
+      }
       List<@Nullable Object> sliced = sliceList(render, list, start, stop, by);
       return value instanceof Tuple ? Tuple.copyOf(sliced) : sliced;
     }

@@ -1,7 +1,9 @@
 package io.kvasir.prompt.template;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -9,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class Parser extends ExpressionParser {
   /** Number of enclosing loops in the same macro, where break and continue are allowed. */
   private int loops;
+  private final Map<String, Stmt.NamedBlock> blocks = new HashMap<>();
 
   private Parser(TokenStream in) {
     super(in);
@@ -22,6 +25,7 @@ final class Parser extends ExpressionParser {
       throw parser.in.error("unexpected '{% " + parser.in.peek().text() + " %}'");
     }
     parser.checkKnown();
+    Scopes.analyze(root, budget);
     return root;
   }
 
@@ -117,7 +121,16 @@ final class Parser extends ExpressionParser {
         endTag();
         yield new Stmt.Jump(keyword.equals("break") ? Stmt.Flow.BREAK : Stmt.Flow.CONTINUE);
       }
-      case "include", "import", "from", "extends", "block" -> throw in.error(
+      case "block" -> namedBlock();
+      case "autoescape" -> {
+        in.next();
+        Expr enabled = expression();
+        endTag();
+        Stmt.Block body = block("endautoescape");
+        close("endautoescape");
+        yield new Stmt.Autoescape(enabled, body);
+      }
+      case "include", "import", "from", "extends" -> throw in.error(
           "'" + keyword + "' needs other templates, which a chat template does not have");
       default -> throw in.error("unknown statement '" + keyword + "'");
     };
@@ -240,6 +253,26 @@ final class Parser extends ExpressionParser {
       }
     }
     in.expect(")");
+  }
+
+  private Stmt namedBlock() {
+    in.next();
+    String name = in.expectName();
+    boolean scoped = in.skipName("scoped");
+    boolean required = in.skipName("required");
+    endTag();
+    int around = loops;
+    loops = 0;
+    Stmt.NamedBlock named = new Stmt.NamedBlock(name, scoped, required, block("endblock"));
+    loops = around;
+    if (blocks.put(name, named) != null) {
+      throw in.error("block '" + name + "' is defined twice");
+    }
+    in.expect(Token.Type.BLOCK_BEGIN);
+    in.expectName();
+    in.skipName(name);
+    endTag();
+    return named;
   }
 
   private Stmt filter() {

@@ -84,11 +84,21 @@ final class RenderBudget {
   /** Charges {@code count} characters about to be made. */
   void reserve(long count) {
     if (count < 0 || count > limits.chars() - chars) {
-      throw new TemplateException.Limit(
-          "the chat template makes more than " + limits.chars() + " characters of text");
+      throw tooLong();
     }
     chars += count;
     read(count);
+  }
+
+  /** Refuses a text of {@code count} characters that there is no room for, though it is not made yet. */
+  void requireRoom(long count) {
+    if (count > limits.chars() - chars || count > Integer.MAX_VALUE - 8) {
+      throw tooLong();
+    }
+  }
+
+  private TemplateException.Limit tooLong() {
+    return new TemplateException.Limit("the chat template makes more than " + limits.chars() + " characters of text");
   }
 
   /** Charges {@code count} elements about to be put into a list. */

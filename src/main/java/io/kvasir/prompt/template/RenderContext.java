@@ -2,6 +2,7 @@ package io.kvasir.prompt.template;
 
 import java.time.LocalDateTime;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -10,9 +11,12 @@ final class RenderContext {
   private final Map<String, ?> variables;
   private final Supplier<LocalDateTime> now;
   private final RenderBudget budget;
-  private StringBuilder out;
+  private RenderedText out;
+  /** What is captured before {@link #out}, a string or a rope; null outside of captures. */
+  private @Nullable Object captured;
+  private boolean escapes;
 
-  RenderContext(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, StringBuilder out) {
+  RenderContext(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, RenderedText out) {
     this.variables = variables;
     this.now = now;
     this.budget = budget;
@@ -37,6 +41,15 @@ final class RenderContext {
     return now.get();
   }
 
+  /** Whether what is printed is HTML, in which texts that are not safe are escaped. */
+  boolean escapes() {
+    return escapes;
+  }
+
+  void escapes(boolean escapes) {
+    this.escapes = escapes;
+  }
+
   void step() {
     budget.step();
   }
@@ -53,6 +66,11 @@ final class RenderContext {
   /** Charges {@code count} characters about to be made. */
   void reserve(long count) {
     budget.reserve(count);
+  }
+
+  /** Refuses a text of {@code count} characters that there is no room for. */
+  void requireRoom(long count) {
+    budget.requireRoom(count);
   }
 
   /** A text made from one of {@code reserved} characters, which are charged already: charges what it has more. */
@@ -86,19 +104,55 @@ final class RenderContext {
     if (value instanceof Undefined) {
       return;
     }
-    String text = Values.str(this, value);
-    reserve(text.length());
-    out.append(text);
+    if (value instanceof Rope rope && !escapes) {
+      write(rope);
+      return;
+    }
+    String text = Values.str(this, Rope.whole(budget, value));
+    if (escapes && !(value instanceof Markup)) {
+      text = Markup.escape(budget, text);
+    }
+    print(text);
   }
 
-  /** The output of {@code body}, captured. */
-  String capture(Runnable body) {
-    StringBuilder outer = out;
-    StringBuilder inner = new StringBuilder();
-    out = inner;
+  private void write(Rope rope) {
+    if (captured != null) {
+      captured = Rope.of(budget, captured(), rope);
+    } else {
+      reserve(Rope.length(rope));
+      rope.pieces(budget, out::append);
+    }
+  }
+
+  /** Appends a text of the template itself. */
+  void print(String text) {
+    if (captured != null && text.length() >= Rope.SHORTEST) {
+      captured = Rope.of(budget, captured(), text);
+    } else {
+      reserve(text.length());
+      out.append(text);
+    }
+  }
+
+  /** What is captured up to here. */
+  private Object captured() {
+    Object before = Objects.requireNonNull(captured);
+    reserve(out.length());
+    Object text = Rope.of(budget, before, out.toString());
+    out = new RenderedText();
+    return text;
+  }
+
+  /** The output of {@code body}, captured: a text, which may be a rope. */
+  @Nullable Object capture(Runnable body) {
+    RenderedText outerOut = out;
+    Object outerCaptured = captured;
+    out = new RenderedText();
+    captured = "";
     body.run();
-    out = outer;
-    reserve(inner.length());
-    return inner.toString();
+    Object text = captured();
+    out = outerOut;
+    captured = outerCaptured;
+    return escapes ? new Markup((String) Objects.requireNonNull(Rope.whole(budget, text))) : text;
   }
 }

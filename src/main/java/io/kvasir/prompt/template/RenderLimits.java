@@ -15,19 +15,20 @@ import java.time.Duration;
  * @param time the longest time on a core; a clock is asked every thousand steps
  */
 public record RenderLimits(long steps, long chars, int depth, int source, Duration time) {
-  /**
-   * The limits of a model's own templates, which an operator has chosen: a few seconds of work at most, whoever the
-   * conversation is from.
-   */
-  public static final RenderLimits MODEL =
-      new RenderLimits(20_000_000, 64L << 20, 1000, 1 << 20, Duration.ofMinutes(1));
+  /** The limits of parsing a model's own templates, which an operator has chosen, and the least of rendering them. */
+  static final RenderLimits MODEL = new RenderLimits(20_000_000, 64L << 20, 1000, 1 << 20, Duration.ofMinutes(1));
 
   /**
    * The limits of a template that a request has brought. A request is rendered twice at most, for its prompt and for
    * its tokens, so that it does not hold a core for more than 100 ms.
    */
-  public static final RenderLimits REQUEST =
-      new RenderLimits(1_000_000, 4L << 20, 1000, 1 << 16, Duration.ofMillis(50));
+  static final RenderLimits REQUEST = new RenderLimits(1_000_000, 4L << 20, 1000, 1 << 16, Duration.ofMillis(50));
+
+  /** Of a conversation's characters, how many steps and characters a model's own template may make of each. */
+  private static final int STEPS_PER_CHAR = 16;
+  private static final int CHARS_PER_CHAR = 64;
+  /** Half of what a text may have. */
+  private static final long MAX_CHARS = 1L << 30;
 
   /** Checks the ranges. */
   public RenderLimits {
@@ -37,8 +38,18 @@ public record RenderLimits(long steps, long chars, int depth, int source, Durati
     }
   }
 
-  /** These limits for a conversation of {@code length} characters: room to work on all of it a few times. */
-  RenderLimits forConversation(long length) {
-    return new RenderLimits(steps + length, chars + 4 * length, depth, source, time);
+  /**
+   * The limits of a model's own templates on a conversation of {@code length} characters: room to work on all of it
+   * many times, whatever its length, as long as the work is in proportion to it.
+   */
+  static RenderLimits ofModel(long length) {
+    return new RenderLimits(MODEL.steps + STEPS_PER_CHAR * length,
+        Math.min(MODEL.chars + CHARS_PER_CHAR * length, MAX_CHARS), MODEL.depth, MODEL.source, MODEL.time);
+  }
+
+  /** The limits of a request's own template: room to work on the conversation a few times. */
+  static RenderLimits ofRequest(long length) {
+    return new RenderLimits(
+        REQUEST.steps + length, REQUEST.chars + 4 * length, REQUEST.depth, REQUEST.source, REQUEST.time);
   }
 }

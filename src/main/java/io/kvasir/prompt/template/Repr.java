@@ -25,9 +25,11 @@ final class Repr {
       }
       case Number n -> put(render, out, Numbers.str(render, n));
       case Range r -> put(render, out, r.toString());
+      case Bytes b -> put(render, out, b.repr(render));
       case Tuple t -> elements(render, out, t, "(", t.size() == 1 ? ",)" : ")");
       case List<?> l -> elements(render, out, l, "[", "]");
       case Map<?, ?> m -> entries(render, out, m);
+      case Rope r -> quote(render, out, r.whole(render.budget()));
       case Undefined u -> put(render, out, "Undefined");
       case DictView v -> {
         put(render, out, v.kind().typeName);

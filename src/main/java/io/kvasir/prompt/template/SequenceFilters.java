@@ -33,12 +33,13 @@ final class SequenceFilters {
     });
     Filters.define("reverse", "", (r, v, a) -> {
       String text = Values.text(v);
-      return text == null ? new Generator(reversed(r, v).iterator())
+      return text == null ? new Generator(Values.list(r, v).reversed().iterator())
           : v instanceof Markup ? new Markup(reversed(r, text)) : reversed(r, text);
     });
     Filters.define("join", "d attribute", SequenceFilters::join);
     Filters.define("sort", "reverse case_sensitive attribute", (r, v, a) ->
-        sorted(r, Values.list(r, v), attributes(r, a, 2), a.flag(1, false), a.flag(0, false)));
+        sorted(r, Values.list(r, v), attributes(r, a, 2), SequenceFilters::orderOfEqual, a.flag(1, false),
+            a.flag(0, false)));
     Filters.define("min", "case_sensitive attribute", (r, v, a) -> extreme(r, v, a, false));
     Filters.define("max", "case_sensitive attribute", (r, v, a) -> extreme(r, v, a, true));
     Filters.define("sum", "attribute start", SequenceFilters::sum);
@@ -153,17 +154,28 @@ final class SequenceFilters {
     return render.made(Text.lower(text), text.length());
   }
 
+  /** The order of two keys. */
+  @FunctionalInterface
+  private interface Order {
+    int of(RenderContext render, @Nullable Object a, @Nullable Object b);
+  }
+
+  /** Python's order of lists with one element: what is equal needs no order. */
+  private static int orderOfEqual(RenderContext render, @Nullable Object a, @Nullable Object b) {
+    return Values.equal(render, a, b) ? 0 : Values.order(render, a, b);
+  }
+
   private record Keyed(@Nullable Object key, @Nullable Object element) {}
 
   private static List<@Nullable Object> sorted(RenderContext render, List<@Nullable Object> elements, Key key,
-      boolean caseSensitive, boolean reverse) {
+      Order of, boolean caseSensitive, boolean reverse) {
     Key folded = folded(render, key, caseSensitive);
     render.elements(2L * elements.size());
     List<Keyed> keyed = new ArrayList<>();
     for (Object element : elements) {
       keyed.add(new Keyed(folded.of(element), element));
     }
-    Comparator<Keyed> order = (x, y) -> Values.order(render, x.key(), y.key());
+    Comparator<Keyed> order = (x, y) -> of.of(render, x.key(), y.key());
     Values.sort(keyed, reverse ? order.reversed() : order);
     List<@Nullable Object> sorted = new ArrayList<>();
     for (Keyed entry : keyed) {
@@ -193,6 +205,9 @@ final class SequenceFilters {
   private static Object join(RenderContext render, @Nullable Object value, Arguments a) {
     Key key = attributes(render, a, 1);
     Iterator<@Nullable Object> elements = Values.iterate(value);
+    if (render.escapes()) {
+      return joinSafe(render, elements, key, a.get(0, ""));
+    }
     Iterator<@Nullable Object> texts = new Iterator<>() {
       @Override
       public boolean hasNext() {
@@ -205,6 +220,24 @@ final class SequenceFilters {
       }
     };
     return StringMethods.join(render, Values.str(render, a.get(0, "")), texts);
+  }
+
+  /** In HTML: if any text is safe the others are escaped, and the whole is safe. */
+  private static Object joinSafe(RenderContext render, Iterator<@Nullable Object> elements, Key key,
+      @Nullable Object separator) {
+    List<@Nullable Object> parts = new ArrayList<>();
+    boolean safe = separator instanceof Markup;
+    while (elements.hasNext()) {
+      Object part = key.of(elements.next());
+      render.element();
+      parts.add(part);
+      safe |= part instanceof Markup;
+    }
+    boolean escape = safe;
+    parts.replaceAll(part -> escape ? Values.safe(render, part) : Values.str(render, part));
+    String joined = StringMethods.join(
+        render, escape ? Values.safe(render, separator) : Values.str(render, separator), parts.iterator());
+    return escape ? new Markup(joined) : joined;
   }
 
   private static @Nullable Object sum(RenderContext render, @Nullable Object value, Arguments a) {
@@ -223,7 +256,7 @@ final class SequenceFilters {
     Set<@Nullable Object> seen = new HashSet<>();
     return Generator.of(render, Values.iterate(value), element -> {
       render.elements(2);
-      return seen.add(Values.key(render, key.of(element), seen.size())) ? element : Generator.SKIP;
+      return seen.add(Values.element(render, key.of(element), seen.size())) ? element : Generator.SKIP;
     });
   }
 
@@ -234,7 +267,7 @@ final class SequenceFilters {
     List<@Nullable Object> groups = new ArrayList<>();
     List<@Nullable Object> members = new ArrayList<>();
     Object current = null;
-    for (Object element : sorted(render, Values.list(render, value), key, caseSensitive, false)) {
+    for (Object element : sorted(render, Values.list(render, value), key, Values::order, caseSensitive, false)) {
       Object of = folded.of(element);
       if (members.isEmpty() || !Values.equal(render, of, current)) {
         members = new ArrayList<>();
@@ -306,7 +339,8 @@ final class SequenceFilters {
       default -> throw new TemplateException.Evaluation("You can only sort by either \"key\" or \"value\"");
     };
     List<@Nullable Object> items = Values.list(render, new DictView(DictView.Kind.ITEMS, map));
-    return sorted(render, items, attribute(render, (long) part, false, null), a.flag(0, false), a.flag(2, false));
+    return sorted(render, items, attribute(render, (long) part, false, null), Values::order, a.flag(0, false),
+        a.flag(2, false));
   }
 
   private static Object map(RenderContext render, @Nullable Object value, Arguments a) {

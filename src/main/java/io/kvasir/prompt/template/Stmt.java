@@ -15,8 +15,42 @@ sealed interface Stmt {
 
   Flow run(Frame frame);
 
-  /** Statements one after another; {@code lines} are theirs, for errors. */
-  record Block(List<Stmt> statements, int[] lines) {
+  /** Statements one after another, which may be the body of a scope. Not changed once the template is parsed. */
+  final class Block {
+    private final List<Stmt> statements;
+    /** The statements' lines, for errors. */
+    private final int[] lines;
+    private List<String> unassigned = List.of();
+    private List<Undefined> undefined = List.of();
+
+    Block(List<Stmt> statements, int[] lines) {
+      this.statements = statements;
+      this.lines = lines;
+    }
+
+    List<Stmt> statements() {
+      return statements;
+    }
+
+    /** Sets the names that a scope with this body begins without a value, whatever they are outside: {@link Scopes}. */
+    void unassigned(List<String> names) {
+      unassigned = List.copyOf(names);
+      undefined = unassigned.stream().map(Undefined::variable).toList();
+    }
+
+    /** Begins a scope that has this body; {@code scope} is new. */
+    void declare(Frame scope) {
+      for (int i = 0; i < unassigned.size(); i++) {
+        scope.set(unassigned.get(i), undefined.get(i));
+      }
+    }
+
+    /** Runs the body of a scope, from its beginning. */
+    Flow runIn(Frame scope) {
+      declare(scope);
+      return run(scope);
+    }
+
     Flow run(Frame frame) {
       RenderContext render = frame.render();
       int i = 0;
@@ -45,7 +79,7 @@ sealed interface Stmt {
   record Data(String text) implements Stmt {
     @Override
     public Flow run(Frame frame) {
-      frame.render().write(text);
+      frame.render().print(text);
       return Flow.NEXT;
     }
   }
@@ -54,7 +88,7 @@ sealed interface Stmt {
   record Print(Expr value) implements Stmt {
     @Override
     public Flow run(Frame frame) {
-      frame.render().write(value.eval(frame));
+      frame.render().write(value.evalRope(frame));
       return Flow.NEXT;
     }
   }
@@ -64,7 +98,7 @@ sealed interface Stmt {
     @Override
     public Flow run(Frame frame) {
       for (int i = 0; i < conditions.size(); i++) {
-        if (Values.truth(conditions.get(i).eval(frame))) {
+        if (Values.truth(conditions.get(i).evalRope(frame))) {
           return bodies.get(i).run(frame);
         }
       }
@@ -86,19 +120,21 @@ sealed interface Stmt {
       Loop loop = condition == null
           ? new Loop(this, outer, depth, elements, Values.sizeOrNone(outer.render(), over))
           : new Loop(this, outer, depth, filtered(elements, condition, outer), -1);
-      boolean any = false;
+      boolean completed = false;
       while (loop.hasNext()) {
-        any = true;
         Frame frame = new Frame(outer);
         target.assign(frame, loop.next());
         frame.set("loop", loop);
         outer.render().step();
-        if (body.run(frame) == Flow.BREAK) {
-          return;
+        Flow flow = body.runIn(frame);
+        if (flow == Flow.BREAK) {
+          break;
         }
+        completed |= flow == Flow.NEXT;
       }
-      if (!any && orElse != null) {
-        orElse.run(new Frame(outer));
+      // Jinja2 notes at a turn's end that there was one, which break and continue leave out.
+      if (!completed && orElse != null) {
+        orElse.runIn(new Frame(outer));
       }
     }
 
@@ -115,7 +151,7 @@ sealed interface Stmt {
   record Set(Target target, Expr value) implements Stmt {
     @Override
     public Flow run(Frame frame) {
-      target.assign(frame, value.eval(frame));
+      target.assign(frame, value.evalRope(frame));
       return Flow.NEXT;
     }
   }
@@ -125,8 +161,8 @@ sealed interface Stmt {
     @Override
     public Flow run(Frame frame) {
       Frame inner = new Frame(frame);
-      Object text = frame.render().capture(() -> body.run(inner));
-      target.assign(frame, filter == null ? text : applied(filter, frame, text));
+      Object text = frame.render().capture(() -> body.runIn(inner));
+      target.assign(frame, filter == null ? text : applied(filter, frame, Rope.whole(frame.render().budget(), text)));
       return Flow.NEXT;
     }
   }
@@ -136,7 +172,8 @@ sealed interface Stmt {
     @Override
     public Flow run(Frame frame) {
       Frame inner = new Frame(frame);
-      frame.render().write(applied(filter, inner, frame.render().capture(() -> body.run(inner))));
+      Object text = Rope.whole(frame.render().budget(), frame.render().capture(() -> body.runIn(inner)));
+      frame.render().write(applied(filter, inner, text));
       return Flow.NEXT;
     }
   }
@@ -156,7 +193,32 @@ sealed interface Stmt {
       for (int i = 0; i < targets.size(); i++) {
         targets.get(i).assign(inner, values.get(i).eval(frame));
       }
-      return body.run(inner);
+      return body.runIn(inner);
+    }
+  }
+
+  /** {@code block name}: a body that reads the template's own variables, and those of loops around it if scoped. */
+  record NamedBlock(String name, boolean scoped, boolean required, Block body) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      if (required) {
+        throw new TemplateException.Evaluation("the required block '" + name + "' is not overridden");
+      }
+      body.runIn(new Frame(scoped ? frame : frame.assignedAtTop()));
+      return Flow.NEXT;
+    }
+  }
+
+  /** {@code autoescape enabled}: what is printed inside is HTML, in which texts that are not safe are escaped. */
+  record Autoescape(Expr enabled, Block body) implements Stmt {
+    @Override
+    public Flow run(Frame frame) {
+      RenderContext render = frame.render();
+      boolean around = render.escapes();
+      render.escapes(Values.truth(enabled.eval(frame)));
+      Flow flow = body.runIn(new Frame(frame));
+      render.escapes(around);
+      return flow;
     }
   }
 
@@ -182,7 +244,7 @@ sealed interface Stmt {
   record Generation(Block body) implements Stmt {
     @Override
     public Flow run(Frame frame) {
-      body.run(new Frame(frame));
+      body.runIn(new Frame(frame));
       return Flow.NEXT;
     }
   }

@@ -69,6 +69,8 @@ final class StringMethods {
     method("zfill", "width", StringMethods::zfill);
     method("expandtabs", "tabsize", (r, s, a) -> expandTabs(r, s, a.integer(0, 8)));
     raw("format", (r, s, a) -> Formats.braces(r, s, a, false));
+    method("format_map", "mapping", (r, s, a) -> Formats.braces(r, s, Formats.mapping(r, a), false));
+    method("encode", "encoding errors", (r, s, a) -> Bytes.encode(r, s, a.text(0, "utf-8"), a.text(1, "strict")));
     method("isalpha", "", (r, s, a) -> all(s, Character::isLetter));
     method("isdigit", "", (r, s, a) -> all(s, StringMethods::isDigit));
     method("isdecimal", "", (r, s, a) -> all(s, Character::isDigit));
@@ -120,17 +122,19 @@ final class StringMethods {
   static Object callMarkup(RenderContext render, Markup self, String name, Arguments arguments) {
     Object result = switch (name) {
       case "format" -> Formats.braces(render, self.text(), arguments, true);
+      case "format_map" -> Formats.braces(render, self.text(),
+          Formats.mapping(render, arguments.bind("format_map", List.of("mapping"))), true);
       case "join" -> {
         List<@Nullable Object> parts = new ArrayList<>();
         for (Object part : Values.list(render, arguments.get(0))) {
-          parts.add(part instanceof Markup m ? m.text() : Markup.escape(render, Values.str(render, part)));
+          parts.add(part instanceof Markup m ? m.text() : Markup.escape(render.budget(), Values.str(render, part)));
         }
         yield join(render, self.text(), parts.iterator());
       }
       case "replace" -> {
         @Nullable Object[] given = arguments.positional().clone();
         if (given.length > 1 && given[1] instanceof String with) {
-          given[1] = Markup.escape(render, with);
+          given[1] = Markup.escape(render.budget(), with);
         }
         yield call(render, self.text(), name, new Arguments(given, arguments.keywords()));
       }
@@ -139,6 +143,7 @@ final class StringMethods {
     return switch (result) {
       case String s -> new Markup(s);
       case Tuple t -> Tuple.copyOf(marked(render, t));
+      case Bytes b -> b;
       case List<?> l -> marked(render, l);
       default -> result;
     };
@@ -249,7 +254,7 @@ final class StringMethods {
         : new TextSearch(render.budget(), part).count(s, span.from(), span.to());
   }
 
-  static String join(RenderContext render, String separator, Iterator<@Nullable Object> parts) {
+  static String join(RenderContext render, String separator, Iterator<? extends @Nullable Object> parts) {
     StringBuilder out = new StringBuilder();
     boolean first = true;
     while (parts.hasNext()) {

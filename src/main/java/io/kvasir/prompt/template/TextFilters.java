@@ -27,15 +27,16 @@ final class TextFilters {
     Filters.define("string", "", (r, v, a) -> v instanceof Markup ? v : Values.str(r, v));
     Filters.define("safe", "", (r, v, a) -> v instanceof Markup ? v : new Markup(Values.str(r, v)));
     Filters.define("escape", "", (r, v, a) ->
-        v instanceof Markup ? v : new Markup(Markup.escape(r, Values.str(r, v))));
+        v instanceof Markup ? v : new Markup(Markup.escape(r.budget(), Values.str(r, v))));
     Filters.alias("e", "escape");
-    Filters.define("forceescape", "", (r, v, a) -> new Markup(Markup.escape(r, Values.str(r, v))));
+    Filters.define("forceescape", "", (r, v, a) -> new Markup(Markup.escape(r.budget(), Values.str(r, v))));
     text("trim", "chars", (r, s, a) -> Text.strip(s, StringMethods.chars(r, a)));
     text("upper", "", (r, s, a) -> Text.upper(s));
     text("lower", "", (r, s, a) -> Text.lower(s));
     text("capitalize", "", (r, s, a) -> Text.capitalize(s));
     text("title", "", (r, s, a) -> title(r, s));
     text("center", "width", (r, s, a) -> Text.center(r, s, a.integer(0, 80), " "));
+    text("wordwrap", "width break_long_words wrapstring break_on_hyphens", TextFilters::wrap);
     text("indent", "width first blank", TextFilters::indent);
     Filters.Filter indent = Objects.requireNonNull(Filters.find("indent"));
     Filters.raw("indent", (r, v, a) -> {
@@ -65,8 +66,7 @@ final class TextFilters {
       }
       return words;
     });
-    Filters.define("replace", "old new count", (r, v, a) -> Text.replace(
-        r, Values.str(r, v), Values.str(r, a.get(0)), Values.str(r, a.get(1)), a.given(2) ? a.integer(2, -1) : -1));
+    Filters.define("replace", "old new count", TextFilters::replace);
     Filters.define("striptags", "", (r, v, a) -> stripTags(r, Values.str(r, v)));
     Filters.define("urlencode", "", (r, v, a) -> urlEncode(r, v));
     Filters.raw("format", (r, v, a) -> Operators.apply(r, "%", v instanceof Markup ? v : Values.str(r, v),
@@ -80,6 +80,28 @@ final class TextFilters {
       String result = render.made(body.apply(render, text, arguments), text.length());
       return value instanceof Markup ? new Markup(result) : result;
     });
+  }
+
+  private static Object replace(RenderContext render, @Nullable Object value, Arguments a) {
+    String old = Values.str(render, a.get(0));
+    String with = Values.str(render, a.get(1));
+    long limit = a.given(2) ? a.integer(2, -1) : -1;
+    boolean safe = value instanceof Markup || a.get(0) instanceof Markup || a.get(1) instanceof Markup;
+    if (!render.escapes() || !safe) {
+      return Text.replace(render, Values.str(render, value), old, with, limit);
+    }
+    String escaped = a.get(1) instanceof Markup ? with : Markup.escape(render.budget(), with);
+    return new Markup(Text.replace(render, Values.safe(render, value), old, escaped, limit));
+  }
+
+  private static String wrap(RenderContext render, String s, Arguments a) {
+    WordWrap wrap = new WordWrap(render, a.integer(0, 79), a.flag(1, true), a.flag(3, true));
+    String end = a.given(2) ? a.text(2) : "\n";
+    List<String> lines = new ArrayList<>();
+    for (String line : Text.lines(render, s, false)) {
+      lines.add(StringMethods.join(render, end, wrap.lines(line).iterator()));
+    }
+    return StringMethods.join(render, end, lines.iterator());
   }
 
   private static String title(RenderContext render, String s) {

@@ -3,6 +3,7 @@ package io.kvasir.prompt.template;
 import java.util.AbstractList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.RandomAccess;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,29 @@ final class Tuple extends AbstractList<@Nullable Object> implements RandomAccess
   /** A part's position by its name, or -1. */
   int named(String name) {
     return !group ? -1 : Arrays.asList("grouper", "list").indexOf(name);
+  }
+
+  /** As Python compares dict keys: numbers of any type by their value. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    if (!(other instanceof Tuple tuple) || tuple.parts.length != parts.length) {
+      return false;
+    }
+    for (int i = 0; i < parts.length; i++) {
+      if (!Objects.equals(Numbers.canonical(parts[i]), Numbers.canonical(tuple.parts[i]))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public int hashCode() {
+    int hash = 1;
+    for (Object part : parts) {
+      hash = 31 * hash + Objects.hashCode(Numbers.canonical(part));
+    }
+    return hash;
   }
 
   @Override

@@ -35,6 +35,17 @@ final class Undefined {
     return new TemplateException.Evaluation(reason.get());
   }
 
+  /** All are equal, as dict keys and elements of sets too. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof Undefined;
+  }
+
+  @Override
+  public int hashCode() {
+    return 0;
+  }
+
   @Override
   public String toString() {
     return "";

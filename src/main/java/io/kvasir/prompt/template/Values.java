@@ -1,6 +1,5 @@
 package io.kvasir.prompt.template;
 
-import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -50,6 +49,7 @@ final class Values {
       case Markup m -> "Markup";
       case Tuple t -> "tuple";
       case Range r -> "range";
+      case Bytes b -> "bytes";
       case List<?> l -> "list";
       case DictView v -> v.kind().typeName;
       case Map<?, ?> m -> "dict";
@@ -77,6 +77,11 @@ final class Values {
         yield out.toString();
       }
     };
+  }
+
+  /** A value's text for HTML: escaped unless it is safe. */
+  static String safe(RenderContext render, @Nullable Object value) {
+    return value instanceof Markup markup ? markup.text() : Markup.escape(render.budget(), str(render, value));
   }
 
   /** Python's {@code repr()}. */
@@ -119,7 +124,8 @@ final class Values {
   }
 
   private static boolean sameKind(List<?> a, List<?> b) {
-    return (a instanceof Tuple) == (b instanceof Tuple) && (a instanceof Range) == (b instanceof Range);
+    return (a instanceof Tuple) == (b instanceof Tuple) && (a instanceof Range) == (b instanceof Range)
+        && (a instanceof Bytes) == (b instanceof Bytes);
   }
 
   private static boolean equalElements(RenderContext render, List<?> a, List<?> b) {
@@ -144,8 +150,8 @@ final class Values {
     boolean same = true;
     for (Iterator<? extends Map.Entry<?, ?>> entries = a.entrySet().iterator(); same && entries.hasNext(); ) {
       Map.Entry<?, ?> entry = entries.next();
-      chargeKey(render, entry.getKey(), b.size());
-      same = b.containsKey(entry.getKey()) && equal(render, entry.getValue(), b.get(entry.getKey()));
+      Object key = key(render, entry.getKey(), b);
+      same = b.containsKey(key) && equal(render, entry.getValue(), b.get(key));
     }
     render.leave();
     return same;
@@ -213,7 +219,10 @@ final class Values {
       return new TextSearch(render.budget(), part).first(text, 0, text.length()) >= 0;
     }
     if (haystack instanceof Map<?, ?> map) {
-      return map.containsKey(key(render, needle, map.size()));
+      return map.containsKey(key(render, needle, map));
+    }
+    if (haystack instanceof Bytes && !Numbers.isInteger(needle)) {
+      throw new TemplateException.Evaluation("a bytes-like object is required, not '" + typeName(needle) + "'");
     }
     if (haystack instanceof Number || haystack instanceof Boolean || haystack == null) {
       throw new TemplateException.Evaluation("argument of type '" + typeName(haystack) + "' is not iterable");
@@ -229,11 +238,25 @@ final class Values {
   }
 
   /**
-   * A value as a dict's key, to be found among {@code size} others: equal in Python means equal here. Charges what
+   * A value as a dict's key: the one that the dict has already if Python holds the two for the same. Charges what
    * finding it takes.
    */
-  static @Nullable Object key(RenderContext render, @Nullable Object value, int size) {
-    Object key = key(value);
+  static @Nullable Object key(RenderContext render, @Nullable Object value, Map<?, ?> dict) {
+    Object key = hashable(render, value);
+    chargeKey(render, key, dict.size());
+    if (key != null && Numbers.is(key)) {
+      for (Object form : Numbers.forms(key)) {
+        if (dict.containsKey(form)) {
+          return form;
+        }
+      }
+    }
+    return key;
+  }
+
+  /** A value as an element of a set of {@code size} others. */
+  static @Nullable Object element(RenderContext render, @Nullable Object value, int size) {
+    Object key = Numbers.canonical(hashable(render, value));
     chargeKey(render, key, size);
     return key;
   }
@@ -258,18 +281,23 @@ final class Values {
   static void put(RenderContext render, Map<@Nullable Object, @Nullable Object> dict, @Nullable Object key,
       @Nullable Object value) {
     render.elements(2);
-    dict.put(key(render, key, dict.size()), value);
+    dict.put(key(render, key, dict), value);
   }
 
-  private static @Nullable Object key(@Nullable Object value) {
+  private static @Nullable Object hashable(RenderContext render, @Nullable Object value) {
     return switch (value) {
       case null -> null;
       case Markup m -> m.text();
-      case Tuple t when t.stream().noneMatch(part -> part instanceof List || part instanceof Map) -> t;
+      case Tuple t -> {
+        render.enter();
+        t.forEach(part -> hashable(render, part));
+        render.leave();
+        yield t;
+      }
       case BigInteger n -> n;
-      case BigDecimal n -> n.doubleValue();
       case Number n when Numbers.isInteger(n) -> (Object) n.longValue();
-      case Number n when n.doubleValue() == (long) n.doubleValue() -> (Object) (long) n.doubleValue();
+      case Number n -> n.doubleValue();
+      case Bytes b -> b;
       case List<?> l -> throw unhashable(l);
       case Map<?, ?> m -> throw unhashable(m);
       default -> value;
@@ -341,13 +369,15 @@ final class Values {
       if (index instanceof Map || (index instanceof List && !(index instanceof Tuple))) {
         return Undefined.member(map, index);
       }
-      Object key = key(render, index, map.size());
+      Object key = key(render, index, map);
       Object found = map.get(key);
       if (found != null || map.containsKey(key)) {
         return found;
       }
     } else if (value instanceof Undefined u) {
       throw u.refused();
+    } else if (index instanceof BigInteger) {
+      return Undefined.member(value, index);
     } else if (index instanceof Boolean || (index instanceof Number n && Numbers.isInteger(n))) {
       long i = Numbers.integer(index);
       if (value instanceof List<?> list) {
@@ -363,7 +393,7 @@ final class Values {
     String name = text(index);
     if (name != null) {
       render.read(name.length());
-      return Attributes.own(value, name);
+      return Rope.whole(render.budget(), Attributes.own(value, name));
     }
     return Undefined.member(value, index);
   }

@@ -7,51 +7,67 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The preparation of messages and tools for a template, as vLLM's API server does it.
  *
- * <p>A message keeps its role, content, name, an assistant's tool calls and reasoning, and a tool's call id; nothing
- * else. Content becomes one text, or a list of parts ({@link ContentFormat}); missing content is empty. The arguments
- * of a tool call become an object. Tool calls and tools have the field order of the server's own types, which shows
- * where a template prints them as JSON: {@code arguments} before {@code name} in a call; {@code name},
- * {@code description}, {@code parameters}, then the rest in a tool, with null for what is missing.
+ * <p>A message keeps its role, content, name, task, an assistant's tool calls and reasoning, a tool's call id, and a
+ * developer's tools; nothing else. Content becomes one text, or a list of parts ({@link ContentFormat}); missing
+ * content is empty. The arguments of a tool call become an object. Parts and tool calls have the field order of the
+ * server's own types, which shows where a template prints them as JSON, {@code arguments} before {@code name} in a
+ * call; fields that the API does not have follow. Versions differ ({@link VllmRule}); {@link ToolSchema} has the tools.
  *
- * <p>Source: vLLM {@code renderers/chat_utils} (formerly {@code entrypoints/chat_utils.py}) and
- * {@code entrypoints/openai/chat_completion/protocol.py}; the types of the OpenAI Python library.
+ * <p>Source: vLLM {@code renderers/chat_utils.py} and {@code renderers/hf.py} (formerly {@code
+ * entrypoints/chat_utils.py}) and {@code entrypoints/openai/chat_completion/protocol.py}; the types of the OpenAI
+ * Python library.
  */
 final class VllmMessages {
   /** Start of a system text's first line that some clients send and that differs in every request. */
   private static final String BILLING_HEADER = "x-anthropic-billing-header";
+  /** The fields of all kinds of parts. */
+  private static final Set<String> PART_FIELDS = Set.of("audio_embeds", "audio_url", "closed", "data", "file",
+      "image_embeds", "image_pil", "image_url", "input_audio", "name", "prompt_cache_breakpoint", "refusal", "text",
+      "thinking", "type", "uuid", "video_embeds", "video_url");
+  private static final Set<String> CALL_FIELDS = Set.of("id", "function", "type");
+  private static final Set<String> CALLED_FIELDS = Set.of("arguments", "name");
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  private VllmMessages() {}
+  private final VllmVersion version;
+  private final ContentFormat format;
 
+  private VllmMessages(VllmVersion version, ContentFormat format) {
+    this.version = version;
+    this.format = format;
+  }
 
-  static List<Map<String, @Nullable Object>> prepare(JsonNode messages, ContentFormat format) {
+  /** The messages as an engine of this version gives them to the template. */
+  static List<Map<String, @Nullable Object>> prepare(JsonNode messages, ChatTemplate template, VllmVersion version) {
+    VllmMessages rules = new VllmMessages(version, template.contentFormat(version));
     List<Map<String, @Nullable Object>> prepared = new ArrayList<>(messages.size());
     for (JsonNode message : messages) {
-      prepared.add(message(message, format));
+      prepared.add(rules.message(message));
     }
-    return prepared;
+    return VllmRule.DEVELOPER_AS_SYSTEM.holds(version) && !template.knowsDevelopers()
+        ? DeveloperRole.asSystem(prepared) : prepared;
   }
 
-  /** About how many characters the texts of the messages have, with the markup around them. */
-  static long textLength(JsonNode messages) {
-    long length = 0;
-    for (JsonNode message : messages) {
-      JsonNode content = message.path("content");
-      length += 64 + length(content);
-      for (JsonNode part : content) {
-        length += 64 + length(part.isTextual() ? part : part.path("text"));
-      }
+  /** About how many characters a request has for its template, with the markup around them. */
+  static long textLength(JsonNode body) {
+    return length(body.path("messages")) + length(body.path("tools")) + length(body.path("documents"))
+        + length(body.path("chat_template_kwargs"));
+  }
+
+  private static long length(JsonNode node) {
+    if (node.isTextual()) {
+      return node.textValue().length();
+    }
+    long length = 64;
+    for (JsonNode element : node) {
+      length += length(element);
     }
     return length;
-  }
-
-  private static int length(JsonNode text) {
-    return text.isTextual() ? text.textValue().length() : 0;
   }
 
   private static String role(JsonNode message) {
@@ -62,11 +78,11 @@ final class VllmMessages {
     return role.textValue();
   }
 
-  private static Map<String, @Nullable Object> message(JsonNode message, ContentFormat format) {
+  private Map<String, @Nullable Object> message(JsonNode message) {
     String role = role(message);
     Map<String, @Nullable Object> out = new LinkedHashMap<>();
     out.put("role", role);
-    out.put("content", content(message.path("content"), role, format));
+    out.put("content", content(message.path("content"), role));
     if (role.equals("assistant")) {
       JsonNode calls = message.path("tool_calls");
       if (calls.isArray() && !calls.isEmpty()) {
@@ -84,15 +100,18 @@ final class VllmMessages {
     if (message.path("name").isTextual()) {
       out.put("name", message.path("name").textValue());
     }
-    if (role.equals("developer") && message.path("tools").isArray()) {
+    if (message.path("task").isTextual() && VllmRule.TASK.holds(version)) {
+      out.put("task", message.path("task").textValue());
+    }
+    if (role.equals("developer")) {
       out.put("tools", JsonValues.of(message.get("tools")));
     }
     return out;
   }
 
-  private static Object content(JsonNode content, String role, ContentFormat format) {
+  private Object content(JsonNode content, String role) {
     if (content.isTextual() && format == ContentFormat.STRING) {
-      return role.equals("system") ? withoutBilling(content.textValue()) : content.textValue();
+      return textOf(content.textValue(), role);
     }
     List<@Nullable Object> parts = new ArrayList<>();
     boolean onlyText = true;
@@ -111,8 +130,12 @@ final class VllmMessages {
     return joined ? join(parts, format == ContentFormat.STRING) : parts;
   }
 
-  private static @Nullable Map<String, @Nullable Object> text(String text, String role) {
-    String kept = role.equals("system") ? withoutBilling(text) : text;
+  private String textOf(String text, String role) {
+    return role.equals("system") && VllmRule.BILLING_HEADER.holds(version) ? withoutBilling(text) : text;
+  }
+
+  private @Nullable Map<String, @Nullable Object> text(String text, String role) {
+    String kept = textOf(text, role);
     if (kept.isEmpty() && !text.isEmpty()) {
       return null;
     }
@@ -131,7 +154,7 @@ final class VllmMessages {
   }
 
   /** A content part for the template; null if it is left out. */
-  private static @Nullable Map<String, @Nullable Object> part(JsonNode part, String role) {
+  private @Nullable Map<String, @Nullable Object> part(JsonNode part, String role) {
     if (part.isTextual()) {
       return text(part.textValue(), role);
     }
@@ -143,7 +166,11 @@ final class VllmMessages {
     };
     if (!field.isEmpty()) {
       JsonNode text = part.path(field);
-      return text.isTextual() ? text(text.textValue(), role) : null;
+      Map<String, @Nullable Object> kept = text.isTextual() ? text(text.textValue(), role) : null;
+      if (kept != null && VllmRule.PART_FIELDS.holds(version)) {
+        more(part, PART_FIELDS, kept);
+      }
+      return kept;
     }
     Map<String, @Nullable Object> media = new LinkedHashMap<>();
     media.put("type", type.startsWith("image") || type.equals("input_image") ? "image"
@@ -181,7 +208,7 @@ final class VllmMessages {
     return out.toString();
   }
 
-  private static List<@Nullable Object> toolCalls(JsonNode calls) {
+  private List<@Nullable Object> toolCalls(JsonNode calls) {
     List<@Nullable Object> prepared = new ArrayList<>(calls.size());
     for (JsonNode call : calls) {
       JsonNode function = call.path("function");
@@ -193,11 +220,24 @@ final class VllmMessages {
       Map<String, @Nullable Object> called = new LinkedHashMap<>();
       called.put("arguments", arguments(function.path("arguments")));
       copy(function, "name", called);
+      more(function, CALLED_FIELDS, called);
       out.put("function", called);
       copy(call, "type", out);
+      more(call, CALL_FIELDS, out);
       prepared.add(out);
     }
     return prepared;
+  }
+
+  /** Copies the fields that the API does not have. */
+  private static void more(JsonNode from, Set<String> known, Map<String, @Nullable Object> to) {
+    if (from.size() > to.size()) {
+      for (Map.Entry<String, JsonNode> field : from.properties()) {
+        if (!known.contains(field.getKey())) {
+          to.put(field.getKey(), JsonValues.of(field.getValue()));
+        }
+      }
+    }
   }
 
   private static void copy(JsonNode from, String field, Map<String, @Nullable Object> to) {
@@ -206,37 +246,23 @@ final class VllmMessages {
     }
   }
 
-  /** An object: as given, or read from the text that the API takes; anything else counts as empty. */
-  private static Map<String, @Nullable Object> arguments(JsonNode arguments) {
-    if (!arguments.isTextual()) {
-      return JsonValues.map(arguments);
-    }
-    try {
-      return JsonValues.map(MAPPER.readTree(arguments.textValue()));
-    } catch (JsonProcessingException e) {
-      // Part of a conversation's past: the engine goes on without it, and so do we.
-      return new LinkedHashMap<>();
-    }
-  }
-
-  static List<@Nullable Object> tools(JsonNode tools) {
-    List<@Nullable Object> prepared = new ArrayList<>(tools.size());
-    for (JsonNode tool : tools) {
-      Map<String, @Nullable Object> function = new LinkedHashMap<>();
-      for (String field : List.of("name", "description", "parameters")) {
-        function.put(field, JsonValues.of(tool.path("function").get(field)));
-      }
-      for (Map.Entry<String, JsonNode> field : tool.path("function").properties()) {
-        if (!function.containsKey(field.getKey())) {
-          function.put(field.getKey(), JsonValues.of(field.getValue()));
+  /** As given, or read from the text that the API takes; an object, but for old engines. */
+  private @Nullable Object arguments(JsonNode given) {
+    JsonNode arguments = given;
+    if (given.isTextual()) {
+      try {
+        arguments = MAPPER.readTree(given.textValue());
+      } catch (JsonProcessingException e) {
+        if (!VllmRule.OBJECT_ARGUMENTS.holds(version)) {
+          throw new TemplateException.Request("the arguments of a tool call must be JSON");
         }
+        // Part of a conversation's past: the engine goes on without it, and so do we.
+        return new LinkedHashMap<>();
       }
-      Map<String, @Nullable Object> out = new LinkedHashMap<>();
-      out.put("type", tool.path("type").asText("function"));
-      out.put("function", function);
-      prepared.add(out);
     }
-    return prepared;
+    boolean kept = arguments.isObject() || !(VllmRule.OBJECT_ARGUMENTS.holds(version) || arguments.isNull()
+        || arguments.isMissingNode());
+    return kept ? JsonValues.of(arguments) : new LinkedHashMap<>();
   }
 
   static boolean hasMedia(JsonNode messages) {

@@ -28,6 +28,7 @@ final class AddedTokens {
   private int nodes = 1;
 
   private final boolean[] first = new boolean[256];
+  private final ByteScan firstBytes = new ByteScan();
   private final List<AddedToken> tokens = new ArrayList<>();
 
   private AddedTokens() {}
@@ -52,6 +53,7 @@ final class AddedTokens {
       node = next >= 0 ? next : grow(node, b);
     }
     first[token.content[0] & 0xff] = true;
+    firstBytes.add(token.content[0]);
     tokens.add(token);
     ends[node] = tokens.size();
   }
@@ -116,8 +118,18 @@ final class AddedTokens {
    * like a word: it would change the tokens of the piece before it.
    */
   int cut(byte[] text, int from, int lineAfter) {
+    int lines = lineAfter >= text.length - from ? text.length : from + lineAfter - 1;
     int at = from;
-    while (at < text.length) {
+    while (true) {
+      if (at < lines) {
+        at = firstBytes.next(text, at, lines);
+      }
+      if (at >= lines) {
+        at = firstBytes.nextOrLineBreak(text, at);
+      }
+      if (at == text.length) {
+        return at;
+      }
       byte b = text[at];
       if (first[b & 0xff]) {
         int found = longestAt(text, at, text.length);
@@ -135,7 +147,6 @@ final class AddedTokens {
         return at;
       }
     }
-    return text.length;
   }
 
   /** The added tokens of {@code text[from, to)}, one after the other. */
@@ -164,11 +175,7 @@ final class AddedTokens {
 
     /** Moves to the next token; false when there is none. */
     boolean next() {
-      while (at < to) {
-        if (!first[text[at] & 0xff]) {
-          at++;
-          continue;
-        }
+      for (at = firstBytes.next(text, at, to); at < to; at = firstBytes.next(text, at, to)) {
         int found = longestAt(text, at, to);
         if (found < 0) {
           at++;

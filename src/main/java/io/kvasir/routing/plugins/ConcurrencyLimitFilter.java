@@ -14,12 +14,22 @@ import java.util.Arrays;
 final class ConcurrencyLimitFilter implements Filter {
   private final PerMembership<int[]> limits =
       new PerMembership<>(
-          table -> Arrays.stream(table).mapToInt(worker -> worker == null ? 0 : worker.maxInFlight()).toArray());
+          table ->
+              Arrays.stream(table)
+                  .mapToInt(worker -> worker == null ? Integer.MAX_VALUE : worker.maxInFlight())
+                  .toArray());
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
     int[] limit = limits.of(candidates);
     int[] inFlight = candidates.inFlight;
+    int allBelow = -1;
+    for (int slot = 0; slot < limit.length; slot++) {
+      allBelow &= inFlight[slot] - limit[slot];
+    }
+    if (allBelow < 0) {
+      return;
+    }
     for (int word = 0; word < candidates.live.length; word++) {
       long room = 0;
       for (int bit = 0; bit < Long.SIZE; bit++) {

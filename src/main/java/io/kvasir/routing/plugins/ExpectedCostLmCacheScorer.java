@@ -1,6 +1,7 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.index.Tier;
+import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.PerMembership;
@@ -18,7 +19,7 @@ import java.util.Set;
 /**
  * Expected cost in milliseconds, with prefixes that workers can load from LMCache:
  *
- * <pre>Q + T(m) + P(u)·(kappa + gamma·B) + delta·O·c·KV</pre>
+ * <pre>Q + T(m) + P(u)·(K + gamma·B) + delta·O·c·KV</pre>
  *
  * <p>The other terms are those of {@code expected-cost}; m are the tokens beyond those on the device that the worker
  * can load, T(m) the time to load them, and u the remaining tokens, which it computes. A worker for which loading costs
@@ -35,7 +36,7 @@ import java.util.Set;
  * </ul>
  */
 final class ExpectedCostLmCacheScorer implements Scorer {
-  private final double kappa;
+  private final ComputingPrice computing;
   private final double gamma;
   private final double delta;
   private final double hintWorth;
@@ -43,10 +44,11 @@ final class ExpectedCostLmCacheScorer implements Scorer {
   private final double[] setupMs = new double[msPerToken.length];
   private final OutputLengths outputs;
   private final PerMembership<FleetCosts> costs;
-  private final LoadableTokens loadableTokens = new LoadableTokens();
+  private final LoadableTokens loadableTokens;
 
-  ExpectedCostLmCacheScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
-    this.kappa = parameters.number("kappa", 3, 0, 1e6);
+  ExpectedCostLmCacheScorer(Parameters parameters, CostModel costs, OutputLengths outputs, CacheLayer layer) {
+    this.loadableTokens = new LoadableTokens(layer);
+    this.computing = ComputingPrice.of(parameters);
     this.gamma = parameters.number("gamma", 0.3, 0, 1e6);
     this.delta = parameters.number("delta", 2, 0, 1e6);
     this.hintWorth = parameters.number("hint-worth", 0.5, 0, 1);
@@ -70,18 +72,19 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
+    double computingPrice = computing.among(candidates);
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       int hinted = hintWorth == 0 ? 0 : Math.min(held, candidates.hintedBlocks(slot) * prompt.blockSize());
       out[slot] =
           candidates.queueMs[slot]
-              + promptMs(candidates, engines, slot, prompt, hinted)
+              + promptMs(candidates, engines, slot, prompt, hinted, computingPrice + gamma * candidates.inFlight[slot])
               + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
     }
   }
 
   /** Milliseconds until a worker has the whole prompt, by loading or computing; clears tokens not worth loading. */
-  private double promptMs(Candidates candidates, FleetCosts engines, int slot, PromptSize prompt, int hinted) {
-    double price = kappa + gamma * candidates.inFlight[slot];
+  private double promptMs(
+      Candidates candidates, FleetCosts engines, int slot, PromptSize prompt, int hinted, double price) {
     int uncached = prompt.uncached(candidates.depth[slot]);
     double cost = engines.prefillMs(slot, uncached, prompt.tokens()) * price;
     int loadable = candidates.loadable[slot];
@@ -112,7 +115,7 @@ final class ExpectedCostLmCacheScorer implements Scorer {
 
   @Override
   public void onChosen(RoutingContext context, Candidates candidates, int slot) {
-    LoadableTokens.note(context, candidates, slot);
+    loadableTokens.note(context, candidates, slot);
   }
 
   @Override

@@ -16,16 +16,15 @@ import java.util.Set;
 /**
  * Expected cost for the fleet, in milliseconds, of sending the request to a worker:
  *
- * <pre>Q + P(u)·(kappa + gamma·B) + delta·O·c·KV</pre>
+ * <pre>Q + P(u)·(K + gamma·B) + delta·O·c·KV</pre>
  *
  * <p>Q is the work queued there, P(u) the time to compute the u prompt tokens it has not cached, B its
  * requests in flight, KV their context in tokens, O the model's expected output length and c the time that a token of
  * context adds to each decode step.
  *
  * <ul>
- *   <li>{@code kappa} (3): the price of computing relative to queueing: besides its time, computing what another worker
- *       has cached fills memory with copies and evicts other blocks. 1 minimises the time to first token alone, a very
- *       high price keeps every prefix where it is cached.
+ *   <li>{@code kappa} (3), {@code backlog} (4): K, the {@linkplain ComputingPrice price of computing}, which rises with
+ *       the work that is queued in the fleet.
  *   <li>{@code gamma} (0.3): share of a prefill by which each request that is decoding there is delayed.
  *   <li>{@code delta} (2): the price of decoding relative to starting. The contexts there slow this request down, and
  *       it slows them down, which for requests of about one length is as much: the fleet pays both, and a popular
@@ -33,14 +32,14 @@ import java.util.Set;
  * </ul>
  */
 final class ExpectedCostScorer implements Scorer {
-  private final double kappa;
+  private final ComputingPrice computing;
   private final double gamma;
   private final double delta;
   private final OutputLengths outputs;
   private final PerMembership<FleetCosts> costs;
 
   ExpectedCostScorer(Parameters parameters, CostModel costs, OutputLengths outputs) {
-    this.kappa = parameters.number("kappa", 3, 0, 1e6);
+    this.computing = ComputingPrice.of(parameters);
     this.gamma = parameters.number("gamma", 0.3, 0, 1e6);
     this.delta = parameters.number("delta", 2, 0, 1e6);
     this.outputs = outputs;
@@ -52,11 +51,12 @@ final class ExpectedCostScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
+    double price = computing.among(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       int uncached = prompt.uncached(candidates.depth[slot]);
       out[slot] =
           candidates.queueMs[slot]
-              + engines.prefillMs(slot, uncached, prompt.tokens()) * (kappa + gamma * candidates.inFlight[slot])
+              + engines.prefillMs(slot, uncached, prompt.tokens()) * (price + gamma * candidates.inFlight[slot])
               + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
     }
   }

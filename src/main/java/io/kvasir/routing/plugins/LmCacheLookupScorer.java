@@ -1,6 +1,7 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.index.Tier;
+import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Parameters;
 import io.kvasir.routing.RoutingContext;
@@ -18,9 +19,10 @@ import java.util.Set;
 final class LmCacheLookupScorer implements Scorer {
   private final double weight;
   private final double[] worth = new double[Tier.values().length];
-  private final LoadableTokens loadableTokens = new LoadableTokens();
+  private final LoadableTokens loadableTokens;
 
-  LmCacheLookupScorer(Parameters parameters) {
+  LmCacheLookupScorer(Parameters parameters, CacheLayer layer) {
+    this.loadableTokens = new LoadableTokens(layer);
     this.weight = parameters.number("cache-weight", 0.7, 0, 1);
     worth[Tier.DEVICE.index()] = 1;
     worth[Tier.HOST.index()] = parameters.number("host", 1, 0, 1);
@@ -47,7 +49,7 @@ final class LmCacheLookupScorer implements Scorer {
 
   @Override
   public void onChosen(RoutingContext context, Candidates candidates, int slot) {
-    LoadableTokens.note(context, candidates, slot);
+    loadableTokens.note(context, candidates, slot);
   }
 
   @Override
@@ -57,6 +59,6 @@ final class LmCacheLookupScorer implements Scorer {
 
   @Override
   public Set<Slot<?>> reads() {
-    return Set.of(Slots.PROMPT_TOKENS, Slots.CACHE_MATCHES);
+    return Set.of(Slots.PROMPT_TOKENS, Slots.CHAIN, Slots.CACHE_MATCHES);
   }
 }

@@ -1,6 +1,7 @@
 package io.kvasir.routing.plugins;
 
 import io.kvasir.index.Tier;
+import io.kvasir.routing.CacheLayer;
 import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.Candidates;
@@ -19,6 +20,11 @@ final class LoadableTokens {
   private static final Tier[] TIERS = Tier.values();
 
   private final PerMembership<Map<String, Integer>> slots = new PerMembership<>(LoadableTokens::slots);
+  private final CacheLayer layer;
+
+  LoadableTokens(CacheLayer layer) {
+    this.layer = layer;
+  }
 
   private static Map<String, Integer> slots(Worker[] table) {
     Map<String, Integer> slots = new HashMap<>();
@@ -59,8 +65,19 @@ final class LoadableTokens {
     return isKnown(context) ? longest : Integer.MAX_VALUE;
   }
 
-  /** Notes the tokens that the chosen worker can load in the decision's reason. */
-  static void note(RoutingContext context, Candidates candidates, int slot) {
+  /**
+   * Notes the tokens that the chosen worker can load in the decision's reason, and has the layer compare its answer
+   * with its events.
+   */
+  void note(RoutingContext context, Candidates candidates, int slot) {
+    CacheMatches matches = context.get(Slots.CACHE_MATCHES);
+    if (matches.known()) {
+      int found = 0;
+      for (Match match : matches.matches()) {
+        found = Math.max(found, match.tokens());
+      }
+      layer.compared(candidates.hintedBlocks(slot) * context.get(Slots.CHAIN).blockSize(), found);
+    }
     context.note(
         NOTE,
         !isKnown(context) ? "unknown"

@@ -22,6 +22,9 @@ final class OverloadFilter implements Filter {
 
   @Override
   public void filter(RoutingContext context, Candidates candidates) {
+    if (!isAnyOverloaded(candidates)) {
+      return;
+    }
     boolean any = false;
     boolean all = true;
     for (int word = 0; word < candidates.live.length; word++) {
@@ -35,6 +38,18 @@ final class OverloadFilter implements Filter {
         candidates.live[word] &= ~overloaded(candidates, word);
       }
     }
+  }
+
+  /** Whether any slot is, candidate or not: nearly never, and known sooner than a bit for each. */
+  private boolean isAnyOverloaded(Candidates candidates) {
+    int[] queued = candidates.waiting;
+    double[] filled = candidates.kvUse;
+    for (int slot = 0; slot < queued.length; slot++) {
+      if (queued[slot] >= waiting || filled[slot] >= kvUse) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private long overloaded(Candidates candidates, int word) {

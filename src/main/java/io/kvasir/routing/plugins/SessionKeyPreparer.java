@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionKeyPreparer implements Preparer {
   /** The headers that clients of other routers send. */
-  private static final List<String> HEADERS = List.of("X-Session-ID", "X-User-ID", "X-Tenant-ID", "X-SMG-Routing-Key");
+  private static final List<String> HEADERS =
+      List.of("X-Session-ID", "X-Session-Token", "X-User-ID", "X-Tenant-ID", "X-SMG-Routing-Key");
 
   private static final List<String> FIELDS = List.of("session_id", "prompt_cache_key", "user");
   private static final int MAX_LENGTH = 256;

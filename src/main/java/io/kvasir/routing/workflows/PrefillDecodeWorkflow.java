@@ -202,7 +202,7 @@ final class PrefillDecodeWorkflow implements Workflow {
         List.of(prefillWorker, decodeWorker),
         reason(
             "prefill=" + prefillWorker.worker().id() + ':' + prefillWorker.depth() + '/' + prefillWorker.blocks()
-                + "; cost=" + transferMs
+                + prefillWorker.best() + "; cost=" + transferMs
                 + "ms",
             decodeWorker));
   }

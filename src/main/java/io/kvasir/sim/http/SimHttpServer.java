@@ -21,6 +21,7 @@ public final class SimHttpServer implements AutoCloseable {
 
   private final int port;
   private volatile ServerSocket server;
+  private volatile Thread acceptor;
   private volatile boolean closed;
   private final SimHttpHandler handler;
   private final SimHttpLimits limits;
@@ -37,7 +38,7 @@ public final class SimHttpServer implements AutoCloseable {
     this.handler = handler;
     server = listen(address);
     port = server.getLocalPort();
-    startAccepting();
+    acceptor = startAccepting();
   }
 
   /** The port it listens on. */
@@ -53,9 +54,19 @@ public final class SimHttpServer implements AutoCloseable {
   public synchronized void setRefusing(boolean refuses) throws IOException {
     if (refuses) {
       server.close();
+      awaitAcceptor();
     } else if (server.isClosed() && !closed) {
       server = listen(new InetSocketAddress(server.getInetAddress(), port));
-      startAccepting();
+      acceptor = startAccepting();
+    }
+  }
+
+  /** The kernel listens on while a thread waits for a connection, be the socket closed or not. */
+  private void awaitAcceptor() {
+    try {
+      acceptor.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -68,6 +79,7 @@ public final class SimHttpServer implements AutoCloseable {
     } catch (IOException e) {
       LOG.debug("Closing the listening socket failed", e);
     }
+    awaitAcceptor();
     open.forEach(SimHttpExchange::closeQuietly);
   }
 
@@ -83,9 +95,9 @@ public final class SimHttpServer implements AutoCloseable {
     }
   }
 
-  private void startAccepting() {
+  private Thread startAccepting() {
     ServerSocket listening = server;
-    Thread.ofPlatform().daemon().name("sim-http-" + port).start(() -> accept(listening));
+    return Thread.ofPlatform().daemon().name("sim-http-" + port).start(() -> accept(listening));
   }
 
   private void accept(ServerSocket listening) {

@@ -23,9 +23,10 @@ public final class CacheController implements AutoCloseable {
   private final WorkerSockets workers;
   private final SimHttpServer server;
 
-  private CacheController(ControllerBinding binding, Duration listAge) throws IOException {
+  private CacheController(ControllerBinding binding, Duration listAge, long noneHash) throws IOException {
     this.binding = binding;
-    KeyRegistry registry = new KeyRegistry(() -> System.currentTimeMillis() / 1e3, listAge.toMillis() / 1e3);
+    KeyRegistry registry =
+        new KeyRegistry(() -> System.currentTimeMillis() / 1e3, listAge.toMillis() / 1e3, noneHash);
     workers = new WorkerSockets(binding, registry);
     try {
       server =
@@ -43,10 +44,12 @@ public final class CacheController implements AutoCloseable {
    * Starts an empty controller.
    *
    * @param listAge how old the list of all workers may be that it shows
+   * @param noneHash what the names of chunks begin from, as {@link NoneHash} has it
    * @throws IOException naming the port that is taken
    */
-  public static CacheController start(ControllerBinding binding, Duration listAge) throws IOException {
-    CacheController controller = new CacheController(binding, listAge);
+  public static CacheController start(ControllerBinding binding, Duration listAge, long noneHash)
+      throws IOException {
+    CacheController controller = new CacheController(binding, listAge, noneHash);
     LOG.info("LMCache controller at {}, workers at {}", controller.url(), controller.workerAddress());
     return controller;
   }

@@ -1,9 +1,9 @@
 package io.kvasir.sim.lmcache;
 
 /**
- * LMCache's names for a prompt's chunks: {@code hash((name before, (tokens …), ()))} of CPython, 0 before the first.
- * Numbers, and tuples of them, have the same hash in every Python process since 3.8 (xxHash over the items), so workers
- * and controller agree without a word. Model, LoRA and salt are not in it.
+ * LMCache's names for a prompt's chunks: {@code hash((name before, (tokens …), ()))} of CPython, a {@link NoneHash}
+ * before the first. Numbers, and tuples of them, have the same hash in every Python process since 3.8 (xxHash over the
+ * items), so workers and controller that begin alike agree without a word. Model, LoRA and salt are not in it.
  */
 final class ChunkHashes {
   private static final long PRIME_1 = 0x9E3779B185EBCA87L;
@@ -18,7 +18,7 @@ final class ChunkHashes {
 
   private ChunkHashes() {}
 
-  /** The name of the chunk {@code tokens[from, to)}, which follows the one named {@code before}, or 0. */
+  /** The name of the chunk {@code tokens[from, to)} after the one named {@code before}, or after a {@link NoneHash}. */
   static long next(long before, int[] tokens, int from, int to) {
     long content = PRIME_5;
     for (int i = from; i < to; i++) {

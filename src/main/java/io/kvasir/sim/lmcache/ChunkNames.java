@@ -6,7 +6,13 @@ import org.jspecify.annotations.Nullable;
 
 /** The names that LMCache gives to the chunks an engine keeps, found by the engine's own keys. Not thread-safe. */
 public final class ChunkNames {
+  private final long noneHash;
   private final Map<Long, Long> names = new HashMap<>();
+
+  /** No names yet; those of prompts' first chunks begin from {@code noneHash}. */
+  public ChunkNames(long noneHash) {
+    this.noneHash = noneHash;
+  }
 
   /**
    * A chunk is kept from now on.
@@ -17,7 +23,7 @@ public final class ChunkNames {
    * @return its name
    */
   public long add(@Nullable Long before, long key, int[] tokens) {
-    long name = ChunkHashes.next(before == null ? 0 : name(before), tokens, 0, tokens.length);
+    long name = ChunkHashes.next(before == null ? noneHash : name(before), tokens, 0, tokens.length);
     names.put(key, name);
     return name;
   }

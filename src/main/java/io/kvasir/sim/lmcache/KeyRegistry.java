@@ -27,6 +27,7 @@ final class KeyRegistry {
 
   private final DoubleSupplier clock;
   private final double listAge;
+  private final long noneHash;
   /** Instances in the order in which they registered, each with its workers by rank. */
   private final Map<String, SortedMap<Integer, RegisteredWorker>> instances = new LinkedHashMap<>();
   private boolean restarted = true;
@@ -44,10 +45,12 @@ final class KeyRegistry {
    *
    * @param clock Unix seconds
    * @param listAge how many seconds old the list of all workers may be
+   * @param noneHash what the names of chunks begin from
    */
-  KeyRegistry(DoubleSupplier clock, double listAge) {
+  KeyRegistry(DoubleSupplier clock, double listAge, long noneHash) {
     this.clock = clock;
     this.listAge = listAge;
+    this.noneHash = noneHash;
   }
 
   /**
@@ -56,7 +59,7 @@ final class KeyRegistry {
    */
   synchronized Map<String, PrefixMatch> lookup(int[] tokens) {
     Map<String, PrefixMatch> layout = new LinkedHashMap<>();
-    long key = 0;
+    long key = noneHash;
     for (int from = 0; from < tokens.length; from += CHUNK_TOKENS) {
       int to = Math.min(from + CHUNK_TOKENS, tokens.length);
       key = ChunkHashes.next(key, tokens, from, to);
@@ -69,7 +72,7 @@ final class KeyRegistry {
 
   /** Leading tokens that {@code instance} holds at {@code location}. */
   synchronized int heldTokens(String instance, String location, int[] tokens) {
-    long key = 0;
+    long key = noneHash;
     int held = 0;
     for (int from = 0; from < tokens.length; from += CHUNK_TOKENS) {
       int to = Math.min(from + CHUNK_TOKENS, tokens.length);

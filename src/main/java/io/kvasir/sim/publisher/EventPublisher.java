@@ -26,7 +26,10 @@ import zmq.ZError;
 public final class EventPublisher implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventPublisher.class);
   private static final byte[] EMPTY = {};
+  private static final byte[] NO_MESSAGE = "no message".getBytes(StandardCharsets.UTF_8);
   private static final byte[] END = {-1, -1, -1, -1, -1, -1, -1, -1};
+  /** Of so many messages one is lost while it is lossy. */
+  private static final int LOSS_INTERVAL = 3;
   private static final int HIGH_WATER_MARK = 100_000;
   /**
    * JeroMQ 0.6.0 now and then forgets to watch a connection it has just made (the poller drops the new
@@ -45,6 +48,9 @@ public final class EventPublisher implements AutoCloseable {
   /** The last batches; guarded by itself. */
   private final Deque<Batch> history = new ArrayDeque<>();
   private long sequence;
+  private volatile boolean lossy;
+  private volatile boolean silent;
+  private volatile boolean garbled;
 
   private record Batch(long sequence, byte[] payload) {}
 
@@ -115,7 +121,10 @@ public final class EventPublisher implements AutoCloseable {
 
   /** Sends an encoded batch under the next sequence number; always called by the same thread. */
   public void publish(byte[] payload) {
-    Batch batch = new Batch(sequence++, payload);
+    if (silent) {
+      return;
+    }
+    Batch batch = new Batch(sequence++, garbled ? NO_MESSAGE : payload);
     synchronized (history) {
       if (history.size() >= kept) {
         history.pollFirst();
@@ -124,9 +133,27 @@ public final class EventPublisher implements AutoCloseable {
         history.addLast(batch);
       }
     }
+    if (lossy && batch.sequence % LOSS_INTERVAL == 0) {
+      return;
+    }
     pub.sendMore(topic);
     pub.sendMore(bigEndian(batch.sequence));
-    pub.send(payload);
+    pub.send(batch.payload);
+  }
+
+  /** Whether nothing is published from now on; any thread may say so. */
+  public void setSilent(boolean on) {
+    silent = on;
+  }
+
+  /** Whether messages from now on are not MessagePack; any thread may say so. */
+  public void setGarbled(boolean on) {
+    garbled = on;
+  }
+
+  /** Whether every third message from now on is lost on its way, though not to a replay; any thread may say so. */
+  public void setLossy(boolean on) {
+    lossy = on;
   }
 
   /**

@@ -38,11 +38,6 @@ public enum TransferDialect {
     return watchdog;
   }
 
-  /** Whether its HTTP errors and metrics are vLLM's. */
-  public boolean isVllm() {
-    return this != SGLANG && this != TENSORRT_LLM;
-  }
-
   /** Such as {@code vllm-nixl}. */
   @Override
   public String toString() {

@@ -236,11 +236,11 @@ final class JwtVerifierTest {
     published.set(set(P256));
     await("the new key to be read", () -> verify(verifier, after) instanceof Accepted);
     assertThat(verify(verifier, before)).as("a token of a key that was withdrawn").isNotInstanceOf(Accepted.class);
-    assertThat(verifier.degraded()).isEmpty();
+    assertThat(verifier.problem()).isEmpty();
     published.set("{\"keys\": []}");
     await("the fault to show", () -> {
       verify(verifier, before);
-      return verifier.degraded().isPresent();
+      return verifier.problem().isPresent();
     });
     assertThat(verify(verifier, after)).as("the last good keys stay").isInstanceOf(Accepted.class);
   }
@@ -263,7 +263,7 @@ final class JwtVerifierTest {
         new TokenSettings.KeySource.Url(URI.create("http://127.0.0.1:1/jwks"), Duration.ofHours(1));
     JwtVerifier verifier = verifier(nowhere, Duration.ZERO);
     assertThat(verify(verifier, signed(RSA, JWSAlgorithm.RS256))).isInstanceOf(Unavailable.class);
-    await("the failure", () -> verifier.degraded().isPresent());
+    await("the failure", () -> verifier.problem().isPresent());
     assertThat(verify(verifier, signed(RSA, JWSAlgorithm.RS256))).isInstanceOf(Unavailable.class);
   }
 

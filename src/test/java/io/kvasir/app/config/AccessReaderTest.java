@@ -167,7 +167,9 @@ final class AccessReaderTest {
   @Test
   void missingFileOfKeys_isAFault() {
     assertThat(faults("keys-file = nowhere.conf").faults())
-        .anyMatch(fault -> fault.toString().contains("nowhere.conf"));
+        .singleElement()
+        .satisfies(fault -> assertThat(fault.path()).isEqualTo("kvasir.access.keys-file"))
+        .asString().contains("names nowhere.conf, which cannot be read", "kvasir keys create");
     assertThat(faults("store = /nowhere/at/all").faults()).anyMatch(fault -> fault.path().endsWith("access.store"));
   }
 

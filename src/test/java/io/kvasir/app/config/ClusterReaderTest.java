@@ -137,7 +137,7 @@ public final class ClusterReaderTest {
   void kubernetes_reachable() throws Exception {
     Config platform = platform(REACHABLE + "cluster.discovery = kubernetes");
     assertThat(platform.getString("pekko.discovery.kubernetes-api.pod-label-selector")).isEqualTo("app=kvasir");
-    assertThat(platform.getBoolean("pekko.discovery.kubernetes-api.use-raw-ip")).isTrue();
+    assertThat(platform.getString("pekko.discovery.kubernetes-api.api-token-path")).endsWith("/serviceaccount/token");
   }
 
   @Test

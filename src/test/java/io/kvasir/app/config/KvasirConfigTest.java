@@ -8,6 +8,7 @@ import com.typesafe.config.ConfigParseOptions;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.app.Certificates;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.discovery.PoolSettings;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.routing.KvTransfer.Dialect;
@@ -299,6 +300,24 @@ final class KvasirConfigTest {
         .extracting(ConfigFault::path)
         .containsExactlyInAnyOrder(
             "kvasir.pods-from.kubernetes.authority", "kvasir.pods-from.kubernetes.namespace");
+  }
+
+  @Test
+  void load_poolsOfKubernetes_areOfNamedNamespacesOrOfAll() throws Exception {
+    String api = "kvasir.pods-from.kubernetes { api = \"http://10.0.0.1\", namespace = n, pools.namespaces = ";
+    PoolSettings all = pools(KvasirConfig.of(ConfigFactory.parseString(api + "[\"*\"] }")));
+    assertThat(all.namespaces()).containsExactly("");
+    assertThat(all.writesStatus()).isTrue();
+    assertThat(pools(KvasirConfig.of(ConfigFactory.parseString(api + "[a, b] }"))).namespaces())
+        .containsExactly("a", "b");
+    assertThat(faults(api + "[a, \"*\", \"\"] }")).extracting(ConfigFault::path)
+        .containsOnly("kvasir.pods-from.kubernetes.pools.namespaces").hasSize(2);
+    assertThat(faults("kvasir.pods-from.kubernetes.pools.namespaces = [a]"))
+        .as("outside Kubernetes").isNotEmpty();
+  }
+
+  private static PoolSettings pools(KvasirConfig config) {
+    return Objects.requireNonNull(Objects.requireNonNull(config.fleet().discovery().kubernetes()).pools());
   }
 
   @Test

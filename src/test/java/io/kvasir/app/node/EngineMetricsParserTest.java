@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.EngineReport;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -12,7 +13,17 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What is found in engines' metrics. */
 final class EngineMetricsParserTest {
   private static Map<Integer, EngineReport> read(String text) {
-    return EngineMetricsParser.read(text.getBytes(StandardCharsets.UTF_8));
+    return read(text, Integer.MAX_VALUE);
+  }
+
+  private static Map<Integer, EngineReport> read(String text, int piece) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    EngineMetricsParser parser = new EngineMetricsParser();
+    for (int from = 0; from < bytes.length; from += Math.min(piece, bytes.length)) {
+      int to = (int) Math.min(bytes.length, (long) from + piece);
+      parser.accept(Arrays.copyOfRange(bytes, from, to), to - from);
+    }
+    return parser.finish();
   }
 
   @Test
@@ -84,6 +95,31 @@ final class EngineMetricsParserTest {
       })
   void nothingToRead_isNothing(String text) {
     assertThat(read(text)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 7, 40, 41, 42, 100})
+  void textInPieces_isReadAsAWhole(int piece) {
+    String text =
+        """
+        # TYPE vllm:num_requests_running gauge
+        vllm:num_requests_running{engine="0",model_name="ä"} 12.0
+        vllm:num_requests_waiting{engine="1"} 3.0
+
+        vllm:kv_cache_usage_perc{engine="1"} 0.25""";
+    assertThat(read(text, piece))
+        .containsOnly(Map.entry(0, new EngineReport(12, -1, -1)), Map.entry(1, new EngineReport(-1, 3, 0.25)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {100, 5_000, 40_000})
+  void lineWithoutEnd_isSkipped_andWhatFollowsIsRead(int piece) {
+    String endless = "vllm:num_requests_running{model_name=\"" + "x".repeat(30_000) + "\"} 1";
+    assertThat(read(endless + "\nvllm:num_requests_waiting 2\n", piece))
+        .extractingByKey(0)
+        .extracting(EngineReport::waiting)
+        .isEqualTo(2);
+    assertThat(read(endless, 100)).isEmpty();
   }
 
   @Test

@@ -93,6 +93,11 @@ final class EventStreamsTest {
 
   private record BusFeed(String topic, List<String> topics) implements EventFeed {
     @Override
+    public String kind() {
+      return "test";
+    }
+
+    @Override
     public boolean direct() {
       return false;
     }

@@ -9,19 +9,31 @@ import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Probes of engines over real sockets. */
 final class HttpProbeTest {
+  /** Longer than any buffer. */
+  private static final String LONG_METRICS =
+      "vllm:request_success_total{finished_reason=\"stop\"} 1\n".repeat(5_000) + "vllm:num_requests_waiting 7\n";
+
   private final HttpProbe probe = new HttpProbe(Duration.ofMillis(500), null, PodKeys.NONE);
 
   @AfterEach
@@ -72,6 +84,74 @@ final class HttpProbeTest {
 
       assertThat(pod.next().headers().first("Authorization")).isEqualTo("Bearer secret");
       assertThat(pod.next().headers().first("Authorization")).isEqualTo("Bearer secret");
+    }
+  }
+
+  @Test
+  void probesOneAfterTheOther_shareAConnection() throws Exception {
+    Set<Integer> ports = ConcurrentHashMap.newKeySet();
+    HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/", exchange -> {
+      ports.add(exchange.getRemoteAddress().getPort());
+      boolean health = exchange.getRequestURI().getPath().equals("/health");
+      byte[] body = health ? new byte[0] : LONG_METRICS.getBytes(StandardCharsets.UTF_8);
+      exchange.sendResponseHeaders(200, health ? -1 : body.length);
+      exchange.getResponseBody().write(body);
+      exchange.close();
+    });
+    server.start();
+    try {
+      URI pod = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+      for (int i = 0; i < 4; i++) {
+        assertThat(well(pod).join()).isTrue();
+        assertThat(reports(pod).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
+      }
+      assertThat(ports).hasSize(1);
+    } finally {
+      server.stop(0);
+    }
+  }
+
+  @Test
+  void engineThatClosedItsIdleConnection_isAskedOnAnother() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.raw("HTTP/1.1 200 X\r\nContent-Length: 0\r\n\r\n"))) {
+      for (int i = 0; i < 3; i++) {
+        assertThat(well(pod.url()).join()).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void manyProbesAtOnce_haveNoThreadsOfTheirOwn() throws Exception {
+    int many = 300;
+    CountDownLatch asked = new CountDownLatch(many);
+    CountDownLatch answer = new CountDownLatch(1);
+    try (HttpProbe patient = new HttpProbe(Duration.ofSeconds(60), null, PodKeys.NONE);
+        ScriptedPod pod = new ScriptedPod((request, out) -> {
+          asked.countDown();
+          answer.await();
+          out.json(200, "");
+        })) {
+      int before = ManagementFactory.getThreadMXBean().getThreadCount();
+      List<CompletableFuture<Boolean>> probes = new ArrayList<>();
+      for (int i = 0; i < many; i++) {
+        probes.add(patient.probe(pod.url()).toCompletableFuture());
+      }
+      assertThat(asked.await(60, TimeUnit.SECONDS)).isTrue();
+      int during = ManagementFactory.getThreadMXBean().getThreadCount();
+      answer.countDown();
+      assertThat(probes).allMatch(CompletableFuture::join);
+      assertThat(during - before).isLessThan(many / 4);
+    }
+  }
+
+  @Test
+  void engineThatNeverEndsItsAnswer_isUnwell() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      out.raw("HTTP/1.1 200 X\r\nContent-Length: 10\r\n\r\nw");
+      out.awaitClosed();
+    })) {
+      assertThat(well(pod.url()).join()).isFalse();
     }
   }
 

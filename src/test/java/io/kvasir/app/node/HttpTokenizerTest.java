@@ -8,6 +8,8 @@ import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.prompt.EngineTokenizer.RefusedException;
+import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.IOException;
@@ -17,11 +19,14 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines' {@code /tokenize} over real sockets. */
@@ -64,8 +69,52 @@ final class HttpTokenizerTest {
   }
 
   @Test
+  void version_isTheEngines() throws Exception {
+    try (SimEngine vllm = engine(EngineApi.VLLM)) {
+      assertThat(new HttpTokenizer(calls, PodKeys.NONE, vllm::url, TIMEOUT).version()).startsWith("0.32.0");
+    }
+    assertThat(new HttpTokenizer(calls, PodKeys.NONE, () -> null, TIMEOUT).version()).isNull();
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = EngineApi.class, names = "VLLM", mode = EnumSource.Mode.EXCLUDE)
+  void version_ofAnotherEngine_isNotVllms(EngineApi api) throws Exception {
+    try (SimEngine other = engine(api)) {
+      assertThat(new HttpTokenizer(calls, PodKeys.NONE, other::url, TIMEOUT).version()).isNull();
+    }
+  }
+
+  @Test
+  void version_showsThePodsKey() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200,
+        "{\"version\":\"0.31.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
+      PodKeys keys = new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null);
+      assertThat(new HttpTokenizer(calls, keys, pod::url, TIMEOUT).version()).isEqualTo("0.31.0");
+      List<String> asked = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        ScriptedPod.ReceivedRequest request = pod.next();
+        assertThat(request.headers().first("Authorization")).isEqualTo("Bearer secret");
+        asked.add(request.target());
+      }
+      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version");
+    }
+  }
+
+  @Test
+  void version_ofABusyEngine_isAFailure() throws Exception {
+    try (ScriptedPod busy = new ScriptedPod((request, out) -> out.json(503, "{}"))) {
+      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, busy::url, TIMEOUT);
+      assertThatThrownBy(tokenizer::version).isInstanceOf(IOException.class);
+    }
+  }
+
+  private static SimEngine engine(EngineApi api) throws IOException {
+    return SimEngine.start(SimSettings.builder().port(0).speed(0).api(api).events(EventSettings.OFF).build());
+  }
+
+  @Test
   void tokenize_engine_answersOrRefuses() throws Exception {
-    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).build())) {
+    try (SimEngine engine = engine(EngineApi.VLLM)) {
       HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, engine::url, TIMEOUT);
       assertThat(tokenizer.tokenize("{\"prompt\":\"Hello there\"}")).isNotEmpty();
       assertThat(tokenizer.tokenize("{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}")).isNotEmpty();

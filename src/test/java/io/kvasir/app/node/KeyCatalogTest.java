@@ -81,8 +81,8 @@ final class KeyCatalogTest {
     changes(created("filed"));
     assertThat(authenticate("other")).isInstanceOf(Refused.class);
     assertThat(authenticate("configured")).isInstanceOf(Accepted.class);
-    assertThat(catalog.problems()).hasSize(2).anyMatch(text -> text.contains("'configured'"))
-        .anyMatch(text -> text.contains("'filed'"));
+    assertThat(catalog.problems()).hasSize(2).anyMatch(problem -> problem.what().contains("'configured'"))
+        .anyMatch(problem -> problem.what().contains("'filed'"));
   }
 
   /** As one of a later version may have written it: refused rather than accepted without what is not understood. */

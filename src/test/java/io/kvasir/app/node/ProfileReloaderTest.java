@@ -6,16 +6,21 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.gateway.admin.ProfileFigures;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.admin.TestAdmin;
+import io.kvasir.gateway.admin.vitals.VitalFigure;
 import io.kvasir.routing.Profile;
+import io.kvasir.telemetry.MetricWindow;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -25,6 +30,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Profiles that change while a node runs: by the admin call, and by looking at the files. */
 final class ProfileReloaderTest {
+  private static final ProfileFigures FIGURES =
+      new ProfileFigures(
+          new MetricWindow(
+              new Metrics(new PrometheusRegistry()), VitalFigure.METRICS, Duration.ofSeconds(10), NanoClock.SYSTEM));
+
   private static final String MINE =
       """
       mine {
@@ -121,7 +131,7 @@ final class ProfileReloaderTest {
     assertThat(picker.get("remedy").textValue()).startsWith("did you mean \"random\"?");
     assertThat(profile("mine")).isSameAs(before);
     assertThat(reloads("refused")).isEqualTo(1);
-    assertThat(reload.degraded()).hasValueSatisfying(told -> assertThat(told).contains("2 faults"));
+    assertThat(reload.problem()).hasValueSatisfying(told -> assertThat(told.line()).contains("2 faults"));
   }
 
   @Test
@@ -161,7 +171,7 @@ final class ProfileReloaderTest {
     write("profiles.conf", MINE.formatted("random"));
 
     assertThat(call("POST", "/admin/profiles/reload", 200).get("result").textValue()).isEqualTo("unchanged");
-    assertThat(reload.degraded()).isEmpty();
+    assertThat(reload.problem()).isEmpty();
   }
 
   @Test
@@ -213,6 +223,9 @@ final class ProfileReloaderTest {
     assertThat(hashing.at("/stages/prepare/2/from").textValue()).contains("consistent-hash.conf:");
     assertThat(hashing.get("slots").toString())
         .contains("{\"slot\":\"hash-key\",\"written_by\":[\"hash-key\"],\"read_by\":[\"consistent-hash\"]}");
+    assertThat(profile(shown, "least-loaded").path("differences").isArray()).isTrue();
+    assertThat(profile(shown, "least-loaded").path("differences")).isEmpty();
+    assertThat(profile(shown, "mine").has("differences")).isFalse();
     JsonNode sum = profile(shown, "weighted-sum");
     assertThat(sum.at("/stages/score/0/weight").intValue()).isEqualTo(3);
     assertThat(sum.at("/stages/score/0/normalise").textValue()).isEqualTo("none");
@@ -259,6 +272,6 @@ final class ProfileReloaderTest {
   }
 
   private JsonNode call(String method, String target, int status) throws IOException {
-    return TestAdmin.call(new ProfilesHandler(reload), method, target, "", status);
+    return TestAdmin.call(new ProfilesHandler(reload, FIGURES), method, target, "", status);
   }
 }

@@ -11,6 +11,7 @@ import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSource;
@@ -39,9 +40,11 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import java.net.ConnectException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -51,6 +54,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -141,6 +145,36 @@ final class ClusterCellsTest {
     await(() -> healthy() == 1);
     chosen.reservation().close(new Outcome.Cancelled());
     assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void decision_namesTheCellAndTheNodeThatMadeIt() {
+    add("origin", 4);
+    Decision.Origin local = origin(home());
+    Decision.Origin remote = origin(other());
+
+    assertThat(local.way()).isEqualTo(Decision.Way.LOCAL);
+    assertThat(local.home()).isNull();
+    assertThat(remote.way()).isIn(Decision.Way.LINE, Decision.Way.CLUSTER);
+    assertThat(remote.cell()).isEqualTo(local.cell());
+    assertThat(remote.home()).matches("127\\.0\\.0\\.1:\\d+");
+  }
+
+  /** The origin of a decision that is no fallback. */
+  private Decision.Origin origin(ClusterCells cells) {
+    CompletableFuture<Decision.Origin> origin = new CompletableFuture<>();
+    await(
+        () -> {
+          if (cells.decide(request(model)) instanceof Decision.Planned found) {
+            found.close(new Outcome.Cancelled());
+            Decision.Origin from = Objects.requireNonNull(found.origin());
+            if (from.way() != Decision.Way.FALLBACK && (from.way() == Decision.Way.LOCAL || from.home() != null)) {
+              origin.complete(from);
+            }
+          }
+          return origin.isDone();
+        });
+    return origin.join();
   }
 
   /** What preparers fill where a request arrives has to survive the way to the home of its cell. */
@@ -349,7 +383,13 @@ final class ClusterCellsTest {
         && home(home().describeCluster()).equals(home(other.describeCluster())));
     ClusterStatus status = other.describeCluster();
     assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::address).contains(home(status));
-    assertThat(status.nodes()).filteredOn(ClusterStatus.NodeStatus::self).hasSize(1);
+    assertThat(status.nodes()).filteredOn(ClusterStatus.NodeStatus::self).singleElement()
+        .satisfies(self -> {
+          assertThat(self.uptime()).isNotNull();
+          assertThat(self.cutOff()).isFalse();
+        });
+    assertThat(status.nodes()).filteredOn(node -> !node.self())
+        .allMatch(node -> node.uptime() == null && node.cutOff() == null);
     assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::state).contains("up");
     assertThat(status.workers()).anyMatch(worker -> worker.worker().id().equals("seen"));
   }
@@ -451,6 +491,8 @@ final class ClusterCellsTest {
     return switch (pod) {
       case RestartingEngine.NAME -> RestartingEngine.open();
       case FailingStream.NAME -> FailingStream.open();
+      case HoldingEngine.NAME -> HoldingEngine.open();
+      case GoneEngine.NAME -> GoneEngine.open();
       case FlakyStream.NAME -> connected(FlakyStream.BREAK);
       case LonelyStream.NAME -> connected(LonelyStream.BREAK);
       default -> Source.never();
@@ -488,6 +530,46 @@ final class ClusterCellsTest {
     await(() -> inFlight() == 0);
   }
 
+  /** More chains than one message has room for. */
+  @Test
+  void heldPrefixes_fromAnyNode_areThoseOfTheIndex() {
+    add(HoldingEngine.NAME, 4);
+    add("empty", 4);
+    await(() -> healthy() == 2);
+    await(() -> workers().stream().anyMatch(worker -> worker.index().blocks() == HoldingEngine.HELD.length()));
+    SplittableRandom random = new SplittableRandom(1);
+    List<Chain> chains = new ArrayList<>();
+    chains.add(HoldingEngine.HELD);
+    for (int i = 0; i < 40; i++) {
+      chains.add(new Chain(random.longs(256).toArray(), 16));
+    }
+    chains.add(new Chain(Arrays.copyOf(HoldingEngine.HELD.hashes(), 4), 16));
+    ClusterCells other = other();
+    await(() -> other.models().contains(model));
+
+    for (ClusterCells cells : List.of(home(), other)) {
+      HeldPrefixes held = cells.heldPrefixes(model, chains);
+      assertThat(held.missingCells()).isEmpty();
+      assertThat(held.depths()).hasSameSizeAs(chains);
+      assertThat(held.depths().getFirst()).containsExactly(HoldingEngine.HELD.length());
+      assertThat(held.depths().getLast()).containsExactly(4);
+      assertThat(held.depths().subList(1, 41)).allMatch(List::isEmpty);
+      assertThat(held.holders(0, HoldingEngine.HELD.length())).isEqualTo(1);
+      assertThat(held.holders(0, HoldingEngine.HELD.length() + 1)).isZero();
+    }
+    assertThat(home().heldPrefixes("nobody's", chains).depths()).allMatch(List::isEmpty);
+  }
+
+  /** An engine that tells of its cache, and then of nothing more. */
+  private static final class HoldingEngine {
+    static final String NAME = "holding";
+    static final Chain HELD = RestartingEngine.BEFORE;
+
+    static Source<KvBatch, NotUsed> open() {
+      return RestartingEngine.stored(RestartingEngine.tokens(7, 10)).concat(Source.never());
+    }
+  }
+
   /** Only what administration asks for waits for a home; what a request needs is in each node's memory. */
   @Test
   void workers_whileTheHomeDoesNotAnswer_areKnown() {
@@ -500,6 +582,7 @@ final class ClusterCellsTest {
       SilentHome.PROBED.join();
       assertThat(other.describeWorkers()).as("asked of the home")
           .noneMatch(worker -> worker.worker().id().equals(SilentHome.NAME));
+      assertThat(other.heldPrefixes(model, List.of(RestartingEngine.BEFORE)).missingCells()).containsExactly(model);
       assertThat(other.workers()).as("known")
           .anyMatch(worker -> worker.id().equals(SilentHome.NAME) && worker.health() == WorkerStatus.Health.HEALTHY);
       assertThat(other.workers(model)).extracting(WorkerSummary::id).containsExactly(SilentHome.NAME);
@@ -591,16 +674,49 @@ final class ClusterCellsTest {
     await(() -> workers().getFirst().index().blocks() == held.length());
     for (int i = 0; i < 8; i++) {
       Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, held))).last();
-      assertThat(chosen.confirmedCachedTokens()).isEqualTo(held.length() * 16);
+      assertThat(chosen.cached().confirmed()).isEqualTo(held.length() * 16);
       chosen.reservation().close(new Outcome.Completed(1000, 0, 5, 1000));
     }
     await(() -> workers().getFirst().index().resyncs() == 1);
     await(() -> workers().getFirst().index().blocks() == RestartingEngine.AFTER.length());
-    assertThat(((Decision.Planned) home().decide(request(model, held))).last().confirmedCachedTokens()).isZero();
+    assertThat(((Decision.Planned) home().decide(request(model, held))).last().cached().confirmed()).isZero();
     Decision.Chosen now = ((Decision.Planned) home().decide(request(model, RestartingEngine.AFTER))).last();
-    assertThat(now.confirmedCachedTokens()).isEqualTo(RestartingEngine.AFTER.length() * 16);
+    assertThat(now.cached().confirmed()).isEqualTo(RestartingEngine.AFTER.length() * 16);
     assertThat(workers().getFirst().index().trust()).isEqualTo(1);
     assertThat(workers().getFirst().index().suspect()).isFalse();
+  }
+
+  /** A stream into which engines dial notices no death of one: nothing of the dead process is promised. */
+  @Test
+  void index_ofAProcessThatIsGone_isForgotten() {
+    home().add(pod(model, GoneEngine.NAME, 100, List.of(new EventFeed.Zmq("tcp://*:1", null, "gone", true))));
+    await(() -> healthy() == 1);
+    await(() -> workers().getFirst().index().blocks() == RestartingEngine.BEFORE.length());
+    Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, RestartingEngine.BEFORE))).last();
+    assertThat(chosen.cached().confirmed()).isPositive();
+    PROBES.put(
+        GoneEngine.NAME + ".test",
+        CompletableFuture.failedFuture(new CompletionException("refused", new ConnectException("refused"))));
+    chosen.reservation().close(new Outcome.Failed(true, "refused"));
+    await(() -> workers().getFirst().index().blocks() == 0);
+
+    PROBES.remove(GoneEngine.NAME + ".test");
+    await(() -> healthy() == 1);
+    Decision.Chosen next = ((Decision.Planned) home().decide(request(model, RestartingEngine.BEFORE))).last();
+    assertThat(next.cached().predicted()).isZero();
+    assertThat(workers().getFirst().index().resyncs()).as("its answers said nothing").isZero();
+  }
+
+  /** An engine whose stream tells of its cache when it is opened first, and then of nothing more. */
+  private static final class GoneEngine {
+    static final String NAME = "gone";
+    private static final AtomicInteger OPENED = new AtomicInteger();
+
+    static Source<KvBatch, NotUsed> open() {
+      return OPENED.incrementAndGet() == 1
+          ? RestartingEngine.stored(RestartingEngine.tokens(7, 10)).concat(Source.never())
+          : Source.never();
+    }
   }
 
   /** An engine that began anew unnoticed: its stream tells of one cache, and when it is read again of another. */

@@ -25,10 +25,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Homes that come and go, against what the nodes really have in flight. */
+@Tag("lock-free")
 final class InFlightLoadsTest {
   private static final int STEPS = 3_000;
   private static final int MOST = 4;

@@ -17,10 +17,10 @@ import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
-import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Removed;
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.events.KvEvent;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
@@ -55,9 +55,11 @@ import org.apache.pekko.stream.BoundedSourceQueue;
 import org.apache.pekko.stream.QueueOfferResult;
 import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A cell that gets more workers than its index has slots, while requests and events go on. */
+@Tag("lock-free")
 final class IndexResizeTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final String MODEL = "m";

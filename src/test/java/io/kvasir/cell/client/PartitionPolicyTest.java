@@ -72,7 +72,7 @@ final class PartitionPolicyTest {
         .isInstanceOfSatisfying(
             Decision.NoWorker.class,
             none -> {
-              assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.NO_HOME);
+              assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.CUT_OFF);
               assertThat(none.detail()).contains("cut off");
             });
   }
@@ -81,6 +81,7 @@ final class PartitionPolicyTest {
   void status_isTheNodesOwn() {
     ClusterStatus status = cutOff(PartitionPolicy.SERVE).describeCluster();
     assertThat(status.nodes()).singleElement().extracting(ClusterStatus.NodeStatus::state).isEqualTo("cut off");
+    assertThat(status.nodes()).allMatch(ClusterStatus.NodeStatus::cutOff);
     assertThat(status.cells()).singleElement().satisfies(cell -> assertThat(cell.home()).isNull());
     assertThat(status.workers()).isEmpty();
   }

@@ -2,6 +2,7 @@ package io.kvasir.cell.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
@@ -68,7 +69,7 @@ final class RemoteCellTest {
     public QueryResult query(DecisionRequest request, long correlationId, CorrelationIds ids) {
       book(correlationId);
       live.add(CorrelationIds.reservation(correlationId, 0));
-      return new QueryResult.Replied(reply(), correlationId);
+      return new QueryResult.Replied(reply(), correlationId, Decision.Way.LINE);
     }
 
     @Override
@@ -106,7 +107,7 @@ final class RemoteCellTest {
               RoutingPlan.WHOLE, Role.BOTH, WORKER, true, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
       return new DecisionReply(
           1, "whole", RoutingPlan.StepOrder.SEQUENTIAL,
-          List.of(new DecisionReply.ChosenStep(step, 0, 0, 0, false)), "as the test has it", null);
+          List.of(new DecisionReply.ChosenStep(step, 0, 0, 0, 64, 80, false)), "as the test has it", null, null);
     }
 
     private Reservation reservation(long id) {
@@ -251,6 +252,13 @@ final class RemoteCellTest {
   }
 
   /** The home has booked what the node does not have yet: that is not taken for over. */
+  @Test
+  void decide_tellsWhatTheHomeKnowsOfThePrompt() {
+    Decision.Planned planned = (Decision.Planned) cell(new Home()).decide(request(10));
+
+    assertThat(planned.last().cached()).isEqualTo(new CachedTokens(0, 0, 64, 80));
+  }
+
   @Test
   void declareOpen_whileAReplyIsUnderWay_keepsItsReservation() {
     List<RemoteCell> cells = new ArrayList<>();

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.CellMove;
 import io.kvasir.cell.CellSettings;
-import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.EventSources;
@@ -145,6 +145,7 @@ final class StandbyTest {
     await(() -> engine("m").resumed.get() == 1);
     assertThat(engine("m").opened).hasValue(1);
     awaitWarm("m"); // on the node that is left
+    awaitMove(other, "m", CellMove.Reason.HOME_LOST);
   }
 
   @Test
@@ -178,6 +179,7 @@ final class StandbyTest {
 
     assertThat(bad).isEmpty();
     assertThat(engine("m").opened).hasValue(1);
+    awaitMove(other, "m", CellMove.Reason.HOME_LEFT);
   }
 
   /** The cells that a new node gets are copied there first; what their former homes have in flight moves with them. */
@@ -203,8 +205,17 @@ final class StandbyTest {
         open.get(i).close(new Outcome.Cancelled());
         await(() -> inFlight(joined, model) == 0);
         assertThat(engine(model).opened).hasValue(1);
+        awaitMove(first, model, CellMove.Reason.BALANCE);
       }
     }
+  }
+
+  /** Waits until a node knows of the one move of a cell. */
+  private static void awaitMove(Node node, String cell, CellMove.Reason reason) {
+    await(() -> node.cells().moves().stream().anyMatch(move -> move.cell().equals(cell) && move.reason() == reason));
+    assertThat(node.cells().moves().stream().filter(move -> move.cell().equals(cell)))
+        .singleElement()
+        .satisfies(move -> assertThat(move.from()).isNotEqualTo(move.to()).startsWith("127.0.0.1:"));
   }
 
   private static int inFlight(Node node, String cell) {
@@ -300,10 +311,13 @@ final class StandbyTest {
               CellNodes known = node.cells().nodesOf(cell);
               return known != null && !known.warm().isEmpty();
             }));
-    assertThat(nodes.getFirst().cells().describeCluster().cells())
-        .filteredOn(each -> each.name().equals(cell))
-        .flatMap(ClusterStatus.CellStatus::standbys)
-        .hasSize(1);
+    // A description that a home makes too late is told without it.
+    await(
+        () ->
+            nodes.getFirst().cells().describeCluster().cells().stream()
+                .filter(each -> each.name().equals(cell))
+                .mapToInt(each -> each.standbys().size())
+                .sum() == 1);
   }
 
   /** The first decision that a home made. */

@@ -8,14 +8,17 @@ import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
+import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
@@ -29,6 +32,7 @@ import org.junit.jupiter.api.Test;
 final class ErrorAnswersTest {
   private static final ActorTestKit KIT = ActorTestKit.create();
   private static final Outcome ERROR = new Outcome.Failed(false, "status 500");
+  private static final Outcome UNKNOWN = new Outcome.UnknownModel(404, "m");
   private static final Outcome ANSWER = new Outcome.Completed(1, 0, 1, 1);
   private static final int THRESHOLD = TestSettings.CELL.health().breakerFailures();
 
@@ -111,6 +115,85 @@ final class ErrorAnswersTest {
   }
 
   @Test
+  void workersThatDoNotServeTheirModel_areOutAlthoughOthersRepeatIt_andSayWhy() {
+    List<Member> broken = Stream.of("a", "b").map(this::admit).toList();
+    Member well = admit("c");
+    for (int i = 0; i < THRESHOLD; i++) {
+      for (Member member : broken) {
+        ended("r" + i, member, UNKNOWN);
+      }
+    }
+
+    assertThat(chosen()).containsExactly("c");
+    assertThat(broken.getFirst().status("m", null).reason())
+        .isEqualTo("its circuit is open after a run of answers that it does not serve 'm' and enough others are left");
+    assertThat(views().problems()).extracting(Problem::what).containsExactly(
+        "worker a: it answers that it does not serve the model 'm' (status 404)",
+        "worker b: it answers that it does not serve the model 'm' (status 404)");
+
+    clock.advance(Duration.ofMinutes(1));
+    for (int i = 0; i < TestSettings.CELL.health().breakerSuccesses(); i++) {
+      broken.forEach(member -> ended("later", member, ANSWER));
+    }
+
+    assertThat(chosen()).containsExactly("a", "b", "c");
+    assertThat(views().problems()).isEmpty();
+    assertThat(well.status("m", null).reason()).isEmpty();
+  }
+
+  @Test
+  void idleWorkerThatIsUnavailable_isOut_aBusyOneIsNot() {
+    Member idle = admit("a");
+    Member busy = admit("b");
+    Member well = admit("c");
+    admit("d");
+    busy.load().add(new Booking(1, 1, 1));
+    for (int i = 0; i < THRESHOLD; i++) {
+      for (Member member : List.of(idle, busy)) {
+        ended(member.worker().id() + i, member, new Outcome.Refused(503));
+        ended(member.worker().id() + i, well, ANSWER);
+      }
+    }
+
+    assertThat(chosen()).containsExactly("b", "c", "d");
+  }
+
+  @Test
+  void idleWorkerThatLimitsRequests_stays() {
+    Member limited = admit("a");
+    Member well = admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("r" + i, limited, new Outcome.Refused(429));
+      ended("r" + i, well, ANSWER);
+    }
+
+    assertThat(chosen()).containsExactly("a", "b");
+  }
+
+  @Test
+  void onlyWorkerThatDoesNotServeItsModel_stays_andSaysSo() {
+    Member only = admit("a");
+    for (int i = 0; i < 3 * THRESHOLD; i++) {
+      ended("r" + i, only, UNKNOWN);
+    }
+
+    assertThat(chosen()).containsExactly("a");
+    assertThat(only.status("m", null).reason())
+        .isEqualTo("it answers that it does not serve the model 'm' (status 404)");
+    assertThat(views().problems()).hasSize(1);
+  }
+
+  @Test
+  void manyFaultyWorkers_areToldInFewWords() {
+    for (int i = 0; i < 12; i++) {
+      ended("r", admit("w" + i), UNKNOWN);
+    }
+
+    assertThat(views().problems()).hasSize(11)
+        .extracting(Problem::what).last().isEqualTo("2 more workers do not answer as they should");
+  }
+
+  @Test
   void errorsOfOneWorkerUnderOneId_areSeveral() {
     Member broken = admit("a");
     Member well = admit("b");
@@ -181,6 +264,12 @@ final class ErrorAnswersTest {
 
   private void ended(String request, Member member, Outcome outcome) {
     member.requestEnded(request, "m", outcome, 1, HitPrediction.none(Chain.EMPTY));
+  }
+
+  private CellViews views() {
+    CellViews views = new CellViews();
+    views.publish("m", members.view());
+    return views;
   }
 
   private List<String> chosen() {

@@ -27,9 +27,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A decision's columns against each worker asked by itself. */
+@Tag("lock-free")
 final class HealthSnapshotTest {
   private static final ActorTestKit KIT = ActorTestKit.create();
   private static final int PODS = 70;
@@ -105,7 +107,7 @@ final class HealthSnapshotTest {
       case 2 -> health.onSuccess(at);
       case 3 -> {
         for (int i = random.nextInt(12); i > 0; i--) {
-          health.onFailure(at);
+          health.onFailure(at, "errors");
         }
       }
       case 4 -> health.reachability().onProbe(random.nextBoolean(), at);

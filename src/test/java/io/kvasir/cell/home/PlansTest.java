@@ -148,7 +148,7 @@ final class PlansTest {
     for (int i = 0; i < 10; i++) {
       Decision.Planned planned = plan(1);
       readers.add(planned.steps().getFirst().worker().id());
-      cached += planned.steps().getFirst().predictedCachedTokens();
+      cached += planned.steps().getFirst().cached().predicted();
       assertThat(planned.last().step().readsPrompt()).isFalse();
     }
     assertThat(readers).hasSize(1);

@@ -17,7 +17,9 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.PrefillSample;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +72,11 @@ final class ReportScheduleTest {
   }
 
   private List<String> ask(long now) {
-    return reports.due(members, now).stream().map(member -> member.worker().pod()).toList();
+    return ask(now, false);
+  }
+
+  private List<String> ask(long now, boolean quiet) {
+    return reports.due(members, now, quiet).stream().map(member -> member.worker().pod()).toList();
   }
 
   @Test
@@ -104,6 +110,67 @@ final class ReportScheduleTest {
     assertThat(ask(3 * SECOND)).isEmpty();
     reports.onReports(first.getFirst(), null, members, 3 * SECOND);
     assertThat(ask(3 * SECOND)).hasSize(1);
+  }
+
+  @Test
+  void whoWaits_isAskedWhenAnAnswerComes_beforeTheNextTick() {
+    for (int i = 0; i < 40; i++) {
+      pod("p" + i, 1);
+    }
+    ask(0);
+    Deque<String> inFlight = new ArrayDeque<>(ask(2 * SECOND));
+    Set<String> asked = new HashSet<>(inFlight);
+    while (!inFlight.isEmpty()) {
+      reports.onReports(inFlight.remove(), Map.of(0, BUSY), members, 2 * SECOND);
+      Member next = reports.next();
+      if (next != null) {
+        assertThat(asked.add(next.worker().pod())).as("asked twice").isTrue();
+        inFlight.add(next.worker().pod());
+      }
+    }
+    assertThat(asked).hasSize(40);
+  }
+
+  @Test
+  void podThatLeaves_isNotAskedAnyMore() {
+    for (int i = 0; i < 17; i++) {
+      pod("p" + i, 1);
+    }
+    ask(0);
+    List<String> first = ask(2 * SECOND);
+    members.removeIf(member -> !first.contains(member.worker().pod()));
+    assertThat(ask(2 * SECOND)).isEmpty();
+    reports.onReports(first.getFirst(), Map.of(0, BUSY), members, 2 * SECOND);
+    assertThat(reports.next()).isNull();
+  }
+
+  @Test
+  void quietCell_isAskedSoSeldomThatNothingBecomesStale() {
+    for (int i = 0; i < 64; i++) {
+      pod("p" + i, 1);
+    }
+    int asked = 0;
+    for (long now = 0; now < 60 * SECOND; now += SECOND / 4) {
+      for (String pod : ask(now, true)) {
+        asked++;
+        reports.onReports(pod, Map.of(0, BUSY), members, now);
+      }
+      reports.expire(members, now);
+      if (now >= 5 * SECOND) {
+        assertThat(members).allMatch(member -> member.report().equals(BUSY));
+      }
+    }
+    assertThat(asked).isBetween(64 * 60 / 4, 64 * 60 / 2);
+  }
+
+  @Test
+  void requestsAgain_haveWhatIsOldAskedAtOnce() {
+    pod("p", 1);
+    ask(0);
+    ask(4 * SECOND);
+    reports.onReports("p", Map.of(0, BUSY), members, 4 * SECOND);
+    assertThat(ask(6 * SECOND, true)).isEmpty();
+    assertThat(ask(6 * SECOND)).containsExactly("p");
   }
 
   @Test
@@ -150,6 +217,6 @@ final class ReportScheduleTest {
   void off_asksNobody() {
     ReportSchedule off = new ReportSchedule(new ReportSettings(false, Duration.ofSeconds(1), Duration.ofSeconds(5)));
     pod("p", 1);
-    assertThat(off.due(members, 10 * SECOND)).isEmpty();
+    assertThat(off.due(members, 10 * SECOND, false)).isEmpty();
   }
 }

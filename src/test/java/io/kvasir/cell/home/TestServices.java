@@ -1,6 +1,7 @@
 package io.kvasir.cell.home;
 
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
@@ -27,13 +28,24 @@ final class TestServices {
       Metrics metrics,
       DecisionLog decisions,
       NanoClock clock) {
+    return of(kit, settings, profiles, metrics, decisions, clock, pod -> CompletableFuture.completedFuture(true));
+  }
+
+  static CellServices of(
+      ActorTestKit kit,
+      CellSettings settings,
+      ProfileSet profiles,
+      Metrics metrics,
+      DecisionLog decisions,
+      NanoClock clock,
+      HealthProbe probe) {
     return new CellServices(
         settings,
         new CellViews(),
         kit.<Directory.Message>createTestProbe().ref(),
         profiles,
         (worker, pod) -> Source.never(),
-        pod -> CompletableFuture.completedFuture(true),
+        probe,
         new CellMetrics(metrics),
         decisions,
         Runnable::run,

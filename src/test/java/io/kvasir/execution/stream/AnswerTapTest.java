@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 final class AnswerTapTest {
@@ -21,7 +22,8 @@ final class AnswerTapTest {
 
       : keep-alive
 
-      data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"a \\"usage\\": {\\"prompt_tokens\\": 7} ☃"}}]}
+      data: {"id":"chatcmpl-1",\
+      "choices":[{"index":0,"delta":{"content":"a \\"usage\\": {\\"prompt_tokens\\": 7} ☃"}}]}
 
       data: {"id":"chatcmpl-1","choices":[],"usage":{"prompt_tokens":100,"total_tokens":120,\
       "completion_tokens":20,"prompt_tokens_details":{"cached_tokens":64,"audio_tokens":null}}}
@@ -220,6 +222,46 @@ final class AnswerTapTest {
 
       assertThat(Findings.of(tap)).as("%s", root).isEqualTo(oracle(root));
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
+      "EVENTS | {'id':'c','choices':[{'index':0,'delta':{'content':'x'},'finish_reason':null,'stop_reason':null}]}"
+          + "# {'choices':[{'index':0,'delta':{'content':'a ^'finish_reason^':^'fake^'',"
+          + "'tool_calls':[{'function':{'name':'finish_reason','arguments':'{}'}}]},'logprobs':null,"
+          + "'finish_reason':'stop','stop_reason':'</s>'}]}# [DONE] | stop",
+      "EVENTS | {'choices':[{'index':1,'finish_reason':'length'}]}# {'choices':[{'index':0,'finish_reason':'stop'}]}"
+          + "# {'choices':[],'usage':{'prompt_tokens':9}}# [DONE] | length stop",
+      "JSON   | {'id':'c','choices':[{'message':{'content':'stop','finish_reason':'inner'},"
+          + "'finish_reason':'tool_calls'},{'finish_reason': null,'stop_reason':'x'},{'finish_reason' : 'stop'}],"
+          + "'usage':{}} | tool_calls stop",
+      "EVENTS | {'type':'message_start','message':{'id':'m','stop_reason':null}}# {'type':'content_block_delta',"
+          + "'delta':{'type':'text_delta','text':'stop_reason'}}# {'type':'message_delta','delta':{'stop_reason':"
+          + "'end_turn','stop_sequence':null},'usage':{'output_tokens':2}}# {'type':'message_stop'} | end_turn",
+      "JSON   | {'id':'m','content':[{'type':'tool_use','input':{'stop_reason':'x'}}],'stop_reason':'tool_use'}"
+          + " | tool_use",
+      "EVENTS | {'type':'response.created','response':{'status':'in_progress'}}# {'type':'response.output_text.delta',"
+          + "'delta':'status'}# {'type':'response.completed','response':{'incomplete_details':null,"
+          + "'status':'completed'}} | completed",
+      "JSON   | {'id':'r','incomplete_details':{'reason':'max_output_tokens'},'status':'incomplete'}"
+          + " | max_output_tokens",
+      "JSON   | {'id':'e','object':'list','data':[{'finish_reason':'x'}]} | ` `"})
+  void finishReasons_areTheEngines_whereverCut(AnswerTap.Form form, String answer, String reasons) {
+    String json = answer.replace('^', '\\').replace('\'', '"');
+    String text = form == AnswerTap.Form.JSON ? json : "data: " + json.replace("# ", "\n\ndata: ") + "\n\n";
+    List<String> expected = reasons.isBlank() ? List.of() : List.of(reasons.split(" "));
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    for (int cut = 0; cut <= bytes.length; cut++) {
+      AnswerTap tap = new AnswerTap(form, true);
+      tap.accept(bytes, 0, cut);
+      tap.accept(bytes, cut, bytes.length);
+      tap.end();
+      assertThat(tap.finishReasons()).as("cut at %d", cut).isEqualTo(expected);
+      assertThat(tap.failed()).isFalse();
+    }
+    AnswerTap deaf = new AnswerTap(form);
+    deaf.accept(bytes, 0, bytes.length);
+    assertThat(deaf.finishReasons()).isEmpty();
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.kvasir.execution.workflow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
@@ -180,7 +181,7 @@ final class WorkflowFixture {
         new RoutingPlan.Step(
             name, role, worker, !name.equals(RoutingPlan.DECODE), List.of(),
             policies.getOrDefault(name, FailurePolicy.NEXT_CANDIDATE), deadlines.get(name)),
-        reservation, 0, 7, 5, false);
+        reservation, 0, new CachedTokens(7, 5, 7, 7), false);
   }
 
   // Events.

@@ -15,6 +15,7 @@ import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -24,6 +25,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -157,6 +160,22 @@ final class AdminApiTest {
     assertThat(refused.status()).isEqualTo(403);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "localhost:7626, http://localhost:7626, 201", "127.0.0.1:7626, HTTP://127.0.0.1:7626, 201",
+    "[::1]:7626, https://[::1]:7626, 201", "localhost:7626, http://localhost:8080, 403",
+    "localhost:7626, http://127.0.0.1:7626, 403", "localhost:7626, null, 403",
+    "evil.example:7626, http://evil.example:7626, 403"
+  })
+  void withoutKeys_theRoutersOwnPageMay(String host, String origin, int status) {
+    DirectExchange byPage =
+        new DirectExchange(
+            "POST", "/admin/things", Headers.of("Host", host, "Origin", origin), InetAddress.getLoopbackAddress(),
+            "{}".getBytes(StandardCharsets.UTF_8));
+
+    assertThat(api(new AdminKeys(List.of(), null)).handle(byPage).status()).isEqualTo(status);
+  }
+
   /** A page under a name that leads to this machine is of the same origin to a browser: it reads what it gets. */
   @ParameterizedTest
   @CsvSource({
@@ -181,6 +200,26 @@ final class AdminApiTest {
     assertThat(api.handle(change("/admin/things", OLD)).status()).isEqualTo(403);
     assertThat(asked(api, "Bearer " + OLD, "192.0.2.1").status()).isEqualTo(200);
     assertThat(api.handle(change("/admin/things", NEW)).status()).isEqualTo(201);
+    assertThat(api.handle(change("/admin/questions", OLD)).status()).as("a question with a body").isEqualTo(200);
+    assertThat(api.handle(change("/admin/nothing", OLD)).status()).isEqualTo(403);
+  }
+
+  @Test
+  void stream_isToldWhenItsKeyOpensNoMore(@TempDir Path directory) throws IOException {
+    Path file = Files.writeString(directory.resolve("keys"), OLD + " eve viewer\n");
+    Response.Streaming stream =
+        (Response.Streaming) api(new AdminKeys(List.of(), file)).handle(
+            new DirectExchange(
+                "GET", "/admin/stream", Headers.of("Authorization", "Bearer " + OLD),
+                InetAddress.getLoopbackAddress(), new byte[0]));
+    List<String> written = new ArrayList<>();
+    stream.body().run((bytes, from, to) -> {
+      written.add(new String(bytes, from, to, StandardCharsets.UTF_8));
+      Files.writeString(file, NEW);
+    });
+
+    assertThat(stream.headers().first("Content-Type")).isEqualTo("text/event-stream");
+    assertThat(written).containsExactly("true", "false");
   }
 
   @ParameterizedTest
@@ -195,7 +234,7 @@ final class AdminApiTest {
   @Test
   void changesAndRefusals_areAudited(@TempDir Path directory) throws IOException {
     Path file = directory.resolve("audit.jsonl");
-    audit = new AuditLog(new LogFileSettings(file, 1 << 20, 1), new Metrics(new PrometheusRegistry()));
+    audit = audit(file, NanoClock.SYSTEM);
     AdminApi api =
         api(new AdminKeys(List.of(AdminKey.parse(OLD + " eve viewer"), AdminKey.parse(NEW + " ada")), null));
 
@@ -224,11 +263,68 @@ final class AdminApiTest {
   @Test
   void audit_hasWhatWasMade_notAllThereIs(@TempDir Path directory) throws IOException {
     Path file = directory.resolve("audit.jsonl");
-    audit = new AuditLog(new LogFileSettings(file, 1 << 20, 1), new Metrics(new PrometheusRegistry()));
+    audit = audit(file, NanoClock.SYSTEM);
 
     api(new AdminKeys(List.of(AdminKey.parse(NEW)), null)).handle(change("/admin/keys", NEW));
 
     assertThat(JSON.readTree(Files.readString(file)).path("after").toString()).isEqualTo("{\"id\":\"k-1\"}");
+  }
+
+  @Test
+  void refusalsOfTheUnknown_areAuditedTenASecond(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("audit.jsonl");
+    AtomicLong now = new AtomicLong();
+    audit = audit(file, now::get);
+    AdminApi api = api(new AdminKeys(List.of(AdminKey.parse(NEW + " ada")), null));
+
+    for (int i = 0; i < 25; i++) {
+      api.handle(change("/admin/things", "a-wrong-key-0123456789"));
+    }
+    api.handle(change("/admin/things", NEW));
+    now.addAndGet(TimeUnit.SECONDS.toNanos(1));
+    api.handle(change("/admin/things", "a-wrong-key-0123456789"));
+
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines).hasSize(12);
+    assertThat(JSON.readTree(lines.get(10)).path("principal").asText()).isEqualTo("ada");
+    assertThat(lines.subList(0, 11)).noneMatch(line -> line.contains("left_out"));
+    assertThat(JSON.readTree(lines.getLast()).path("left_out").asInt()).isEqualTo(15);
+  }
+
+  @Test
+  void wrongKeysAndUnreadableFiles_fillNoLog(@TempDir Path directory) {
+    AtomicLong now = new AtomicLong();
+    AdminKeys wrong = new AdminKeys(List.of(AdminKey.parse(NEW)), null, now::get);
+    AdminKeys unreadable = new AdminKeys(List.of(), directory.resolve("none"), now::get);
+    Logger logger = (Logger) LoggerFactory.getLogger(AdminKeys.class);
+    ListAppender<ILoggingEvent> log = new ListAppender<>();
+    log.start();
+    logger.addAppender(log);
+    try {
+      for (int i = 0; i < 25; i++) {
+        isRefused(wrong, 401);
+        isRefused(unreadable, 503);
+      }
+      assertThat(log.list).hasSize(11);
+      now.addAndGet(TimeUnit.SECONDS.toNanos(1));
+      isRefused(wrong, 401);
+      isRefused(unreadable, 503);
+    } finally {
+      logger.detachAppender(log);
+    }
+    assertThat(log.list.subList(11, 13)).extracting(ILoggingEvent::getFormattedMessage).satisfiesExactly(
+        line -> assertThat(line).endsWith("its key is wrong (and 15 before it that are not here)"),
+        line -> assertThat(line).contains("cannot be read").endsWith(" (and 24 before it that are not here)"));
+  }
+
+  private static void isRefused(AdminKeys keys, int status) {
+    Headers headers = Headers.of("Authorization", "Bearer " + OLD);
+    assertThatThrownBy(() -> keys.check(headers, InetAddress.getLoopbackAddress()))
+        .isInstanceOfSatisfying(AdminException.class, refused -> assertThat(refused.status()).isEqualTo(status));
+  }
+
+  private static AuditLog audit(Path file, NanoClock clock) {
+    return new AuditLog(new LogFileSettings(file, 1 << 20, 1), new Metrics(new PrometheusRegistry()), clock);
   }
 
   private static DirectExchange change(String path, String key) {
@@ -284,6 +380,15 @@ final class AdminApiTest {
             "/admin/keys/{key}",
             request -> AdminResponse.ok(AdminResponse.object().put("id", request.variable("key")))),
         AdminRoute.get("/admin/keys", _ -> AdminResponse.ok(AdminResponse.object().put("all", 1))),
+        AdminRoute.query("/admin/questions", request -> AdminResponse.ok(request.body("send {}"))),
+        AdminRoute.get(
+            "/admin/stream",
+            _ -> new AdminStream(Headers.of("Content-Type", "text/event-stream"), (sink, allowed) -> {
+              for (int i = 0; i < 2; i++) {
+                byte[] text = Boolean.toString(allowed.getAsBoolean()).getBytes(StandardCharsets.UTF_8);
+                sink.write(text, 0, text.length);
+              }
+            })),
         AdminRoute.get("/admin/broken", _ -> {
           throw new IllegalStateException("broken by what a client said");
         }));

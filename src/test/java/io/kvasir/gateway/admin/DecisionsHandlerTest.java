@@ -27,12 +27,14 @@ final class DecisionsHandlerTest {
     for (int i = 0; i < 30; i++) {
       log.recordDecision(
           new DecisionRecord(
-              "", "r" + i, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, List.of(),
+              "", "r" + i, "trace" + i % 4, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, List.of(),
               Map.of("session-key", DecisionRecord.hashed("s" + i % 5)), 256, List.of(), null, "",
-              List.of(new DecisionRecord.StepRecord("whole", "both", "w" + i % 2, List.of(), 0, 0, "next_candidate")),
+              List.of(
+                  new DecisionRecord.StepRecord(
+                      "whole", "both", "w" + i % 2, List.of(), 0, 0, 0, 0, 0.0, "next_candidate")),
               List.of(), null));
     }
-    log.recordOutcome(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 3));
+    log.recordOutcome(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 0, 0, 0, 3));
   }
 
   @ParameterizedTest
@@ -43,6 +45,7 @@ final class DecisionsHandlerTest {
     "?worker=w0&limit=50, 15, r28",
     "?session=s2, 6, r27",
     "?request=r7, 1, r7",
+    "?trace=trace2&limit=50, 7, r26",
     "?worker=w1&session=s0, 3, r25"
   })
   void get_narrowedDown_newestFirst(String query, int count, String first) throws IOException {
@@ -58,6 +61,14 @@ final class DecisionsHandlerTest {
 
     assertThat(decisions.path(0).path("outcomes").path(0).path("outcome").asText()).isEqualTo("completed");
     assertThat(decisions.path(1).path("outcomes")).isEmpty();
+  }
+
+  @Test
+  void get_one_byItsId() throws IOException {
+    JsonNode listed = call("GET", "/admin/decisions?limit=1", 200).path("decisions").path(0);
+
+    assertThat(call("GET", "/admin/decisions/" + listed.path("id").asText(), 200)).isEqualTo(listed);
+    assertThat(call("GET", "/admin/decisions", 200).findValuesAsText("id")).doesNotHaveDuplicates();
   }
 
   @ParameterizedTest

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.events.EventFeed;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.routing.KvTransfer;
@@ -25,7 +26,7 @@ final class FleetHandlerTest {
           FleetHandlerTest::events, FleetHandlerTest::kvTransfer);
 
   private final FakeCells cells = new FakeCells();
-  private final FleetHandler admin = new FleetHandler(cells, DEFAULTS);
+  private final FleetHandler admin = new FleetHandler(cells, cells::describeCluster, DEFAULTS);
 
   @Test
   void post_leastDescription_isFilledFromTheDefaults() throws IOException {
@@ -68,10 +69,15 @@ final class FleetHandlerTest {
   @Test
   void cluster_hasNodesCellsAndWorkers() throws IOException {
     cells.worker("a", URI.create("http://a:1"), "m");
+    cells.cost = new WorkerStatus.PrefillCost(0.05, 1e-6, 40);
     JsonNode cluster = call("GET", "/admin/cluster", "", 200);
 
     assertThat(cluster.at("/nodes/0/address").textValue()).isEqualTo("10.0.0.1:7355");
+    assertThat(cluster.at("/workers/0/cost").toString())
+        .isEqualTo("{\"ms_per_token\":0.05,\"ms_per_pair\":1.0E-6,\"samples\":40}");
     assertThat(cluster.at("/nodes/0/version").textValue()).isEqualTo("1.2.3");
+    assertThat(cluster.at("/nodes/0/cut_off").booleanValue()).isFalse();
+    assertThat(cluster.at("/nodes/0/uptime_s").longValue()).isEqualTo(120);
     assertThat(cluster.at("/cells/0/home").textValue()).isEqualTo("10.0.0.1:7355");
     assertThat(cluster.at("/cells/0/pressure").doubleValue()).isEqualTo(0.25);
     assertThat(cluster.at("/cells/0/standbys/0/node").textValue()).isEqualTo("10.0.0.2:7355");

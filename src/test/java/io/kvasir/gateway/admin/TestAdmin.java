@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +21,7 @@ public final class TestAdmin {
 
   /** An audit log that a test does not read. */
   static AuditLog audit() {
-    return new AuditLog(null, new Metrics(new PrometheusRegistry()));
+    return new AuditLog(null, new Metrics(new PrometheusRegistry()), NanoClock.SYSTEM);
   }
 
   /** The JSON answered to a request, whose status has to be that. */

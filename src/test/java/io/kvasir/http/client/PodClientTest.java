@@ -14,6 +14,9 @@ import io.kvasir.time.ManualClock;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -409,9 +412,11 @@ final class PodClientTest {
 
   @Test
   void refusedConnection_isAConnectError() throws Exception {
-    RawPod pod = pod((request, wire) -> wire.write(sized("")));
-    pod.close();
-    assertFails(Kind.CONNECT, () -> get(client(), pod));
+    try (Socket held = new Socket()) {
+      // Bound and not listening: nobody else gets the port meanwhile.
+      held.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      assertFails(Kind.CONNECT, () -> get(client(), URI.create("http://127.0.0.1:" + held.getLocalPort())));
+    }
     assertFails(Kind.CONNECT, () -> get(client(), URI.create("http://no-such-host.invalid:1")));
   }
 

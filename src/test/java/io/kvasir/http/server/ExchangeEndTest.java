@@ -133,7 +133,7 @@ final class ExchangeEndTest extends HttpServerFixture {
               }
 
               @Override
-              public Response.Buffered failure(String target, int status, String message) {
+              public Response.Buffered failure(ArrivedRequest request, RequestFailure why) {
                 throw new AssertionError("and so has this");
               }
             });

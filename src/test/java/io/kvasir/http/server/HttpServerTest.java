@@ -551,8 +551,8 @@ final class HttpServerTest extends HttpServerFixture {
               }
 
               @Override
-              public Response.Buffered failure(String target, int status, String message) {
-                return text(status, target + " failed: " + message);
+              public Response.Buffered failure(ArrivedRequest request, RequestFailure why) {
+                return text(why.status(), request.target() + " failed: " + why.message());
               }
             });
     RawClient client = client(server);

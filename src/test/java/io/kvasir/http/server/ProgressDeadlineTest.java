@@ -66,7 +66,7 @@ final class ProgressDeadlineTest {
 
   private boolean exceededAfter(int seconds) {
     clock.advance(Duration.ofSeconds(seconds));
-    return deadline.isExceeded(clock.nanos());
+    return deadline.excess(clock.nanos()) != null;
   }
 
   private static long seconds(int count) {

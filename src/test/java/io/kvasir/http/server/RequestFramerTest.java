@@ -199,7 +199,7 @@ final class RequestFramerTest {
       within.add(framer);
       return true;
     } catch (RefusedRequestException e) {
-      assertThat(e.status()).isEqualTo(503);
+      assertThat(e.failure().status()).isEqualTo(503);
       return false;
     }
   }
@@ -234,7 +234,7 @@ final class RequestFramerTest {
     for (int segment : new int[] {1, 7, 100_000}) {
       assertThatThrownBy(() -> framed(request, segment))
           .asInstanceOf(type(RefusedRequestException.class))
-          .extracting(RefusedRequestException::status)
+          .extracting(refused -> refused.failure().status())
           .isEqualTo(status);
     }
   }

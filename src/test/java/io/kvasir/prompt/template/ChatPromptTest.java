@@ -9,8 +9,11 @@ import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ChatPromptTest {
@@ -32,7 +35,7 @@ final class ChatPromptTest {
   }
 
   private static String render(ChatPrompt prompt, String body) throws IOException {
-    return prompt.render(Vectors.MAPPER.readTree(body), () -> Vectors.time(0)).text();
+    return prompt.render(Vectors.MAPPER.readTree(body), VllmVersion.NEWEST, () -> Vectors.time(0)).text().toString();
   }
 
   @Test
@@ -43,7 +46,7 @@ final class ChatPromptTest {
       ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(vector.get("template").asText()), tokens),
           Map.of(), NanoClock.SYSTEM);
       long clock = vector.get("clock_unix_secs").asLong();
-      assertThat(prompt.render(vector.get("input"), () -> Vectors.time(clock)).text())
+      assertThat(prompt.render(vector.get("input"), VllmVersion.NEWEST, () -> Vectors.time(clock)).text().toString())
           .as(vector.get("model").asText() + " " + vector.get("case").asText())
           .isEqualTo(vector.get("expected").asText());
     }
@@ -62,7 +65,7 @@ final class ChatPromptTest {
         """;
     assertThat(render(DUMP, body)).isEqualTo("""
         {"role": "assistant", "content": "", "tool_calls": [\
-        {"id": "a", "function": {"arguments": {"x": 1.0}, "name": "f"}, "type": "function"}, \
+        {"id": "a", "function": {"arguments": {"x": 1.0}, "name": "f"}, "type": "function", "index": 0}, \
         {"id": "b", "function": {"arguments": {}, "name": "g"}, "type": "function"}, \
         {"id": "c", "function": {"arguments": {}, "name": "h"}, "type": "function"}, \
         {"id": "d", "function": {"arguments": {}, "name": "i"}, "type": "function"}], \
@@ -106,10 +109,10 @@ final class ChatPromptTest {
     JsonNode body = Vectors.MAPPER.readTree("""
         {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}
         """);
-    assertThat(prompt(DUMP).render(body, () -> Vectors.time(0)).media()).isTrue();
+    assertThat(prompt(DUMP).render(body, VllmVersion.NEWEST, () -> Vectors.time(0)).media()).isTrue();
     assertThat(prompt(DUMP).render(Vectors.MAPPER.readTree(
         "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"x\"}]}]}"),
-        () -> Vectors.time(0)).media()).isFalse();
+        VllmVersion.NEWEST, () -> Vectors.time(0)).media()).isFalse();
   }
 
   @Test
@@ -205,7 +208,7 @@ final class ChatPromptTest {
   void render_ownTemplateBeyondItsLimits_isTheRequestsFault(String source) throws IOException {
     JsonNode body = Vectors.MAPPER.createObjectNode().put("chat_template", source)
         .set("messages", Vectors.MAPPER.readTree("[{\"role\": \"user\", \"content\": \"x\"}]"));
-    assertThatThrownBy(() -> prompt("model's own").render(body, () -> Vectors.time(0)))
+    assertThatThrownBy(() -> prompt("model's own").render(body, VllmVersion.NEWEST, () -> Vectors.time(0)))
         .isInstanceOf(TemplateException.RefusedTemplate.class).hasMessageStartingWith("chat_template: ");
   }
 
@@ -226,7 +229,7 @@ final class ChatPromptTest {
          "continue_final_message": true, "add_generation_prompt": false}
         """);
     JsonNode before = body.deepCopy();
-    prompt("{{ messages[0].content }}").render(body, () -> Vectors.time(0));
+    prompt("{{ messages[0].content }}").render(body, VllmVersion.NEWEST, () -> Vectors.time(0));
     assertThat(body).isEqualTo(before);
   }
 
@@ -247,6 +250,36 @@ final class ChatPromptTest {
     }
   }
 
+  static Stream<Arguments> prepared() throws IOException {
+    return Vectors.read("prepared.jsonl").stream()
+        .map(vector -> Arguments.of(vector.get("version").asText() + " " + vector.get("body"), vector));
+  }
+
+  /** Random requests, as vLLM's own code prepares them in each of some versions. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("prepared")
+  void render_ofAVersion_asItPrepares(String name, JsonNode vector) {
+    ChatPrompt prompt = prompt(vector.get("template").asText());
+    VllmVersion version = VllmVersion.of(vector.get("version").asText());
+    if (vector.has("error")) {
+      assertThatThrownBy(() -> prompt.render(vector.get("body"), version, () -> Vectors.time(0)))
+          .as(vector.get("error").asText()).isInstanceOf(TemplateException.Request.class);
+    } else {
+      assertThat(prompt.render(vector.get("body"), version, () -> Vectors.time(0)).text())
+          .hasToString(vector.get("expected").asText());
+    }
+  }
+
+  @Test
+  void version_unreadable_isTheNewest() {
+    assertThat(VllmVersion.of("0.32.0")).isEqualTo(new VllmVersion(0, 32)).hasToString("0.32")
+        .isGreaterThan(VllmVersion.of("v0.9.2.post1"));
+    assertThat(VllmVersion.of("1.0")).isGreaterThan(VllmVersion.of("0.32.0")).isLessThan(VllmVersion.NEWEST);
+    for (String unknown : new String[] {null, "", "dev", "0", "0.1.dev8123+g1a2b3c", "9999999.0"}) {
+      assertThat(VllmVersion.of(unknown)).as(unknown).isEqualTo(VllmVersion.NEWEST);
+    }
+  }
+
   @Test
   void contentFormat_asVllmDetectsIt() {
     Map<String, ContentFormat> expected = new HashMap<>();
@@ -261,9 +294,13 @@ final class ChatPromptTest {
         ContentFormat.STRING);
     expected.put("{% for m in messages %}{% for c in m.tool_calls %}{% endfor %}{% endfor %}", ContentFormat.STRING);
     expected.put("{% macro r(c) %}{% for p in c %}{% endfor %}{% endmacro %}{% for m in messages %}{{ r(m.content) }}"
+        + "{% endfor %}", ContentFormat.OPENAI);
+    expected.put("{% macro r(c) %}{% for p in c %}{% endfor %}{% endmacro %}{% for m in messages %}{{ r(m.role) }}"
         + "{% endfor %}", ContentFormat.STRING);
+    expected.put("{% for content in messages %}{% set content = content.content %}{% for p in content %}{% endfor %}"
+        + "{% endfor %}", ContentFormat.OPENAI);
     expected.put("{% for x in tools %}{% for c in x.content %}{% endfor %}{% endfor %}", ContentFormat.STRING);
     expected.forEach((template, format) ->
-        assertThat(ChatTemplate.parse(template).contentFormat()).as(template).isEqualTo(format));
+        assertThat(ChatTemplate.parse(template).contentFormat(VllmVersion.NEWEST)).as(template).isEqualTo(format));
   }
 }

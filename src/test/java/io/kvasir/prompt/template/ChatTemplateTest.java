@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.List;
@@ -36,9 +37,17 @@ final class ChatTemplateTest {
     assertThat(template.render(variables, () -> Vectors.time(clock))).isEqualTo(vector.get("expected").asText());
   }
 
-  static Stream<Arguments> language() throws IOException {
-    List<JsonNode> vectors = Vectors.read("language.jsonl");
-    return vectors.stream().map(v -> Arguments.of(v.get("template").asText(), v));
+  static Stream<Arguments> language() {
+    return Stream.of("language.jsonl", "generated.jsonl").flatMap(ChatTemplateTest::read)
+        .map(v -> Arguments.of(v.get("template").asText(), v));
+  }
+
+  private static Stream<JsonNode> read(String resource) {
+    try {
+      return Vectors.read(resource).stream();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @ParameterizedTest(name = "{0}")

@@ -41,7 +41,7 @@ final class FuzzTest {
     try {
       ChatTemplate template = ChatTemplate.parse(source);
       template.render(
-          VARIABLES, () -> Vectors.time(0), new RenderBudget(SMALL, NanoClock.SYSTEM), new StringBuilder());
+          VARIABLES, () -> Vectors.time(0), new RenderBudget(SMALL, NanoClock.SYSTEM), new RenderedText());
       return "text";
     } catch (TemplateException e) {
       assertThat(e.getMessage()).isNotEmpty();

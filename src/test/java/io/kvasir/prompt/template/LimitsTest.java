@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.kvasir.time.ManualClock;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +18,7 @@ final class LimitsTest {
   private static final RenderLimits SMALL = new RenderLimits(400_000, 1_000_000, 100, 1 << 20, Duration.ofMinutes(1));
 
   private static String render(String source) {
-    StringBuilder out = new StringBuilder();
+    RenderedText out = new RenderedText();
     ChatTemplate.parse(source).render(
         Map.of("text", "x".repeat(100_000)), () -> Vectors.time(0), budget(), out);
     return out.toString();
@@ -44,6 +45,7 @@ final class LimitsTest {
     "{{ text|indent(10000)|indent(10000) }}{{ (text|list|join('\\n'))|indent(1000) }}",
     "{{ text.join(text) }}",
     "{{ text|list|join(text) }}",
+    "{{ ('x ' * 6000)|wordwrap(1, true, text * 4) }}",
     "{% set n = namespace(s='x') %}{% for i in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}",
     "{% set n = namespace(s='x') %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}",
     "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}",
@@ -68,6 +70,16 @@ final class LimitsTest {
   })
   void render_beyondALimit_isRefused(String source) {
     assertThatThrownBy(() -> render(source)).isInstanceOf(TemplateException.Limit.class);
+  }
+
+  @Test
+  void prettyPrint_withAWideIndent_isRefusedBeforeItIsMade() {
+    RenderLimits limits = new RenderLimits(4_000_000, 8 << 20, 100, 1 << 20, Duration.ofMinutes(1));
+    ChatTemplate template = ChatTemplate.parse("{{ {text: 'x ' * 20000}|pprint }}");
+
+    assertThatThrownBy(() -> template.render(
+        Map.of("text", "x".repeat(800_000)), () -> Vectors.time(0), new RenderBudget(limits, NanoClock.SYSTEM),
+        new RenderedText())).isInstanceOf(TemplateException.Limit.class);
   }
 
   @Test
@@ -104,7 +116,7 @@ final class LimitsTest {
         reversed + "{%set a0=messages%}{%for m in a20000%}{%for c in m.content%}{%endfor%}{%endfor%}"}) {
       try {
         ChatTemplate template = ChatTemplate.parse(source, new RenderBudget(limits, NanoClock.SYSTEM));
-        assertThat(template.contentFormat()).isEqualTo(ContentFormat.OPENAI);
+        assertThat(template.contentFormat(VllmVersion.NEWEST)).isEqualTo(ContentFormat.OPENAI);
       } catch (TemplateException e) {
         assertThat(e.getMessage()).hasSizeLessThan(2100);
       }
@@ -175,7 +187,7 @@ final class LimitsTest {
     });
     ChatTemplate endless = ChatTemplate.parse(
         "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}");
-    assertThatThrownBy(() -> endless.render(Map.of(), () -> Vectors.time(0), budget, new StringBuilder()))
+    assertThatThrownBy(() -> endless.render(Map.of(), () -> Vectors.time(0), budget, new RenderedText()))
         .isInstanceOf(TemplateException.Limit.class).hasMessageContaining("50 ms");
     assertThat(budget.steps()).isBetween(1L, 10_000L);
   }
@@ -188,18 +200,56 @@ final class LimitsTest {
       clock.advance(Duration.ofSeconds(1));
       return clock.nanos();
     });
-    StringBuilder out = new StringBuilder();
+    RenderedText out = new RenderedText();
     ChatTemplate.parse("{% for a in range(400) %}{{ a % 2 }}{% endfor %}")
         .render(Map.of(), () -> Vectors.time(0), budget, out);
-    assertThat(out).hasSize(400);
+    assertThat(out.length()).isEqualTo(400);
     assertThat(clock.readings()).isGreaterThan(1);
   }
 
   @Test
-  void forConversation_growsWithItsLength() {
-    RenderLimits longer = RenderLimits.MODEL.forConversation(20_000_000);
-    assertThat(longer.steps()).isEqualTo(RenderLimits.MODEL.steps() + 20_000_000);
-    assertThat(longer.chars()).isEqualTo(RenderLimits.MODEL.chars() + 80_000_000);
+  void limits_growWithTheConversation() {
+    assertThat(RenderLimits.ofModel(4_000_000).steps()).isEqualTo(RenderLimits.MODEL.steps() + 64_000_000);
+    assertThat(RenderLimits.ofModel(4_000_000).chars()).isEqualTo(RenderLimits.MODEL.chars() + 256_000_000);
+    assertThat(RenderLimits.ofModel(1L << 40).chars()).as("no text is longer").isEqualTo(1L << 30);
+    assertThat(RenderLimits.ofRequest(1000).steps()).isEqualTo(RenderLimits.REQUEST.steps() + 1000);
+    assertThat(RenderLimits.ofRequest(1000).chars()).isEqualTo(RenderLimits.REQUEST.chars() + 4000);
+  }
+
+  /** What a template collects in a variable, round by round: texts before and after it, captured ones, and lists. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "{% set ns = namespace(o='') %}{% for m in l %}{% set ns.o = ns.o + '<|' + m + '|>' %}{% endfor %}{{ ns.o }}",
+    "{% set ns = namespace(o='') %}{% for m in l %}{% set ns.o = ns.o ~ '<|' ~ m ~ '|>' %}{% endfor %}{{ ns.o }}",
+    "{% set ns = namespace(o='') %}{% for m in l %}{% set ns.o = m + ns.o %}{% endfor %}{{ ns.o|length }}",
+    "{% set ns = namespace(o='') %}{% for m in l %}{% if ns.o %}{% set ns.o = ns.o ~ '\n' %}{% endif %}"
+        + "{% set ns.o = ns.o ~ m if m else ns.o %}{% endfor %}{{ ns.o|trim }}",
+    "{% set ns = namespace(o='') %}{% for m in l %}{% set o %}{{ ns.o }}<{{ m }}>{% endset %}{% set ns.o = o %}"
+        + "{% endfor %}{{ ns.o }}",
+    "{% set ns = namespace(o=[]) %}{% for m in l %}{% set ns.o = ns.o + [m] %}{% endfor %}{{ ns.o|join }}",
+    "{% for m in l %}{% set rest = l[loop.index:] %}{% if rest and rest[0] == m %}{{ m }}{% endif %}{% endfor %}",
+  })
+  void render_collectedInAVariable_isWorkInProportion(String source) {
+    RenderBudget once = collected(source, 1000);
+    RenderBudget twice = collected(source, 2000);
+    assertThat(twice.chars()).isLessThan(2 * once.chars() + once.chars() / 4);
+    assertThat(twice.steps()).isLessThan(2 * once.steps() + once.steps() / 4);
+  }
+
+  private static RenderBudget collected(String source, int rounds) {
+    List<String> messages = Collections.nCopies(rounds, "x".repeat(2000));
+    RenderBudget budget = new RenderBudget(RenderLimits.ofModel(2000L * rounds), NanoClock.SYSTEM);
+    RenderedText out = new RenderedText();
+    ChatTemplate.parse(source).render(Map.of("l", messages), () -> Vectors.time(0), budget, out);
+    assertThat(out.length()).isPositive();
+    return budget;
+  }
+
+  @Test
+  void render_collectedTextReadInEveryRound_endsByItsLimit() {
+    String source = "{% set ns = namespace(o='') %}{% for i in range(100000) %}{% set ns.o = ns.o ~ text %}"
+        + "{% if ns.o|length > 0 %}{% endif %}{% endfor %}";
+    assertThatThrownBy(() -> render(source)).isInstanceOf(TemplateException.Limit.class);
   }
 
   private static RenderBudget budget() {

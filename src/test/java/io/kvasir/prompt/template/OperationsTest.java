@@ -61,21 +61,21 @@ final class OperationsTest {
   }
 
   private static void operators() {
-    of("operator +", "text + text", "list + list", "(text|safe) + markup", "text + markup");
+    of("operator +", "(text + text)[0]", "list + list", "(text|safe) + markup", "text + markup");
     of("operator *", "'ab' * 50000", "[1, 2] * 20000", "(1, 2) * 20000");
-    of("operator ~", "text ~ text", "list ~ ''");
+    of("operator ~", "(text ~ text)[0]", "list ~ ''");
     of("operator %", "'%s' % text", "'%50000d' % 1", "('%d' * 20000) % tuple", "'%.1s' % wide", "'%r' % text");
     of("operator ==", "text == other", "list == same", "dict == equal", "wide == wider");
     of("operator <", "text < other", "list < same", "text >= other", "text <= other");
     of("operator in", "'y' in text", "needle in text", "-1 in list", "text in ranges", "-1 not in list",
         "[text, list] in [[other, same]]");
-    of("operator []", "wide[-1]", "text[-1]", "text[:-1]", "wide[1:-1]", "text[::2]", "list[1:]", "tuple[::2]",
+    of("operator []", "wide[-1]", "text[-1]", "text[:-1]", "wide[1:-1]", "text[::2]", "list[::2]", "tuple[::2]",
         "hit[text]", "pairs[tuple]");
     of("operator {}", "{text: 1}", "{1: text, text: 2}");
     of("operator call *", "cycler(*list)");
     of("operator call **", "dict_of(**dict)", "dict_macro(**dict)");
     of("operator for", "loops(list)", "loops(text)");
-    of("operator macro", "printed(text)");
+    of("operator macro", "printed(list)", "printed(text)[1:]");
     of("operator loop", "changes(text)");
   }
 
@@ -123,6 +123,11 @@ final class OperationsTest {
     of("filter format", "'%s'|format(text)");
     of("filter join", "list|join(',')", "[1, 2]|join(text)", "[text]|join", "[cycle]|join(attribute=path)");
     of("filter int", "text|int", "digits|int");
+    of("filter wordwrap", "words|wordwrap(9)", "text|wordwrap(2)", "dashes|wordwrap(9)", "dashes|wordwrap(1)");
+    of("filter pprint", "text|pprint", "list|pprint", "dict|pprint", "words|pprint");
+    of("filter urlize", "words|urlize", "mails|urlize", "('www.' ~ text ~ '.')|urlize");
+    of("filter xmlattr", "dict|xmlattr", "{'a': text}|xmlattr", "{text: 1}|xmlattr");
+    of("filter filesizeformat", "digits|filesizeformat");
   }
 
   private static void tests() {
@@ -155,7 +160,10 @@ final class OperationsTest {
     of("method rsplit", "text.rsplit('x')", "words.rsplit()", "text.rsplit(needle)");
     of("method join", "','.join(ranges)", "text.join(['a', 'b'])");
     of("method format", "'{}'.format(text)", "'{:>50000}'.format(1)", "('{0}' * 20000).format(1)",
-        "'{:.1}'.format(wide)", "'{0[0]}'.format(wide)");
+        "'{:.1}'.format(wide)", "'{0[0]}'.format(wide)", "'{:{}}'.format(1, 50000)");
+    of("method format_map", "'{a}'.format_map({'a': text})", "'{a}'.format_map(dict_with_a)");
+    of("method encode", "text.encode()", "wide.encode('ascii', 'replace')", "text.encode()|string",
+        "text.encode().decode()", "text.encode().hex()");
     of("method expandtabs", "tabs.expandtabs(100)");
     of("method get", "hit.get(text)", "pairs.get(tuple)");
     of("method keys", "dict.keys()|list");
@@ -201,6 +209,11 @@ final class OperationsTest {
     variables.put("ones", LongStream.range(0, 5000).mapToObj(i -> List.of(i)).toList());
     variables.put("twos", LongStream.range(0, 5000).mapToObj(i -> List.of(i, i)).toList());
     variables.put("dict", dict);
+    Map<String, Object> withA = new LinkedHashMap<>(dict);
+    withA.put("a", 1L);
+    variables.put("dict_with_a", withA);
+    variables.put("dashes", "-".repeat(5_000));
+    variables.put("mails", "a@b.".repeat(5_000));
     variables.put("equal", new LinkedHashMap<>(dict));
     variables.put("hit", Map.of(text, 1L));
     variables.put("dict_function", Globals.find("dict"));
@@ -221,7 +234,7 @@ final class OperationsTest {
   private static RenderBudget render(String source, RenderLimits limits) {
     RenderBudget budget = new RenderBudget(limits, NanoClock.SYSTEM);
     ChatTemplate template = ChatTemplate.parse(source);
-    template.render(VARIABLES, () -> Vectors.time(0), budget, new StringBuilder());
+    template.render(VARIABLES, () -> Vectors.time(0), budget, new RenderedText());
     return budget;
   }
 

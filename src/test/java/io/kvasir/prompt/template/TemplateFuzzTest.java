@@ -57,7 +57,7 @@ final class TemplateFuzzTest {
     long before = THREADS.getCurrentThreadAllocatedBytes();
     String outcome;
     try {
-      ChatTemplate.parse(source, budget).render(variables, () -> Vectors.time(0), budget, new StringBuilder());
+      ChatTemplate.parse(source, budget).render(variables, () -> Vectors.time(0), budget, new RenderedText());
       outcome = "text";
       assertThat(budget.steps()).isLessThanOrEqualTo(LIMITS.steps());
     } catch (TemplateException e) {

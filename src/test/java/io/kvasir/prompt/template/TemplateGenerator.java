@@ -35,7 +35,8 @@ final class TemplateGenerator {
           "$t.expandtabs($n)", "mac($t)", "mac($a, $a)", "($t if $b else $t)", "$t|default($t)", "$t|truncate($n, $b)",
           "$t|reverse", "cycler(*$l).next()", "($t|safe + $t)", "$t.swapcase()", "$d[$t]", "$l|sum(start=$t)",
           "strftime_now($t)", "$t.$m($a)",
-          "$t.$m($t, $n)", "$t.$m()", "$a|$f", "$a|$f($a)", "$t|$f($n, $t)"),
+          "$t.$m($t, $n)", "$t.$m()", "$a|$f", "$a|$f($a)", "$t|$f($n, $t)",
+          "'{:{}}'.format($a, $n)", "$t.format_map($d)", "$t.encode()", "$t.encode()[$n:$n]", "$t.encode().decode()"),
       'n', List.of("($n + $n)", "($n * $n)", "($n - $n)", "($n // $n)", "($n ** $n)", "($n % $n)", "(-$n)",
             "($n * 2.5)", "($n ** 0.5)", "($n * 1e308)", "$a|length",
           "$t.find($t)", "$t.rfind($t)", "$t.count($t)", "$t.index($t)", "$l.count($a)", "$t|wordcount", "$t|int",
@@ -64,7 +65,9 @@ final class TemplateGenerator {
           "{% set ns.b = ns.b|map('string') %}$s", "{% set x %}$s{% endset %}$s", "{% filter $f %}$s{% endfilter %}",
           "{% call mac($a) %}$s{% endcall %}", "{{ $a }}$s", "$s$s",
           "{% macro mac(x, f=2) %}$s{{ mac(x) }}{{ caller }}{% endmacro %}$s",
-          "{% with x = $a %}$s{% endwith %}"));
+          "{% with x = $a %}$s{% endwith %}", "{% autoescape $b %}$s{% endautoescape %}",
+          "{% for i in $l %}{% block q scoped %}$s{% endblock %}{% endfor %}",
+          "{{ $t }}{% block q %}$s{% endblock %}"));
 
   private static final List<String> FILTERS = List.copyOf(new TreeSet<>(Filters.names()));
   private static final List<String> METHODS = List.copyOf(new TreeSet<>(StringMethods.NAMES));

@@ -28,11 +28,11 @@ final class CacheControllerTest {
 
   private CacheController controller;
   private @Nullable CacheWorker worker;
-  private final ChunkNames names = new ChunkNames();
+  private final ChunkNames names = new ChunkNames(NoneHash.WITHOUT_VLLM);
 
   @BeforeEach
   void start() throws IOException {
-    controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO);
+    controller = CacheController.start(ControllerBinding.ANYWHERE, Duration.ZERO, NoneHash.WITHOUT_VLLM);
   }
 
   @AfterEach
@@ -185,7 +185,8 @@ final class CacheControllerTest {
         CacheController.start(
             new ControllerBinding(
                 "127.0.0.1", port, address.pullPort(), address.replyPort(), controller.heartbeatPort()),
-            Duration.ZERO);
+            Duration.ZERO,
+            NoneHash.WITHOUT_VLLM);
   }
 
   private String layout(int[] tokens) throws IOException, InterruptedException {

@@ -23,7 +23,7 @@ final class KeyRegistryTest {
   private static final int[] PROMPT = IntStream.range(0, 8 * 256 + 100).toArray();
 
   private double now = 1000;
-  private final KeyRegistry registry = new KeyRegistry(() -> now, 30);
+  private final KeyRegistry registry = new KeyRegistry(() -> now, 30, NoneHash.WITHOUT_VLLM);
 
   @BeforeEach
   void register() {

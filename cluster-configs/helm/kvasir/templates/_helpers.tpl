@@ -1,0 +1,229 @@
+{{/* Names. */}}
+{{- define "kvasir.name" -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Labels by which Services, policies and nodes themselves find nodes. */}}
+{{- define "kvasir.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: router
+{{- end }}
+
+{{- define "kvasir.labels" -}}
+{{ include "kvasir.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* The same for what belongs to the release and is no node: nothing may take it for one. */}}
+{{- define "kvasir.commonLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "kvasir.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "kvasir.name" .) }}
+{{- end }}
+
+{{/* "a=b,c=d" as a map in YAML. */}}
+{{- define "kvasir.matchLabels" -}}
+{{- range splitList "," . }}
+{{- $pair := splitn "=" 2 . }}
+{{ $pair._0 | trim | quote }}: {{ $pair._1 | trim | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The engines that pods-from.kubernetes looks for; empty for none. */}}
+{{- define "kvasir.engineSelector" -}}
+{{ .Values.adopt.selector | default .Values.engines.selector }}
+{{- end }}
+
+{{- define "kvasir.engineNamespace" -}}
+{{ ternary .Values.adopt.namespace .Values.engines.namespace (ne .Values.adopt.selector "") }}
+{{- end }}
+
+{{/* Every set of pods that Kvasir or a gateway sends requests to, as a list of {namespace, labels}. */}}
+{{- define "kvasir.engines" -}}
+{{- $engines := list }}
+{{- if include "kvasir.engineSelector" . }}
+{{- $engines = append $engines (dict "namespace" (include "kvasir.engineNamespace" .) "labels" (include "kvasir.matchLabels" (include "kvasir.engineSelector" .) | fromYaml)) }}
+{{- end }}
+{{- if .Values.picker.enabled }}
+{{- range .Values.pools }}
+{{- $engines = append $engines (dict "namespace" "" "labels" .selector) }}
+{{- end }}
+{{- end }}
+{{- dict "engines" (uniq $engines) | toYaml }}
+{{- end }}
+
+{{/* Secrets. */}}
+{{- define "kvasir.clusterTlsSecret" -}}
+{{ .Values.tls.clusterSecret | default (printf "%s-cluster-tls" (include "kvasir.name" .)) }}
+{{- end }}
+{{- define "kvasir.managementTlsSecret" -}}
+{{ .Values.tls.managementSecret | default (printf "%s-management-tls" (include "kvasir.name" .)) }}
+{{- end }}
+{{- define "kvasir.keysSecret" -}}
+{{- if .Values.access.keysSecret }}{{ .Values.access.keysSecret }}
+{{- else if not .Values.access.open }}{{ include "kvasir.name" . }}-keys
+{{- end }}
+{{- end }}
+
+{{/* Names by which others reach the management port: forwarded ports, the headless Service, and Prometheus. */}}
+{{- define "kvasir.managementNames" -}}
+{{- $service := printf "%s-cluster" (include "kvasir.name" .) }}
+- localhost
+- {{ $service }}
+- {{ $service }}.{{ .Release.Namespace }}
+- {{ $service }}.{{ .Release.Namespace }}.svc
+{{- end }}
+
+{{/*
+Memory, in MiB, as "kvasir serve" divides it (cluster-configs/SIZING.md): an index takes 50 bytes for each block of a
+worker; 64 MiB and a tenth of the heap are for new objects, a quarter for requests, up to 256 MiB for prompts, and 40 MiB
+are what a JVM does not count. Below 1 GiB requests of long prompts would have little room.
+*/}}
+{{- define "kvasir.indexMiB" -}}
+{{- $workers := int64 .Values.fleet.workers }}
+{{- div (add (mul 50 $workers (int64 .Values.fleet.blocks)) 1048575) 1048576 }}
+{{- end }}
+{{- define "kvasir.cellIndexMiB" -}}
+{{- $workers := min 256 (int64 .Values.fleet.workers) }}
+{{- max 64 (div (add (mul 50 $workers (int64 .Values.fleet.blocks)) 1048575) 1048576) }}
+{{- end }}
+{{- define "kvasir.heapMiB" -}}
+{{- if .Values.heap }}{{ int64 .Values.heap }}
+{{- else }}
+{{- $cells := mul (max 1 (len .Values.models)) (int64 (include "kvasir.cellIndexMiB" .)) }}
+{{- $index := max $cells (int64 (include "kvasir.indexMiB" .)) }}
+{{- /* What shares of the heap leave for the rest, in percent; the picker's bodies take a tenth. */}}
+{{- $free := ternary 54 64 .Values.picker.enabled }}
+{{- max 1024 (mul 64 (div (add (div (mul 100 (add 64 256 40 $index)) $free) 63) 64)) }}
+{{- end }}
+{{- end }}
+{{/* Beside the heap the process has code, threads and buffers: 300 MiB by the plan, and room for large requests. */}}
+{{- define "kvasir.memoryMiB" -}}
+{{- add (int64 (include "kvasir.heapMiB" .)) 512 }}
+{{- end }}
+
+{{/* preStop, the streams' time, and half a minute to hand cells over and leave. */}}
+{{- define "kvasir.grace" -}}
+{{- add (int64 .Values.drain.delaySeconds) (int64 .Values.drain.timeoutSeconds) 35 }}
+{{- end }}
+
+{{- define "kvasir.requiredNodes" -}}
+{{- .Values.cluster.requiredNodes | default (add 1 (div (int64 .Values.replicas) 2)) }}
+{{- end }}
+
+{{/* What pods do not say of themselves. */}}
+{{- define "kvasir.podDefaults" -}}
+{{- $pod := deepCopy .Values.engines.pod }}
+{{- if .Values.adopt.selector }}
+{{- $events := dict }}
+{{- with .Values.adopt.eventsPort }}{{ $_ := set $events "endpoint" (printf "tcp://{ip}:%d" (int64 .)) }}{{ end }}
+{{- with .Values.adopt.replayPort }}{{ $_ := set $events "replay" (printf "tcp://{ip}:%d" (int64 .)) }}{{ end }}
+{{- $adopted := dict "url" (printf "http://{ip}:%d" (int64 .Values.adopt.port)) }}
+{{- if $events }}{{ $_ := set $adopted "events" $events }}{{ end }}
+{{- $pod = mergeOverwrite $adopted $pod }}
+{{- end }}
+{{- toYaml $pod }}
+{{- end }}
+
+{{- define "kvasir.models" -}}
+{{- $models := .Values.models }}
+{{- $names := list }}
+{{- range $models }}{{ $names = append $names .name }}{{ end }}
+{{- if and .Values.adopt.model (not (has .Values.adopt.model $names)) }}
+{{- $models = append $models (dict "name" .Values.adopt.model "mode" "engine" "block-size" 16) }}
+{{- end }}
+{{- dict "models" $models | toYaml }}
+{{- end }}
+
+{{/* Kvasir's configuration, below "kvasir". */}}
+{{- define "kvasir.config" -}}
+{{- $cluster := dict
+  "port" 7355
+  "line-port" 7356
+  "discovery" "kubernetes"
+  "kubernetes" (dict "selector" (printf "app.kubernetes.io/name=%s,app.kubernetes.io/instance=%s,app.kubernetes.io/component=router" .Chart.Name .Release.Name))
+  "required-nodes" (int64 (include "kvasir.requiredNodes" .))
+  "minority" .Values.cluster.minority
+  "tls" (dict "certificate" "/etc/kvasir-cluster-tls/tls.crt" "key" "/etc/kvasir-cluster-tls/tls.key" "authority" "/etc/kvasir-cluster-tls/ca.crt") }}
+{{- $management := dict
+  "host" "0.0.0.0"
+  "port" 7626
+  "tls" (dict "certificate" "/etc/kvasir-management-tls/tls.crt" "key" "/etc/kvasir-management-tls/tls.key") }}
+{{- if .Values.admin.keysSecret }}{{ $_ := set $management "admin-key-file" "/etc/kvasir-admin/keys" }}{{ end }}
+{{- $gateway := dict "drain-timeout" (printf "%d s" (int64 .Values.drain.timeoutSeconds)) "port" 8080 }}
+{{- if not .Values.gateway.enabled }}{{ $_ := set $gateway "host" "127.0.0.1" }}{{ end }}
+{{- if .Values.gateway.tlsSecret }}
+{{- $_ := set $gateway "tls" (dict "certificate" "/etc/kvasir-gateway-tls/tls.crt" "key" "/etc/kvasir-gateway-tls/tls.key") }}
+{{- end }}
+{{- $access := dict "open" .Values.access.open }}
+{{- if include "kvasir.keysSecret" . }}{{ $_ := set $access "keys-file" "/etc/kvasir-keys/keys.conf" }}{{ end }}
+{{- if .Values.access.isolationSecret }}{{ $_ := set $access "isolation-secret-file" "/etc/kvasir-isolation/secret" }}{{ end }}
+{{- $config := dict
+  "gateway" $gateway
+  "access" $access
+  "management" $management
+  "cluster" $cluster
+  "cell" (dict "index-budget" (printf "%s MiB" (include "kvasir.cellIndexMiB" .)))
+  "models" (get (include "kvasir.models" . | fromYaml) "models")
+  "log" (dict "format" .Values.log.format "level" .Values.log.level) }}
+{{- $kubernetes := dict "selector" (include "kvasir.engineSelector" .) "labels" .Values.engines.labels }}
+{{- if .Values.picker.enabled }}
+{{- $_ := set $kubernetes "pools" (dict "namespaces" (.Values.picker.namespaces | default (list .Release.Namespace)) "write-status" .Values.picker.writeStatus) }}
+{{- end }}
+{{- with include "kvasir.engineNamespace" . }}{{ $_ := set $kubernetes "namespace" . }}{{ end }}
+{{- with include "kvasir.podDefaults" . | fromYaml }}{{ $_ := set $kubernetes "pod" . }}{{ end }}
+{{- $_ := set $config "pods-from" (dict "kubernetes" $kubernetes) }}
+{{- if .Values.engines.apiKey.secret }}{{ $_ := set $config "pod-defaults" (dict "api-key-file" "/etc/kvasir-engines/api-key") }}{{ end }}
+{{- if .Values.picker.enabled }}
+{{- $tls := dict "enabled" .Values.picker.tls.enabled }}
+{{- if .Values.picker.tls.secret }}
+{{- $_ := set $tls "certificate" "/etc/kvasir-picker-tls/tls.crt" }}
+{{- $_ := set $tls "key" "/etc/kvasir-picker-tls/tls.key" }}
+{{- end }}
+{{- $_ := set $config "picker" (dict "enabled" true "port" 9002 "health-port" 9003 "tls" $tls "keys" (ne (include "kvasir.keysSecret" .) "")) }}
+{{- end }}
+{{- if .Values.persistence.enabled }}
+{{- $_ := set $access "store" "/var/lib/kvasir/keys.json" }}
+{{- $_ := set $config "audit" (dict "path" "/var/lib/kvasir/audit.jsonl") }}
+{{- $_ := set $config "decisions" (dict "path" "/var/lib/kvasir/decisions.jsonl") }}
+{{- end }}
+{{- mergeOverwrite $config (deepCopy .Values.config) | toPrettyJson }}
+{{- end }}
+
+{{/* Mistakes that a schema cannot see. */}}
+{{- define "kvasir.check" -}}
+{{- if not (or .Values.gateway.enabled .Values.picker.enabled) }}
+{{- fail "nothing is served: set gateway.enabled, picker.enabled or both" }}
+{{- end }}
+{{- if and (eq .Values.tls.source "secrets") (not (and .Values.tls.clusterSecret .Values.tls.managementSecret)) }}
+{{- fail "tls.source is secrets: name them in tls.clusterSecret and tls.managementSecret" }}
+{{- end }}
+{{- if and .Values.pools (not .Values.picker.enabled) }}
+{{- fail "pools are the picker's: set picker.enabled, or leave them out" }}
+{{- end }}
+{{- if and .Values.access.open .Values.access.keysSecret }}
+{{- fail "access.open is for a gateway without keys, and access.keysSecret names some: set one of them" }}
+{{- end }}
+{{- if and .Values.gateway.route.parentRefs (not .Values.gateway.enabled) }}
+{{- fail "gateway.route is for gateway.enabled; routes to a pool are its own" }}
+{{- end }}
+{{- range .Values.models }}
+{{- if not .name }}{{ fail "each of models has a name, as requests call it" }}{{ end }}
+{{- end }}
+{{- $names := list }}
+{{- range .Values.pools }}
+{{- if has .name $names }}{{ fail (printf "two pools are called %s" .name) }}{{ end }}
+{{- $names = append $names .name }}
+{{- end }}
+{{- end }}

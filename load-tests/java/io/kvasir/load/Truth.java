@@ -1,0 +1,250 @@
+package io.kvasir.load;
+
+import io.kvasir.app.terminal.ProgressBar;
+import io.kvasir.sim.EngineCondition;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/**
+ * {@code load-tests/truth}: requests of many kinds through a router before any engines; what the router predicted to
+ * be cached is compared with what each engine reports in {@code usage}.
+ */
+@Command(name = "load-tests/truth", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true)
+final class Truth implements Callable<Integer> {
+  private static final double RECOVERY_SECONDS = 5;
+  /** How long traffic goes on after a fault: it has to be seen that all is well again. */
+  private static final long AFTER_FAULT_NANOS = TimeUnit.SECONDS.toNanos(6);
+
+  @Parameters(
+      paramLabel = "ENGINE",
+      arity = "0..*",
+      description = {
+        "http://h1:8000[,events=PORT|ENDPOINT|none][,replay=...][,role=both|prefill|decode]",
+        "[,transfer=DIALECT][,bootstrap-port=N][,engine-id=ID]; none: simulated engines of its own."
+      })
+  private List<String> engines = List.of();
+
+  @Option(names = "--router", description = "Gateway of a router that runs; none: a node of its own.")
+  private @Nullable URI gateway;
+
+  @Option(names = "--management", description = "That router's management port.")
+  private @Nullable URI management;
+
+  @Option(names = "--key", description = "API key for that router.")
+  private @Nullable String key;
+
+  @Option(names = "--model-dir", description = "Tokenizer and template of the engines' model; none: /tokenize.")
+  private @Nullable String modelDirectory;
+
+  @Option(
+      names = "--traffic",
+      split = ",",
+      description = "Only these: multi-turn, concurrent, branching, salted, lora, prefill-decode, evicting,"
+          + " restarting, lossy.")
+  private List<String> traffic = List.of();
+
+  @Option(names = "--requests", defaultValue = "2000", description = "Of each kind of traffic.")
+  private int requests;
+
+  @Option(
+      names = "--seconds",
+      defaultValue = "170",
+      description = "For all together; what is missing then is left out.")
+  private int seconds;
+
+  @Option(
+      names = "--pause-ms",
+      defaultValue = "20",
+      description = "Between an answer and its client's next turn; events come a little after answers.")
+  private int pauseMillis;
+
+  @Option(names = "--goal", defaultValue = "99.9", description = "Percent that have to be exact on each engine.")
+  private double goal;
+
+  @Option(names = "--simulators", defaultValue = "3", description = "Simulated engines, when none are named.")
+  private int simulators;
+
+  @Option(names = "--pairs", defaultValue = "1", description = "And pairs of a prefill and a decode engine.")
+  private int pairs;
+
+  @Option(names = "--blocks", defaultValue = "4096", description = "KV blocks of a simulated engine.")
+  private int blocks;
+
+  @Option(
+      names = "--condition",
+      split = ",",
+      description = "What is wrong with the simulated engines from the start, such as stores-only.")
+  private List<String> conditions = List.of();
+
+  @Option(names = "--seed", defaultValue = "1", description = "Decides the prompts.")
+  private long seed;
+
+  @Option(names = "--json", paramLabel = "OUT", description = "Write the results there, too.")
+  private @Nullable Path json;
+
+  private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private long deadline;
+
+  public static void main(String[] args) {
+    // Engines that crash on purpose are no news.
+    System.setProperty("kvasir.log.level", "ERROR");
+    System.exit(run(args));
+  }
+
+  /** Runs the command; its exit status is 0 where the goal was met, 1 where it was not, 2 when it could not run. */
+  static int run(String... args) {
+    return new CommandLine(new Truth())
+        .setExecutionExceptionHandler((e, command, _) -> {
+          command.getErr().println(e.getMessage());
+          return 2;
+        })
+        .execute(args);
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    boolean own = engines.isEmpty() && gateway == null;
+    try (http; TruthSimulators simulated = own ? new TruthSimulators(simulators, pairs, blocks, conditions()) : null) {
+      List<EngineAddress> addresses =
+          simulated != null ? simulated.addresses() : engines.stream().map(EngineAddress::parse).toList();
+      try (TruthRouter router = router(addresses);
+          ChatClient client = new ChatClient(router.gateway(), key)) {
+        return new TruthReport(goal, RECOVERY_SECONDS).print(drive(router, client), json);
+      }
+    }
+  }
+
+  private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {
+    if (gateway != null) {
+      if (management == null) {
+        throw new IOException("--router needs --management, the URL of the same router's management port");
+      }
+      return TruthRouter.running(gateway, management, http);
+    }
+    List<TruthEngine> asked = new ArrayList<>();
+    for (EngineAddress address : addresses) {
+      asked.add(TruthEngine.ask(address.url()));
+    }
+    return TruthRouter.start(addresses, asked, modelDirectory, http);
+  }
+
+  private List<TruthTally> drive(TruthRouter router, ChatClient client) throws IOException, InterruptedException {
+    List<TruthEngine> aggregated = new ArrayList<>();
+    boolean divided = false;
+    for (TruthRouter.Worker worker : router.workers()) {
+      divided |= worker.role().equals("prefill");
+      if (worker.role().equals("both") && aggregated.stream().noneMatch(one -> one.url().equals(worker.url()))) {
+        aggregated.add(TruthEngine.ask(worker.url()));
+      }
+    }
+    List<TruthTally> tallies = new ArrayList<>();
+    for (TrafficKind kind : kinds()) {
+      String obstacle = obstacle(kind, aggregated, divided);
+      if (obstacle.isEmpty()) {
+        tallies.add(drive(kind, router, client, aggregated));
+      } else {
+        System.err.printf("%s: left out, %s%n", kind, obstacle);
+      }
+    }
+    return tallies;
+  }
+
+  /** Why traffic of a kind is impossible; empty when it is possible. */
+  private String obstacle(TrafficKind kind, List<TruthEngine> aggregated, boolean divided) {
+    if (System.nanoTime() - deadline >= 0) {
+      return "the " + seconds + " seconds are over";
+    }
+    if (kind == TrafficKind.PREFILL_DECODE) {
+      return divided ? "" : "no engine has the role prefill";
+    }
+    if (aggregated.isEmpty()) {
+      return "no engine has the role both";
+    }
+    return switch (kind) {
+      case LORA -> aggregated.stream().anyMatch(one -> one.models().size() == 1) ? "engines have no adapters" : "";
+      case EVICTING -> evictionObstacle(cacheTokens(aggregated));
+      case RESTARTING, LOSSY ->
+          aggregated.stream().allMatch(TruthEngine::simulated) ? "" : "engines are not simulated";
+      case MULTI_TURN, CONCURRENT, BRANCHING, SALTED, PREFILL_DECODE -> "";
+    };
+  }
+
+  private String evictionObstacle(long cacheTokens) {
+    if (cacheTokens == 0) {
+      return "engines do not say how large their caches are";
+    }
+    long needed = 2 * TruthTraffic.requestsToOverflow(cacheTokens);
+    return needed <= requests ? "" : "caches of %,d tokens need --requests %d".formatted(cacheTokens, needed);
+  }
+
+  private TruthTally drive(TrafficKind kind, TruthRouter router, ChatClient client, List<TruthEngine> aggregated)
+      throws IOException, InterruptedException {
+    TruthEngine any =
+        aggregated.isEmpty()
+            ? TruthEngine.ask(router.workers().getFirst().url())
+            : aggregated.getFirst();
+    TruthTally tally = new TruthTally(kind);
+    TruthTraffic.Target target =
+        new TruthTraffic.Target(
+            any.models(), any.blockSize(), cacheTokens(aggregated), Duration.ofMillis(pauseMillis), seed);
+    TruthFault fault = new TruthFault(kind, aggregated, http, tally);
+    TruthTraffic run =
+        new TruthTraffic(
+            tally, router, client, target,
+            () -> System.nanoTime() - deadline >= 0
+                || (tally.answered() + tally.failed() >= requests && fault.isLongOver(AFTER_FAULT_NANOS)));
+    try (ProgressBar progress = new ProgressBar(kind.toString())) {
+      run.run(() -> {
+        if (tally.answered() >= requests / 3) {
+          fault.advance();
+        }
+        int done = tally.answered() + tally.failed();
+        progress.draw((double) done / Math.max(1, requests), done + " requests");
+      });
+    }
+    return tally;
+  }
+
+  private static long cacheTokens(List<TruthEngine> engines) {
+    return engines.stream().anyMatch(one -> one.blocks() == 0)
+        ? 0
+        : engines.stream().mapToLong(one -> (long) one.blocks() * one.blockSize()).sum();
+  }
+
+  private List<TrafficKind> kinds() {
+    if (traffic.isEmpty()) {
+      return List.of(TrafficKind.values());
+    }
+    return traffic.stream().map(Truth::kind).toList();
+  }
+
+  private static TrafficKind kind(String name) {
+    return Arrays.stream(TrafficKind.values())
+        .filter(kind -> kind.toString().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException(
+            "--traffic: there is no " + name + "; there are " + Arrays.toString(TrafficKind.values())));
+  }
+
+  private Set<EngineCondition> conditions() {
+    Set<EngineCondition> chosen = EnumSet.noneOf(EngineCondition.class);
+    conditions.forEach(name -> chosen.add(EngineCondition.parse(name)));
+    return chosen;
+  }
+}

@@ -1,0 +1,74 @@
+package io.kvasir.load;
+
+import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineInquiry;
+import io.kvasir.http.HttpCalls;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * An engine as it describes itself.
+ *
+ * @param models its model first, the LoRA adapters after it
+ * @param blockSize tokens in a KV block
+ * @param blocks of its cache; 0 where it does not say
+ * @param simulated whether it can be disturbed by {@code /sim/…}
+ */
+record TruthEngine(URI url, List<String> models, int blockSize, int blocks, boolean simulated) {
+  private static final int USUAL_BLOCK_SIZE = 16;
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+  /**
+   * Asks an engine what it is.
+   *
+   * @throws IOException when it does not answer, or has no model
+   */
+  static TruthEngine ask(URI url) throws IOException, InterruptedException {
+    try (HttpCalls calls = new HttpCalls()) {
+      EngineDescription told = new EngineInquiry(calls, TIMEOUT).describe(url, null);
+      List<String> models = new ArrayList<>(List.of(told.baseModels().getFirst().name()));
+      models.addAll(told.adapters());
+      Integer blockSize = told.cache().blockSize();
+      Integer blocks = told.cache().blocks();
+      return new TruthEngine(
+          url,
+          models,
+          blockSize == null ? USUAL_BLOCK_SIZE : blockSize,
+          blocks == null ? 0 : blocks,
+          told.identity().simulated());
+    }
+  }
+
+  /** Whether it answers now. */
+  boolean isWell(HttpClient http) throws InterruptedException {
+    try {
+      return get(http, url, "/health").statusCode() == 200;
+    } catch (IOException gone) {
+      return false;
+    }
+  }
+
+  /** Posts JSON to one of the paths that make a simulated engine misbehave. */
+  void disturb(HttpClient http, String path, String json) throws IOException, InterruptedException {
+    HttpResponse<String> answer =
+        http.send(
+            HttpRequest.newBuilder(url.resolve(path)).timeout(TIMEOUT).POST(BodyPublishers.ofString(json)).build(),
+            BodyHandlers.ofString());
+    if (answer.statusCode() != 200) {
+      throw new IOException(url.resolve(path) + " answered " + answer.statusCode() + " " + answer.body());
+    }
+  }
+
+  private static HttpResponse<String> get(HttpClient http, URI url, String path)
+      throws IOException, InterruptedException {
+    return http.send(HttpRequest.newBuilder(url.resolve(path)).timeout(TIMEOUT).build(), BodyHandlers.ofString());
+  }
+}

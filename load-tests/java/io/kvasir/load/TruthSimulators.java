@@ -1,0 +1,84 @@
+package io.kvasir.load;
+
+import io.kvasir.routing.Role;
+import io.kvasir.sim.EngineCondition;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.transfer.TransferDialect;
+import io.kvasir.sim.transfer.TransferSettings;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+
+/** Simulated engines in this process, on free ports of the loopback interface, for want of others. */
+final class TruthSimulators implements AutoCloseable {
+  private final List<SimEngine> engines = new ArrayList<>();
+  private final List<EngineAddress> addresses = new ArrayList<>();
+
+  /**
+   * Starts them.
+   *
+   * @param workers aggregated engines
+   * @param pairs prefill engines, and as many decode engines
+   * @param blocks KV blocks of each
+   * @param conditions what is wrong with the aggregated ones from the start
+   */
+  TruthSimulators(int workers, int pairs, int blocks, Set<EngineCondition> conditions) throws IOException {
+    try {
+      for (int i = 0; i < workers; i++) {
+        start(Role.BOTH, blocks, TransferSettings.NONE, conditions);
+      }
+      for (int i = 0; i < pairs; i++) {
+        for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
+          start(role, blocks, TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
+        }
+      }
+    } catch (IOException e) {
+      close();
+      throw e;
+    }
+  }
+
+  /** Where they are. */
+  List<EngineAddress> addresses() {
+    return addresses;
+  }
+
+  @Override
+  public void close() {
+    engines.forEach(SimEngine::close);
+  }
+
+  private void start(Role role, int blocks, TransferSettings transfer, Set<EngineCondition> conditions)
+      throws IOException {
+    SimEngine engine =
+        SimEngine.start(
+            SimSettings.builder()
+                .port(0)
+                .model("kvasir-demo")
+                .loras(List.of("kvasir-demo-sql", "kvasir-demo-legal"))
+                .speed(20)
+                .seed(engines.size())
+                .capacityBlocks(blocks)
+                .maxModelLen(Math.min(blocks, 1024) * 16)
+                .role(role)
+                .transfer(transfer)
+                .conditions(conditions)
+                .events(EventSettings.DEFAULT.withLoopback())
+                .build());
+    engines.add(engine);
+    addresses.add(
+        new EngineAddress(
+            engine.url(),
+            engine.eventsEndpoint(),
+            engine.replayEndpoint(),
+            role.name().toLowerCase(Locale.ROOT),
+            engine.transferPort() == 0
+                ? null
+                : new EngineAddress.Transfer(
+                    transfer.dialect().toString(), engine.transferPort(), engine.engineId(0))));
+  }
+}

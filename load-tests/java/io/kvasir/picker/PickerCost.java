@@ -1,0 +1,203 @@
+package io.kvasir.picker;
+
+import io.kvasir.picker.TestEnvoy.Destination;
+import io.kvasir.picker.TestEnvoy.Listener;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the endpoint picker costs: the same requests through an Envoy alone, through an Envoy that asks the picker, with
+ * and without the answer, and through Kvasir's own gateway. Eight clients warm each up and then show the CPU time of
+ * Kvasir's process for a request; one client after them shows times.
+ */
+final class PickerCost {
+  private static final int EVENTS = 500;
+  private static final int CLIENTS = 8;
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  /** A router process with a picker, and the addresses of both. */
+  private record Router(Process process, int gateway, int picker) implements AutoCloseable {
+    static Router start(Path directory, List<EchoEngine> engines, boolean earlyClose) throws Exception {
+      int gateway = TestEnvoy.freePort();
+      int picker = TestEnvoy.freePort();
+      StringBuilder pods = new StringBuilder();
+      for (EchoEngine engine : engines) {
+        pods.append(
+            "{ name = e%d, url = \"%s\", models = [kvasir-demo], max-in-flight = 1000 }\n"
+                .formatted(engine.port(), engine.url()));
+      }
+      Path config = directory.resolve("kvasir-%d.conf".formatted(gateway));
+      Files.writeString(
+          config,
+          """
+          kvasir {
+            gateway { host = "127.0.0.1", port = %d }
+            access.open-routing-details = true
+            management.port = 0
+            models = [{ name = kvasir-demo, directory = "bundled:kvasir-demo" }]
+            pods = [%s]
+            picker {
+              enabled = true, host = "127.0.0.1", port = %d, health-port = 0, tls.enabled = false, early-close = %s
+              unseen-booking = 100 ms
+            }
+          }
+          """.formatted(gateway, pods, picker, earlyClose));
+      Process process =
+          new ProcessBuilder("./kvasir", "serve", "--config", config.toString())
+              .redirectErrorStream(true)
+              .redirectOutput(directory.resolve("kvasir-%d.log".formatted(gateway)).toFile())
+              .start();
+      Router router = new Router(process, gateway, picker);
+      router.awaitReady();
+      return router;
+    }
+
+    private void awaitReady() throws IOException, InterruptedException {
+      long deadline = System.nanoTime() + Duration.ofMinutes(2).toNanos();
+      while (status() != 200) {
+        if (System.nanoTime() > deadline || !process.isAlive()) {
+          throw new IOException("the router does not serve");
+        }
+        Thread.sleep(100);
+      }
+    }
+
+    private int status() throws IOException, InterruptedException {
+      try {
+        return post(gateway, body(100)).statusCode();
+      } catch (ConnectException notYet) {
+        return 0;
+      }
+    }
+
+    Duration cpu() {
+      return process.info().totalCpuDuration().orElse(Duration.ZERO);
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+    }
+  }
+
+  private PickerCost() {}
+
+  /** Prints one table; takes about a minute. */
+  public static void main(String[] args) throws Exception {
+    Path directory = Files.createDirectories(Path.of("target", "picker-cost"));
+    try (EchoEngine a = new EchoEngine();
+        EchoEngine b = new EchoEngine();
+        Router whole = Router.start(directory, List.of(a, b), false);
+        Router early = Router.start(directory, List.of(a, b), true)) {
+      Map<String, Listener> listeners = new LinkedHashMap<>();
+      listeners.put("alone", new Listener(List.of(), false, "", Destination.METADATA));
+      listeners.put("picker", duplex(whole));
+      listeners.put("early", duplex(early));
+      try (TestEnvoy envoy = new TestEnvoy(directory, listeners, List.of(a.port(), b.port()))) {
+        System.out.printf("%-34s %10s %10s %16s%n", "", "p50 ms", "p99 ms", "CPU us/request");
+        phase("2 KB", body(2_000), 20_000, envoy, whole, early);
+        phase("242 KB", body(242_000), 1_000, envoy, whole, early);
+        phase(EVENTS + " events", events(), 200, envoy, whole, early);
+      }
+    }
+    System.exit(0);
+  }
+
+  private static Listener duplex(Router router) {
+    return new Listener(List.of(router.picker()), false, "FULL_DUPLEX_STREAMED", Destination.HEADER);
+  }
+
+  private static void phase(String name, String body, int requests, TestEnvoy envoy, Router whole, Router early) {
+    measure(name + ", Envoy alone", envoy.port("alone"), body, requests, whole);
+    measure(name + ", Envoy and picker", envoy.port("picker"), body, requests, whole);
+    measure(name + ", the same, early close", envoy.port("early"), body, requests, early);
+    measure(name + ", Kvasir's gateway", whole.gateway(), body, requests, whole);
+  }
+
+  private static void measure(String name, int port, String body, int requests, Router router) {
+    Histogram micros = new Histogram(3);
+    try {
+      together(port, body, requests);
+      Duration before = router.cpu();
+      together(port, body, requests);
+      double cpu = router.cpu().minus(before).toNanos() / 1e3 / requests;
+      for (int i = 0; i < requests / 20; i++) {
+        long started = System.nanoTime();
+        answered(port, body);
+        micros.recordValue((System.nanoTime() - started) / 1000);
+      }
+      System.out.printf(
+          "%-34s %10.2f %10.2f %16.0f%n", name, micros.getValueAtPercentile(50) / 1e3,
+          micros.getValueAtPercentile(99) / 1e3, cpu);
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(name, e);
+    }
+  }
+
+  private static void together(int port, String body, int requests) throws InterruptedException {
+    AtomicInteger next = new AtomicInteger();
+    AtomicReference<@Nullable Exception> failure = new AtomicReference<>();
+    List<Thread> clients =
+        IntStream.range(0, CLIENTS)
+            .mapToObj(_ -> Thread.ofVirtual().start(() -> {
+              try {
+                while (failure.get() == null && next.getAndIncrement() < requests) {
+                  answered(port, body);
+                }
+              } catch (IOException | InterruptedException | RuntimeException e) {
+                failure.compareAndSet(null, e);
+              }
+            }))
+            .toList();
+    for (Thread client : clients) {
+      client.join();
+    }
+    if (failure.get() != null) {
+      throw new IllegalStateException(failure.get());
+    }
+  }
+
+  private static void answered(int port, String body) throws IOException, InterruptedException {
+    HttpResponse<String> answer = post(port, body);
+    if (answer.statusCode() != 200) {
+      throw new IllegalStateException(answer.statusCode() + " " + answer.body());
+    }
+  }
+
+  private static HttpResponse<String> post(int port, String body) throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/v1/chat/completions"))
+            .header("content-type", "application/json")
+            .timeout(Duration.ofSeconds(60))
+            .POST(BodyPublishers.ofString(body))
+            .build();
+    return CLIENT.send(request, BodyHandlers.ofString());
+  }
+
+  private static String body(int bytes) {
+    return "{\"model\":\"kvasir-demo\",\"messages\":[{\"role\":\"user\",\"content\":\""
+        + "word ".repeat(bytes / 5) + "\"}]}";
+  }
+
+  private static String events() {
+    return "{\"model\":\"kvasir-demo\",\"stream\":true,\"n\":" + EVENTS + ",\"messages\":[]}";
+  }
+}

@@ -1,0 +1,107 @@
+package io.kvasir.app.admin;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.doctor.exam.EngineTarget;
+import io.kvasir.doctor.exam.RouterExam;
+import io.kvasir.doctor.exam.RouterExam.Problem;
+import io.kvasir.doctor.exam.RouterExam.Prompts;
+import io.kvasir.doctor.exam.RouterExam.WorkerSource.State;
+import io.kvasir.doctor.exam.RouterExam.WorkerSource;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A running router, examined by its admin API. */
+final class ExaminedRouter {
+  private static final int DECISIONS = 500;
+  /** Prompts that are known by their text only have blocks of so many tokens. */
+  private static final int TEXT_BLOCK = 8;
+
+  private final AdminClient client;
+
+  ExaminedRouter(AdminClient client) {
+    this.client = client;
+  }
+
+  /** What it says of itself and of the others. */
+  RouterExam examine() throws AdminFailedException, InterruptedException {
+    List<Problem> problems = new ArrayList<>();
+    for (JsonNode problem : client.get("/admin/vitals").path("problems")) {
+      problems.add(
+          new Problem(
+              problem.path("severity").asText().equals("error"), problem.path("what").asText(),
+              problem.path("remedy").asText()));
+    }
+    ExaminedNodes nodes = new ExaminedNodes(client.get("/admin/cluster"), client.get("/admin/nodes"));
+    return new RouterExam(
+        client.toString(), problems, nodes.nodes(), prompts(), strayInstances(), sources(), nodes.links());
+  }
+
+  private List<WorkerSource> sources() throws AdminFailedException, InterruptedException {
+    List<WorkerSource> sources = new ArrayList<>();
+    for (JsonNode source : client.get("/admin/sources").path("sources")) {
+      String kind = source.path("source").asText();
+      if (!kind.equals("none")) {
+        State state =
+            !source.path("connected").asBoolean() ? State.DISCONNECTED
+                : source.path("mode").asText().equals("suspect") ? State.SUSPECT
+                : State.CONNECTED;
+        sources.add(
+            new WorkerSource(
+                source.path("worker").asText(), kind, state, source.path("gaps").asLong(),
+                source.path("last_fault").textValue()));
+      }
+    }
+    return sources;
+  }
+
+  private List<String> strayInstances() throws AdminFailedException, InterruptedException {
+    List<String> strays = new ArrayList<>();
+    for (JsonNode instance : client.get("/admin/lmcache").path("instances")) {
+      if (instance.path("worker").isNull()) {
+        strays.add(instance.path("instance").asText());
+      }
+    }
+    return strays;
+  }
+
+  private @Nullable Prompts prompts() throws AdminFailedException, InterruptedException {
+    int decisions = 0;
+    int shorter = 0;
+    int byText = 0;
+    int blockSize = 0;
+    for (JsonNode decision : client.get("/admin/decisions", Map.of("limit", DECISIONS)).path("decisions")) {
+      int tokens = decision.path("prompt_tokens").asInt();
+      int size = decision.path("block_size").asInt();
+      if (tokens < 1 || size < 1) {
+        continue;
+      }
+      decisions++;
+      byText += size == TEXT_BLOCK ? 1 : 0;
+      shorter += tokens < size ? 1 : 0;
+      blockSize = blockSize == 0 || tokens < size ? size : blockSize;
+    }
+    return decisions == 0 ? null : new Prompts(decisions, shorter, blockSize, byText);
+  }
+
+  /** The engines of its workers. How it takes their events, and the keys it shows them, it does not tell. */
+  List<EngineTarget> engines() throws AdminFailedException, InterruptedException {
+    Map<String, EngineTarget> engines = new LinkedHashMap<>();
+    for (JsonNode worker : client.get("/admin/workers").path("workers")) {
+      Set<String> models = new LinkedHashSet<>();
+      worker.path("models").forEach(model -> models.add(model.asText()));
+      String pod = worker.path("pod").asText();
+      engines.putIfAbsent(
+          pod,
+          new EngineTarget(
+              pod, URI.create(worker.path("url").asText()), null, models, null,
+              Math.max(1, worker.path("ranks").asInt()), null));
+    }
+    return List.copyOf(engines.values());
+  }
+}

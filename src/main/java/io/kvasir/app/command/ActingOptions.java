@@ -1,0 +1,39 @@
+package io.kvasir.app.command;
+
+import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.SimSettings;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of {@code kvasir sim} for the engine that it acts as, and what that one tells of itself. */
+final class ActingOptions {
+  @Option(
+      names = "--act-as",
+      description = {
+        "vllm, sglang, tensorrt-llm or llm-d: what it answers when asked what it is, and its metrics;",
+        "default: the engine of --kv-transfer, else vllm."
+      })
+  private @Nullable String api;
+
+  @Option(
+      names = "--dev-mode",
+      description = "Show the whole configuration, as vLLM with VLLM_SERVER_DEV_MODE=1 does.")
+  private boolean developerMode;
+
+  @Option(names = "--no-prefix-caching", description = "Keep no prefixes for later requests.")
+  private boolean noPrefixCaching;
+
+  /** Adds these to the settings. */
+  SimSettings.Builder apply(SimSettings.Builder settings, List<String> wrong) {
+    String name = api;
+    if (name != null) {
+      try {
+        settings.api(EngineApi.parse(name));
+      } catch (IllegalArgumentException unknown) {
+        wrong.add("act-as: " + unknown.getMessage());
+      }
+    }
+    return settings.developerMode(developerMode).prefixCaching(!noPrefixCaching);
+  }
+}

@@ -1,0 +1,19 @@
+package io.kvasir.app.init;
+
+import io.kvasir.engines.EventPublishing;
+
+/** Where the router takes an engine's cache events from. */
+sealed interface EventOrigin {
+  /** From where the engine says that it publishes them. */
+  record Announced(EventPublishing.Zmq zmq) implements EventOrigin {}
+
+  /** From the default endpoint of its kind, where somebody publishes and no other engine is known to. */
+  record Assumed(String endpoint) implements EventOrigin {}
+
+  /**
+   * From nowhere: the router believes an engine to keep what it was sent.
+   *
+   * @param why the reason, a whole sentence
+   */
+  record None(String why) implements EventOrigin {}
+}

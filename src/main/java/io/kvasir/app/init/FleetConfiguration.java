@@ -1,0 +1,254 @@
+package io.kvasir.app.init;
+
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.config.ConfigException;
+import io.kvasir.app.config.HoconText;
+import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.node.StartException;
+import io.kvasir.engines.CacheDescription;
+import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineKind;
+import io.kvasir.engines.EventPublishing;
+import io.kvasir.engines.ServedModel;
+import io.kvasir.engines.TransferDescription.Role;
+import io.kvasir.engines.TransferDescription;
+import io.kvasir.engines.Unknown;
+import io.kvasir.gateway.admin.PodDefaults;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The configuration of a router for a fleet of engines, each value with where it was learnt. */
+final class FleetConfiguration {
+  private final List<SurveyedEngine> engines;
+  private final List<FleetModel> models;
+  private final @Nullable Path keyFile;
+  private final HoconText text = new HoconText();
+
+  private FleetConfiguration(List<SurveyedEngine> engines, List<FleetModel> models, @Nullable Path keyFile) {
+    this.engines = engines;
+    this.models = models;
+    this.keyFile = keyFile;
+  }
+
+  /**
+   * Writes the configuration, which is valid.
+   *
+   * @param keyFile the file with the engines' API key, null without one
+   * @throws StartException when no router can serve these engines together; the message says what to change
+   */
+  static LearntConfiguration of(List<SurveyedEngine> engines, ModelSearch files, @Nullable Path keyFile)
+      throws StartException, ConfigException {
+    FleetConfiguration fleet = new FleetConfiguration(engines, FleetModel.of(engines, files), keyFile);
+    fleet.requireBothRoles();
+    String text = fleet.written();
+    KvasirConfig _ = KvasirConfig.of(ConfigFactory.parseString(text));
+    return new LearntConfiguration(text, engines.stream().map(fleet::summary).toList());
+  }
+
+  private void requireBothRoles() throws StartException {
+    List<String> alone = new ArrayList<>();
+    for (SurveyedEngine engine : engines) {
+      KvHandover.of(engine).filter(own -> !hasPartner(engine, own)).ifPresent(own -> alone.add(
+          "%s does %s only, and none of the others does the rest for it by %s; give both kinds of engines".formatted(
+              engine.description().url(), own.role() == Role.PREFILL ? "prefill" : "decode",
+              own.transfer().connector())));
+    }
+    if (!alone.isEmpty()) {
+      throw new StartException(String.join("\n  ", alone));
+    }
+  }
+
+  private boolean hasPartner(SurveyedEngine engine, KvHandover own) {
+    Set<String> served = Set.copyOf(names(engine.description()));
+    return engines.stream()
+        .filter(other -> names(other.description()).stream().anyMatch(served::contains))
+        .flatMap(other -> KvHandover.of(other).stream())
+        .anyMatch(other -> other.role() != own.role() && other.dialect().equals(own.dialect()));
+  }
+
+  private String written() {
+    text.comment("What these engines told \"kvasir init\". All settings, with the reasons for their defaults, are in"
+        + " conf/defaults.");
+    for (SurveyedEngine engine : engines) {
+      text.comment("  " + engine.name() + "  " + engine.description().url() + "  " + engine.description().identity());
+    }
+    text.open("kvasir {");
+    text.comment("Without keys the gateway serves this machine only. \"kvasir keys create NAME --tenant NAME --file"
+        + " keys.json\" makes one.");
+    text.suggestion("access.keys-file = \"keys.json\"").blank();
+    if (engines.stream().anyMatch(engine -> KvHandover.of(engine).isPresent())) {
+      text.comment("Some of the engines read prompts, others generate.");
+      text.choice("routing.profile", "prefill-decode").blank();
+    }
+    if (keyFile != null) {
+      text.comment("The key that the engines ask for.");
+      text.value("pod-defaults.api-key-file", keyFile.toString()).blank();
+    }
+    text.open("models = [");
+    models.forEach(this::model);
+    text.close("]").blank();
+    text.open("pods = [");
+    engines.forEach(this::pod);
+    text.close("]");
+    return text.close("}").toString();
+  }
+
+  private void model(FleetModel model) {
+    if (model.files() == null && model.tokenizers().isEmpty()) {
+      text.comment(model.name() + ": its tokenizer is not on this machine, and no engine answers /tokenize, so prompts"
+          + " are compared by their text, which engines' events do not describe. With its Hugging Face files:");
+      text.suggestion("{ name = \"" + model.name() + "\", directory = \"/models/" + model.name() + "\" }");
+      return;
+    }
+    text.open("{");
+    text.value("name", model.name());
+    if (model.files() != null) {
+      text.comment("Its tokenizer and chat template: " + model.files().how() + ".");
+      text.value("directory", model.files().directory());
+    } else {
+      text.comment("Its tokenizer is not on this machine: " + model.tokenizers().getFirst() + " is asked to tokenise"
+          + " each prompt. With the model's Hugging Face files the router does it, in a fraction of the time:");
+      text.suggestion("directory = \"/models/" + model.name() + "\"");
+      text.choice("mode", "engine");
+    }
+    if (model.blockSize() == null) {
+      text.comment("Not told: block size. It has to be the engines'; the log says when it is not.");
+      text.suggestion("block-size = 16");
+    } else {
+      text.comment("Tokens in a KV block: told by the engines, at /metrics or /server_info.");
+      text.value("block-size", model.blockSize());
+    }
+    if (!model.adapters().isEmpty()) {
+      text.comment("LoRA adapters: told by /v1/models.");
+      text.values("loras", model.adapters());
+    }
+    text.close("}");
+  }
+
+  private void pod(SurveyedEngine engine) {
+    EngineDescription description = engine.description();
+    text.open("{");
+    text.comment(description.identity() + ", as it says.");
+    text.value("name", engine.name());
+    text.value("url", description.url().toString());
+    text.comment("Told by /v1/models.");
+    text.values("models", names(description));
+    cache(engine);
+    handover(engine);
+    events(engine);
+    for (Unknown unknown : description.unknowns()) {
+      if (!isConfigured(unknown)) {
+        text.comment("Not told: " + unknown.what() + ". " + unknown.remedy());
+      }
+    }
+    text.close("}");
+  }
+
+  private void cache(SurveyedEngine engine) {
+    CacheDescription cache = engine.description().cache();
+    String where = cacheOrigin(engine.description().identity().kind());
+    if (engine.ranks() > 1) {
+      text.comment("Data-parallel ranks: told by " + where + ".");
+      text.value("ranks", engine.ranks());
+    }
+    if (cache.blocks() != null) {
+      text.comment("Blocks that a rank has room for: told by " + where + ".");
+      text.value("capacity-blocks", Math.clamp(cache.blocks(), 1, PodDefaults.MOST_CAPACITY));
+    }
+    if (Boolean.FALSE.equals(cache.prefixCaching())) {
+      text.comment("Its prefix caching is off, so that no prompt can be answered from its cache: start it with"
+          + " --enable-prefix-caching (SGLang: without --disable-radix-cache).");
+    }
+    if (Boolean.FALSE.equals(cache.reportsCachedTokens())) {
+      text.comment("It does not report the tokens that it found in its cache: start it with"
+          + " --enable-prompt-tokens-details (SGLang: --enable-cache-report).");
+    }
+  }
+
+  private void handover(SurveyedEngine engine) {
+    Optional<KvHandover> known = KvHandover.of(engine);
+    TransferDescription told = engine.description().transfer();
+    if (known.isPresent()) {
+      text.comment("Role and connector: told by its configuration.");
+      known.get().write(text);
+    } else if (told != null) {
+      text.comment("Its connector is " + told.connector() + ". Where it is for prefill or for decode only, say so:");
+      text.suggestion("role = prefill, kv-transfer.dialect = vllm-nixl");
+    }
+  }
+
+  private void events(SurveyedEngine engine) {
+    switch (engine.events()) {
+      case EventOrigin.Announced(EventPublishing.Zmq zmq) -> {
+        text.comment("Cache events: told by the engine"
+            + (zmq.connects() ? ", which connects to the router." : "."));
+        text.open("events {");
+        text.value("endpoint", zmq.endpoint());
+        if (zmq.replay() != null) {
+          text.value("replay", zmq.replay());
+        } else {
+          text.comment("Without replay_endpoint in --kv-events-config, events that are lost stay lost.");
+        }
+        if (!zmq.topic().isEmpty()) {
+          text.value("topic", zmq.topic());
+        }
+        if (zmq.connects()) {
+          text.choice("bind", "true");
+        }
+        text.close("}");
+      }
+      case EventOrigin.Assumed(String endpoint) -> {
+        text.comment("Cache events: not told, but somebody publishes at the default endpoint, and no other engine is"
+            + " on that host. Where --kv-events-config has a replay_endpoint, name it, or lost events stay lost:");
+        text.open("events {");
+        text.value("endpoint", endpoint);
+        text.suggestion("replay = \"" + endpoint.substring(0, endpoint.lastIndexOf(':')) + ":5657\"");
+        text.close("}");
+      }
+      case EventOrigin.None(String why) -> {
+        text.comment("Cache events: none. " + why + " The router believes that it keeps what it was sent, up to"
+            + " capacity-blocks. With --kv-events-config:");
+        text.suggestion("events { endpoint = \"tcp://" + engine.description().url().getHost()
+            + ":5557\", replay = \"tcp://" + engine.description().url().getHost() + ":5657\" }");
+      }
+    }
+  }
+
+  private String summary(SurveyedEngine engine) {
+    EngineDescription description = engine.description();
+    Integer blockSize = description.cache().blockSize();
+    return "%s: %s at %s, %s, %s%n  %s".formatted(
+        engine.name(), description.identity(), description.url(), String.join(", ", names(description)),
+        blockSize == null ? "KV blocks of unknown size" : "KV blocks of %d tokens".formatted(blockSize),
+        switch (engine.events()) {
+          case EventOrigin.Announced(EventPublishing.Zmq zmq) -> "cache events at " + zmq.endpoint();
+          case EventOrigin.Assumed(String endpoint) ->
+              "cache events at " + endpoint + ", the default, where somebody publishes";
+          case EventOrigin.None(String why) ->
+              "no cache events: the router believes that it keeps what it was sent. " + why;
+        });
+  }
+
+  private static boolean isConfigured(Unknown unknown) {
+    return unknown.what().equals("block size") || unknown.what().equals("cache events");
+  }
+
+  private static String cacheOrigin(EngineKind kind) {
+    return switch (kind) {
+      case VLLM, LLM_D_SIMULATOR -> "its /metrics or /server_info";
+      case SGLANG, TENSORRT_LLM -> "its /server_info";
+      case LLAMA_CPP, UNKNOWN -> "the engine";
+    };
+  }
+
+  /** The names of an engine's models, those of LoRA adapters last. */
+  private static List<String> names(EngineDescription engine) {
+    List<String> names = new ArrayList<>(engine.baseModels().stream().map(ServedModel::name).toList());
+    names.addAll(engine.adapters());
+    return names;
+  }
+}

@@ -1,0 +1,94 @@
+package io.kvasir.app.init;
+
+import io.kvasir.app.init.ModelSearch.Found;
+import io.kvasir.app.node.StartException;
+import io.kvasir.engines.ServedModel;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A model that engines serve, as {@code kvasir.models} describes it.
+ *
+ * @param name as requests call it
+ * @param adapters its LoRA adapters, of all engines
+ * @param blockSize tokens in a KV block, null where no engine tells
+ * @param files where its tokenizer is, null when it is not on this machine
+ * @param tokenizers the pods that would tokenise its prompts by {@code /tokenize}
+ */
+record FleetModel(
+    String name,
+    Set<String> adapters,
+    @Nullable Integer blockSize,
+    @Nullable Found files,
+    List<String> tokenizers) {
+
+  /**
+   * The models of a fleet, in the order in which the engines name them.
+   *
+   * @throws StartException when engines with one model differ where they may not
+   */
+  static List<FleetModel> of(List<SurveyedEngine> engines, ModelSearch files) throws StartException {
+    Map<String, List<SurveyedEngine>> servers = new LinkedHashMap<>();
+    for (SurveyedEngine engine : engines) {
+      for (ServedModel model : engine.description().baseModels()) {
+        servers.computeIfAbsent(model.name(), _ -> new ArrayList<>()).add(engine);
+      }
+    }
+    List<FleetModel> models = new ArrayList<>();
+    for (Map.Entry<String, List<SurveyedEngine>> model : servers.entrySet()) {
+      models.add(of(model.getKey(), model.getValue(), files, servers.size() == 1));
+    }
+    return models;
+  }
+
+  private static FleetModel of(String name, List<SurveyedEngine> servers, ModelSearch files, boolean onlyModel)
+      throws StartException {
+    Set<String> adapters = new LinkedHashSet<>();
+    Optional<Found> found = Optional.empty();
+    for (SurveyedEngine server : servers) {
+      for (ServedModel model : server.description().models()) {
+        if (model.name().equals(name) && found.isEmpty()) {
+          found = files.find(model, onlyModel, server.description().identity().simulated());
+        } else if (belongsTo(model, name, server)) {
+          adapters.add(model.name());
+        }
+      }
+    }
+    return new FleetModel(
+        name, adapters, blockSize(name, servers), found.orElse(null),
+        servers.stream().filter(SurveyedEngine::tokenizes).map(SurveyedEngine::name).toList());
+  }
+
+  /** Whether a model is an adapter of this one, which those of an alias or of an unknown name are of the first. */
+  private static boolean belongsTo(ServedModel adapter, String name, SurveyedEngine server) {
+    if (!adapter.isAdapter()) {
+      return false;
+    }
+    List<String> bases = server.description().baseModels().stream().map(ServedModel::name).toList();
+    return name.equals(adapter.parent()) || (!bases.contains(adapter.parent()) && name.equals(bases.getFirst()));
+  }
+
+  private static @Nullable Integer blockSize(String name, List<SurveyedEngine> servers) throws StartException {
+    Map<Integer, Set<String>> sizes = new LinkedHashMap<>();
+    for (SurveyedEngine server : servers) {
+      Integer told = server.description().cache().blockSize();
+      if (told != null) {
+        sizes.computeIfAbsent(told, _ -> new TreeSet<>()).add(server.description().url().toString());
+      }
+    }
+    if (sizes.size() > 1) {
+      throw new StartException(
+          "the engines with " + name + " have KV blocks of different sizes, and a prefix cannot be compared between"
+              + " them: " + sizes + " (tokens={engines}); start them with one --block-size (SGLang: --page-size), or"
+              + " give each kind to a router of its own");
+    }
+    return sizes.isEmpty() ? null : sizes.keySet().iterator().next();
+  }
+}

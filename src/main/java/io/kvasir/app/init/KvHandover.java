@@ -1,0 +1,55 @@
+package io.kvasir.app.init;
+
+import io.kvasir.app.config.HoconText;
+import io.kvasir.engines.TransferDescription;
+import io.kvasir.engines.TransferDescription.Role;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * How an engine whose role is only one of prefill and decode hands KV blocks over, as {@code pods[].kv-transfer} says.
+ *
+ * @param role what the engine is for
+ * @param dialect the router's word for its connector
+ * @param transfer what the engine told
+ */
+record KvHandover(Role role, String dialect, TransferDescription transfer) {
+  /** Of an engine that told its role, by a connector that the router knows; empty for all others. */
+  static Optional<KvHandover> of(SurveyedEngine engine) {
+    TransferDescription told = engine.description().transfer();
+    if (told == null || told.role() == null) {
+      return Optional.empty();
+    }
+    Role role = told.role();
+    return dialect(engine, told, role).map(dialect -> new KvHandover(role, dialect, told));
+  }
+
+  private static Optional<String> dialect(SurveyedEngine engine, TransferDescription told, Role role) {
+    return switch (engine.description().identity().kind()) {
+      case VLLM, LLM_D_SIMULATOR -> switch (told.connector()) {
+        case "NixlConnector" -> Optional.of("vllm-nixl");
+        case "MooncakeConnector" -> Optional.of("vllm-mooncake");
+        // Whoever takes over has to name the engine that has read the prompt.
+        case "NixlPushConnector" ->
+            role == Role.DECODE || told.engineId() != null ? Optional.of("vllm-push") : Optional.empty();
+        default -> Optional.empty();
+      };
+      case SGLANG -> Optional.of("sglang");
+      case TENSORRT_LLM, LLAMA_CPP, UNKNOWN -> Optional.empty();
+    };
+  }
+
+  /** Writes it into a pod's section. */
+  void write(HoconText text) {
+    text.choice("role", role.name().toLowerCase(Locale.ROOT));
+    text.open("kv-transfer {");
+    text.choice("dialect", dialect);
+    if (transfer.bootstrapPort() != null && role == Role.PREFILL) {
+      text.value("bootstrap-port", transfer.bootstrapPort());
+    }
+    if (transfer.engineId() != null && dialect.equals("vllm-push")) {
+      text.value("engine-id", transfer.engineId());
+    }
+    text.close("}");
+  }
+}

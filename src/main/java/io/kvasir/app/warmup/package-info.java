@@ -1,0 +1,8 @@
+/**
+ * What warms the JVM up: {@link io.kvasir.app.warmup.SampleTraffic} sends requests of every kind, {@link
+ * io.kvasir.app.warmup.LoopbackEngine} answers without computing anything.
+ */
+@NullMarked
+package io.kvasir.app.warmup;
+
+import org.jspecify.annotations.NullMarked;

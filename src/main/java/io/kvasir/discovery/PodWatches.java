@@ -1,0 +1,167 @@
+package io.kvasir.discovery;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.kubernetes.ApiResource;
+import io.kvasir.kubernetes.ObjectKey;
+import io.kvasir.kubernetes.ObjectSelection;
+import io.kvasir.kubernetes.ObjectWatch;
+import io.kvasir.kubernetes.inference.InferenceObjects;
+import io.kvasir.kubernetes.inference.InferencePool;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The watches of engines' pods: one for the label selector of the configuration, and one for each selector of
+ * InferencePools, which come and go. While the API does not answer, the known pods stay: an API that is down is no
+ * reason to stop serving. Thread-safe.
+ */
+final class PodWatches implements AutoCloseable {
+  private final KubernetesSettings settings;
+  private final ObjectWatch.Pace pace;
+  private final @Nullable InferenceObjects pools;
+  private final Runnable changed;
+  private final Consumer<String> failed;
+  // Guarded by this.
+  private final Map<ObjectSelection, Followed> followed = new HashMap<>();
+  private boolean closed;
+
+  /**
+   * The watches of a source; they begin with {@link #start}.
+   *
+   * @param changed is run when there are other pods
+   * @param failed takes it when the API could not be read, in a sentence
+   */
+  PodWatches(KubernetesSource source, Runnable changed, Consumer<String> failed) {
+    this.settings = source.settings();
+    this.pace = source.pace();
+    this.pools = source.pools();
+    this.changed = changed;
+    this.failed = failed;
+  }
+
+  void start() {
+    InferenceObjects inference = pools;
+    if (inference != null) {
+      inference.onChange(this::follow);
+    }
+    follow();
+  }
+
+  /** The pods that are engines, by what; null until the API has answered for all selectors. */
+  synchronized @Nullable Map<ObjectKey, PodMembership> members() {
+    if (closed || (pools != null && !pools.isComplete())) {
+      return null;
+    }
+    Map<ObjectKey, PodMembership> members = new TreeMap<>();
+    for (Followed each : followed.values()) {
+      Map<ObjectKey, JsonNode> pods = each.pods;
+      if (pods == null) {
+        return null;
+      }
+      pods.forEach((key, pod) -> {
+        PodMembership member = members.computeIfAbsent(key, _ -> new PodMembership(key, pod));
+        each.pools.forEach(member::add);
+      });
+    }
+    return members;
+  }
+
+  /** Why pods could not be read when it was tried last, each in a sentence. */
+  synchronized List<String> failures() {
+    List<String> failures = new ArrayList<>();
+    for (Followed each : followed.values()) {
+      if (each.failure != null) {
+        failures.add(each.failure);
+      }
+    }
+    return failures;
+  }
+
+  /** Watches what is to be watched now, and that only. */
+  private void follow() {
+    synchronized (this) {
+      if (closed) {
+        return;
+      }
+      Map<ObjectSelection, List<InferencePool>> wanted = selections();
+      followed.entrySet().removeIf(each -> {
+        boolean over = !wanted.containsKey(each.getKey());
+        if (over) {
+          each.getValue().watch.close();
+        }
+        return over;
+      });
+      wanted.forEach((selection, own) -> followed.computeIfAbsent(selection, Followed::new).pools = own);
+    }
+    changed.run();
+  }
+
+  private Map<ObjectSelection, List<InferencePool>> selections() {
+    Map<ObjectSelection, List<InferencePool>> selections = new HashMap<>();
+    if (!settings.selector().isBlank()) {
+      selections.put(
+          new ObjectSelection(ApiResource.PODS, settings.namespace(), settings.selector()), new ArrayList<>());
+    }
+    if (pools != null) {
+      for (InferencePool pool : pools.pools()) {
+        ObjectSelection pods = new ObjectSelection(ApiResource.PODS, pool.key().namespace(), pool.selector());
+        selections.computeIfAbsent(pods, _ -> new ArrayList<>()).add(pool);
+      }
+    }
+    return selections;
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    followed.values().forEach(each -> each.watch.close());
+  }
+
+  /** The pods of a selector. */
+  private final class Followed implements ObjectWatch.Listener {
+    private final ObjectWatch watch;
+    // Guarded by PodWatches.this.
+    private List<InferencePool> pools = List.of();
+    private @Nullable Map<ObjectKey, JsonNode> pods;
+    private @Nullable String failure;
+
+    Followed(ObjectSelection selection) {
+      this.watch = new ObjectWatch(settings.connection(), List.of(selection), pace, this);
+    }
+
+    @Override
+    public void updated(ObjectSelection selection, Map<ObjectKey, JsonNode> objects) {
+      synchronized (PodWatches.this) {
+        pods = objects;
+        failure = null;
+      }
+      changed.run();
+    }
+
+    @Override
+    public void failed(ObjectWatch.Failure reason) {
+      boolean first;
+      String told;
+      synchronized (PodWatches.this) {
+        Map<ObjectKey, JsonNode> before = pods;
+        int known = before == null ? 0 : before.size();
+        told = reason.reason() + "; the " + known + " pods known from it stay";
+        failure = told;
+        // Where it may not be read there are no pods: those of other selectors do not wait for it.
+        first = before == null && reason.refused();
+        if (first) {
+          pods = Map.of();
+        }
+      }
+      if (first) {
+        changed.run();
+      }
+      failed.accept(told);
+    }
+  }
+}

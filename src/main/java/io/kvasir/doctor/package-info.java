@@ -1,0 +1,9 @@
+/**
+ * {@code kvasir doctor}: a {@link io.kvasir.doctor.Doctor} examines engines and a running router at the same time
+ * (package {@code exam}), runs every check over what was found (package {@code check}), and makes a {@link
+ * io.kvasir.doctor.Diagnosis} of their findings.
+ */
+@NullMarked
+package io.kvasir.doctor;
+
+import org.jspecify.annotations.NullMarked;

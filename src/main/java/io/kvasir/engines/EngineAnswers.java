@@ -1,0 +1,88 @@
+package io.kvasir.engines;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The pages of one engine. JSON that the engine does not have is a missing node.
+ *
+ * @param url the engine's base URL
+ * @param models {@code /v1/models}
+ * @param version {@code /version}
+ * @param serverInfo {@code /server_info}
+ * @param adminConfig {@code /admin/config}, which only llm-d's simulator has
+ * @param simulation {@code /sim}, which only Kvasir's simulated engine has
+ */
+record EngineAnswers(
+    URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode adminConfig, JsonNode simulation) {
+
+  EngineIdentity identity() {
+    return new EngineIdentity(kind(), versionText(), simulation.isObject());
+  }
+
+  private EngineKind kind() {
+    for (JsonNode model : models.path("data")) {
+      switch (model.path("owned_by").asText()) {
+        case "sglang" -> {
+          return EngineKind.SGLANG;
+        }
+        case "tensorrt_llm" -> {
+          return EngineKind.TENSORRT_LLM;
+        }
+        case "llamacpp" -> {
+          return EngineKind.LLAMA_CPP;
+        }
+        case "vllm" -> {
+          // vLLM itself has had /version from its first release with this API.
+          return adminConfig.isObject() || version.isMissingNode() ? EngineKind.LLM_D_SIMULATOR : EngineKind.VLLM;
+        }
+        default -> {
+          // A name that its operator chose, or a proxy's.
+        }
+      }
+    }
+    if (serverInfo.has("disaggregation_mode") || serverInfo.has("radix_eviction_policy")) {
+      return EngineKind.SGLANG;
+    }
+    if (serverInfo.has("kv_cache_hash_algo")) {
+      return EngineKind.TENSORRT_LLM;
+    }
+    return serverInfo.has("vllm_config") ? EngineKind.VLLM : EngineKind.UNKNOWN;
+  }
+
+  private @Nullable String versionText() {
+    String own = version.path("version").textValue();
+    return own == null ? serverInfo.path("version").textValue() : own;
+  }
+
+  /** The models first, the LoRA adapters after them. */
+  List<ServedModel> servedModels() {
+    List<ServedModel> base = new ArrayList<>();
+    List<ServedModel> adapters = new ArrayList<>();
+    for (JsonNode model : models.path("data")) {
+      String name = model.path("id").textValue();
+      if (name != null) {
+        ServedModel served =
+            new ServedModel(
+                name, model.path("root").textValue(), model.path("parent").textValue(),
+                count(model.path("max_model_len")), null);
+        (served.isAdapter() ? adapters : base).add(served);
+      }
+    }
+    base.addAll(adapters);
+    return base;
+  }
+
+  /** A number of things, at least 1; null when it is none. */
+  static @Nullable Integer count(JsonNode number) {
+    return number.isIntegralNumber() && number.canConvertToInt() && number.intValue() > 0 ? number.intValue() : null;
+  }
+
+  /** A truth value, null when it is none. */
+  static @Nullable Boolean flag(JsonNode value) {
+    return value.isBoolean() ? value.booleanValue() : null;
+  }
+}

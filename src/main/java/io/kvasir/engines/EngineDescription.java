@@ -1,0 +1,41 @@
+package io.kvasir.engines;
+
+import java.net.URI;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a running engine told of itself. Immutable.
+ *
+ * @param url its base URL
+ * @param identity its kind and version
+ * @param models what it serves, LoRA adapters after the models; at least one model
+ * @param cache its KV cache
+ * @param events how it publishes the cache's events
+ * @param transfer how it hands KV blocks over; null when it does not, or does not tell, see {@code unknowns}
+ * @param unknowns what it does not tell
+ */
+public record EngineDescription(
+    URI url,
+    EngineIdentity identity,
+    List<ServedModel> models,
+    CacheDescription cache,
+    EventPublishing events,
+    @Nullable TransferDescription transfer,
+    List<Unknown> unknowns) {
+  /** Copies the lists. */
+  public EngineDescription {
+    models = List.copyOf(models);
+    unknowns = List.copyOf(unknowns);
+  }
+
+  /** The models, without LoRA adapters. */
+  public List<ServedModel> baseModels() {
+    return models.stream().filter(model -> !model.isAdapter()).toList();
+  }
+
+  /** The names of the LoRA adapters. */
+  public List<String> adapters() {
+    return models.stream().filter(ServedModel::isAdapter).map(ServedModel::name).toList();
+  }
+}

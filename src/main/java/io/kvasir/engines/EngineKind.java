@@ -1,0 +1,24 @@
+package io.kvasir.engines;
+
+/** The kinds of engines that can be told apart by what they answer over HTTP. */
+public enum EngineKind {
+  VLLM("vLLM"),
+  SGLANG("SGLang"),
+  TENSORRT_LLM("TensorRT-LLM"),
+  /** llm-d's simulator of vLLM; it has no {@code /version}. */
+  LLM_D_SIMULATOR("llm-d's simulator"),
+  LLAMA_CPP("llama.cpp"),
+  /** Whatever else has OpenAI's API. */
+  UNKNOWN("an unknown engine");
+
+  private final String label;
+
+  EngineKind(String label) {
+    this.label = label;
+  }
+
+  /** Its name as people write it, such as {@code vLLM}. */
+  public String label() {
+    return label;
+  }
+}

@@ -1,0 +1,29 @@
+package io.kvasir.engines;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Reads the pages of engines that tell no more than their models. */
+final class PlainReader implements DescriptionReader {
+  private final EngineKind kind;
+
+  PlainReader(EngineKind kind) {
+    this.kind = kind;
+  }
+
+  @Override
+  public EngineDescription read(EngineAnswers answers, String metrics) {
+    List<Unknown> unknowns = new ArrayList<>();
+    if (kind == EngineKind.UNKNOWN) {
+      unknowns.add(new Unknown("kind", "Nothing it answers names vLLM, SGLang, TensorRT-LLM or llama.cpp; is a proxy"
+          + " before it? Give the pods themselves as workers."));
+    }
+    unknowns.add(new Unknown("block size", "Set models[].block-size in the router's configuration."));
+    unknowns.add(new Unknown("cache events", kind == EngineKind.LLAMA_CPP
+        ? "llama.cpp has none: leave events out, and the router learns from what it sends."
+        : "Set events of the pod in the router's configuration, if the engine publishes any."));
+    return new EngineDescription(
+        answers.url(), answers.identity(), answers.servedModels(), CacheDescription.UNTOLD,
+        kind == EngineKind.LLAMA_CPP ? new EventPublishing.Off() : new EventPublishing.Untold(), null, unknowns);
+  }
+}

@@ -1,0 +1,32 @@
+package io.kvasir.engines;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Reads TensorRT-LLM's pages. Its {@code /metrics} and {@code /kv_cache_events} give each entry once, to one reader,
+ * and are not asked for.
+ */
+final class TensorRtReader implements DescriptionReader {
+  @Override
+  public EngineDescription read(EngineAnswers answers, String metrics) {
+    JsonNode info = answers.serverInfo();
+    Integer blockSize = EngineAnswers.count(info.path("tokens_per_block"));
+    List<Unknown> unknowns = new ArrayList<>();
+    if (blockSize == null) {
+      unknowns.add(new Unknown("block size", "Set models[].block-size as its kv_cache_config.tokens_per_block, which is"
+          + " 32 unless set."));
+    }
+    unknowns.add(new Unknown("cache events", "Set events of the pod: source = tensorrt with"
+        + " kv_cache_config.event_buffer_max_size above 0, zmq with kv_cache_config.kv_events_config."));
+    unknowns.add(new Unknown("ranks", "Set ranks of the pod as its attention data parallelism has."));
+    unknowns.add(new Unknown("role", "Set role and kv-transfer of the pod, as its configuration divides prefill and"
+        + " decode."));
+    return new EngineDescription(
+        answers.url(), answers.identity(), answers.servedModels(),
+        new CacheDescription(
+            blockSize, null, null, null, info.path("kv_cache_hash_algo").textValue(), null),
+        new EventPublishing.Untold(), null, unknowns);
+  }
+}

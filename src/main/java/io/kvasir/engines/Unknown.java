@@ -1,0 +1,9 @@
+package io.kvasir.engines;
+
+/**
+ * Something that an engine does not tell.
+ *
+ * @param what such as {@code block size}
+ * @param remedy the engine's flag, or the line of the router's configuration, that would tell it; a whole sentence
+ */
+public record Unknown(String what, String remedy) {}

@@ -1,0 +1,104 @@
+package io.kvasir.engines;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the pages of vLLM and of what acts as it: the labels of {@code vllm:cache_config_info}, and the whole
+ * configuration at {@code /server_info} where {@code VLLM_SERVER_DEV_MODE=1} opens that.
+ */
+final class VllmReader implements DescriptionReader {
+  private static final String DEV_MODE =
+      "or start it with VLLM_SERVER_DEV_MODE=1, where only the router reaches it: /server_info then tells.";
+
+  private final EngineKind kind;
+
+  VllmReader(EngineKind kind) {
+    this.kind = kind;
+  }
+
+  @Override
+  public EngineDescription read(EngineAnswers answers, String metrics) {
+    JsonNode config = answers.serverInfo().path("vllm_config");
+    CacheDescription cache = cache(config, metrics);
+    EventPublishing events = events(answers, config);
+    List<Unknown> unknowns = new ArrayList<>();
+    if (answers.identity().version() == null) {
+      unknowns.add(new Unknown("version", "It has no /version; what is particular to a version is not applied."));
+    }
+    if (cache.blockSize() == null) {
+      unknowns.add(new Unknown("block size", "Do not start it with --disable-log-stats, so that its /metrics has"
+          + " vllm:cache_config_info; or set models[].block-size as its --block-size."));
+    }
+    if (cache.reportsCachedTokens() == null) {
+      unknowns.add(new Unknown("usage of cached tokens", "One answer tells, or its command line:"
+          + " --enable-prompt-tokens-details."));
+    }
+    if (events instanceof EventPublishing.Untold) {
+      unknowns.add(new Unknown("cache events", "Set events of the pod as its --kv-events-config has them, "
+          + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
+    }
+    if (!config.isObject()) {
+      unknowns.add(new Unknown("role and connector", "Set role and kv-transfer of the pod as its --kv-transfer-config"
+          + " has them, " + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
+    }
+    return new EngineDescription(
+        answers.url(), answers.identity(), models(answers, config), cache, events, transfer(config), unknowns);
+  }
+
+  private static List<ServedModel> models(EngineAnswers answers, JsonNode config) {
+    String tokenizer = config.at("/model_config/tokenizer").textValue();
+    return answers.servedModels().stream()
+        .map(model -> model.isAdapter() ? model : model.withTokenizer(tokenizer))
+        .toList();
+  }
+
+  private static CacheDescription cache(JsonNode config, String metrics) {
+    CacheDescription told = new CacheMetrics(metrics).cache();
+    JsonNode own = config.path("cache_config");
+    Integer ranks = EngineAnswers.count(config.at("/parallel_config/data_parallel_size"));
+    return new CacheDescription(
+        first(told.blockSize(), EngineAnswers.count(own.path("block_size"))),
+        first(told.blocks(), EngineAnswers.count(own.path("num_gpu_blocks"))),
+        first(told.ranks(), ranks),
+        first(told.prefixCaching(), EngineAnswers.flag(own.path("enable_prefix_caching"))),
+        first(told.hashAlgorithm(), own.path("prefix_caching_hash_algo").textValue()),
+        null);
+  }
+
+  private static <T> @Nullable T first(@Nullable T told, @Nullable T otherwise) {
+    return told == null ? otherwise : told;
+  }
+
+  private static EventPublishing events(EngineAnswers answers, JsonNode config) {
+    if (!config.isObject()) {
+      return new EventPublishing.Untold();
+    }
+    JsonNode own = config.path("kv_events_config");
+    String endpoint = own.path("endpoint").asText("tcp://*:5557");
+    if (!own.path("enable_kv_cache_events").asBoolean() || own.path("publisher").asText("zmq").equals("null")) {
+      return new EventPublishing.Off();
+    }
+    boolean connects = !PublishedEndpoint.vllmBinds(endpoint);
+    String reached = connects ? endpoint : PublishedEndpoint.of(answers.url(), endpoint);
+    return new EventPublishing.Zmq(
+        String.valueOf(reached), PublishedEndpoint.of(answers.url(), own.path("replay_endpoint").textValue()),
+        own.path("topic").asText(""), EngineAnswers.count(own.path("buffer_steps")), connects);
+  }
+
+  private static @Nullable TransferDescription transfer(JsonNode config) {
+    JsonNode own = config.path("kv_transfer_config");
+    String connector = own.path("kv_connector").textValue();
+    if (connector == null) {
+      return null;
+    }
+    TransferDescription.Role role = switch (own.path("kv_role").asText()) {
+      case "kv_producer" -> TransferDescription.Role.PREFILL;
+      case "kv_consumer" -> TransferDescription.Role.DECODE;
+      default -> null;
+    };
+    return new TransferDescription(connector, role, null, own.path("engine_id").textValue());
+  }
+}

@@ -1,0 +1,112 @@
+package io.kvasir.execution.dispatch;
+
+import io.kvasir.telemetry.RedactedException;
+import io.kvasir.time.Timer;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A timer for deadlines, nearly all of which are cancelled long before they are due. Scheduling and cancelling cost an
+ * entry in a set; the thread that runs what is due looks at all entries when the earliest that it had found is due, and
+ * is woken only for one that is due before that. Thread-safe.
+ */
+final class DeadlineTimer implements Timer, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(DeadlineTimer.class);
+
+  /** The thread looks at least so often. */
+  private static final long LONGEST_NANOS = 3_600_000_000_000L;
+
+  private final Set<Entry> entries = ConcurrentHashMap.newKeySet();
+  private final AtomicLong sweeps = new AtomicLong();
+  private final Thread thread;
+
+  /** When the thread looks next, on the clock of {@link System#nanoTime}. */
+  private volatile long next = System.nanoTime();
+
+  private volatile boolean closed;
+
+  private final class Entry implements Timeout {
+    private final long due;
+    private final Runnable action;
+
+    Entry(long due, Runnable action) {
+      this.due = due;
+      this.action = action;
+    }
+
+    @Override
+    public void cancel() {
+      boolean _ = entries.remove(this);
+    }
+  }
+
+  /** A timer that runs from now on. */
+  DeadlineTimer(String name) {
+    thread = Thread.ofPlatform().daemon().name(name).start(this::run);
+  }
+
+  @Override
+  public Timeout schedule(long delayNanos, Runnable action) {
+    Entry entry = new Entry(System.nanoTime() + Math.min(delayNanos, Long.MAX_VALUE / 2), action);
+    entries.add(entry);
+    if (entry.due - next < 0) {
+      LockSupport.unpark(thread);
+    }
+    return entry;
+  }
+
+  @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // The set is concurrent.
+  private void run() {
+    while (!closed) {
+      long now = System.nanoTime();
+      // Before it looks: whatever it may miss is due before this, and wakes it.
+      next = now + LONGEST_NANOS;
+      long earliest = next;
+      boolean ran = false;
+      sweeps.incrementAndGet();
+      for (Entry entry : entries) {
+        if (entry.due - now > 0) {
+          earliest = entry.due - earliest < 0 ? entry.due : earliest;
+        } else if (entries.remove(entry)) {
+          run(entry.action);
+          ran = true;
+        }
+      }
+      if (!ran) {
+        // After an action it looks again: what the action waited for itself may have used up a wake-up.
+        next = earliest;
+        LockSupport.parkNanos(this, earliest - System.nanoTime());
+      }
+    }
+    entries.clear();
+  }
+
+  private static void run(Runnable action) {
+    try {
+      action.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("An action failed that was due", RedactedException.of(e));
+    }
+  }
+
+  /** How often the thread has looked at all entries. */
+  long sweeps() {
+    return sweeps.get();
+  }
+
+  /** Whether the thread waits for what is due next. */
+  boolean isWaiting() {
+    return thread.getState() == Thread.State.TIMED_WAITING;
+  }
+
+  /** Ends the thread: nothing runs any more. */
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+}

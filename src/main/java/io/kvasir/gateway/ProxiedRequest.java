@@ -1,0 +1,14 @@
+package io.kvasir.gateway;
+
+import io.kvasir.execution.dispatch.Handover;
+import io.kvasir.http.server.Exchange;
+
+/**
+ * A request of a proxy that sends it to its worker itself: the gateway reads it, decides and records what becomes of
+ * it, but does not keep the bytes moving.
+ *
+ * @param exchange the request
+ * @param needsKey whether it needs a key where the node asks for keys; without, the proxy knows who its clients are
+ * @param handover how the request reaches its worker
+ */
+public record ProxiedRequest(Exchange exchange, boolean needsKey, Handover handover) {}

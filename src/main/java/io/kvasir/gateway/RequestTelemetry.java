@@ -1,0 +1,287 @@
+package io.kvasir.gateway;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.execution.CallListener;
+import io.kvasir.execution.Report;
+import io.kvasir.http.ApiPath;
+import io.kvasir.index.Chain;
+import io.kvasir.limits.LimitReservation;
+import io.kvasir.routing.Worker;
+import io.kvasir.telemetry.AccessEntry;
+import io.kvasir.telemetry.AccessLog;
+import io.kvasir.telemetry.LineRate;
+import io.kvasir.telemetry.LogIds;
+import io.kvasir.time.NanoClock;
+import io.kvasir.tracing.TraceContext;
+import io.kvasir.tracing.Tracing;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * The record of one request in metrics and in one line of the log: at debug, at info when the router refused it (so
+ * many a second), at warn when workers failed it. Never with a word of the prompt. Used by one thread at a time.
+ */
+final class RequestTelemetry implements CallListener {
+  /** In the log at info; the others at debug. */
+  static final int REFUSALS_PER_SECOND = 20;
+
+  private static final Logger LOG = LoggerFactory.getLogger("io.kvasir.access");
+
+  private final Services services;
+  private final GatewayMetrics metrics;
+  private final ApiPath api;
+  private final InboundRequest inbound;
+  private final TenantTraffic.Account tenant;
+  private final long started;
+  private long stageStarted;
+  private @Nullable String model;
+  private String label = GatewayMetrics.UNKNOWN_MODEL;
+  private String profile = GatewayMetrics.NO_PROFILE;
+  private boolean stream;
+  private int status;
+  private long ttft = -1;
+  private final RequestTracing spans;
+  private final LogIds logIds;
+  private LimitReservation reservation = LimitReservation.NONE;
+  private long promptTokens;
+  private @Nullable UnaskedUsage unaskedUsage;
+
+  /**
+   * What the telemetry of all requests writes to.
+   *
+   * @param chains the sample of the prompts' blocks
+   * @param stored where the ids of stored responses are remembered
+   * @param refusals lines about refused requests
+   */
+  record Services(
+      GatewayMetrics metrics, TenantTraffic tenants, SampledChains chains, StoredResponses stored, AccessLog log,
+      Tracing tracing, NanoClock clock, LineRate refusals) {
+    Services(
+        GatewayMetrics metrics, TenantTraffic tenants, SampledChains chains, StoredResponses stored, AccessLog log,
+        Tracing tracing, NanoClock clock) {
+      this(metrics, tenants, chains, stored, log, tracing, clock, new LineRate(REFUSALS_PER_SECOND, clock));
+    }
+  }
+
+  RequestTelemetry(Services services, ApiPath api, InboundRequest inbound) {
+    this.services = services;
+    this.metrics = services.metrics();
+    this.api = api;
+    this.inbound = inbound;
+    this.started = services.clock().nanos();
+    this.stageStarted = started;
+    this.spans = RequestTracing.begin(services.tracing(), api, inbound, services.clock());
+    this.logIds = new LogIds(inbound.id(), spans.traceId(inbound));
+    this.tenant = services.tenants().of(inbound.caller().tenant());
+    metrics.requestStarted(api);
+    tenant.begin();
+  }
+
+  /** What is noted of it for its spans. */
+  RequestTracing spans() {
+    return spans;
+  }
+
+  /** The ids of the log's lines about it. */
+  LogIds logIds() {
+    return logIds;
+  }
+
+  /** What its preparation takes over from its trace. */
+  RequestPreparer.PreparationTrace preparation() {
+    return new RequestPreparer.PreparationTrace(logIds.traceId(), spans.promptTimes());
+  }
+
+  /** Ends a stage of the gateway's own. */
+  void stage(String stage) {
+    long now = services.clock().nanos();
+    metrics.stage(stage, now - stageStarted);
+    stageStarted = now;
+  }
+
+  /** Keeps what the request has of its caller's limits: every way to its end ends that, too. */
+  void admitted(LimitReservation reserved) {
+    reservation = reserved;
+    spans.admitted();
+  }
+
+  /** Offers the prompt's blocks to the sample; those for models that nobody serves are not. */
+  void sampled(Chain chain) {
+    if (label.equals(model)) {
+      services.chains().offer(label, inbound.caller().tenant(), chain);
+    }
+  }
+
+  /** Records the length of the prompt; returns what the request has of its caller's limits. */
+  LimitReservation promptOf(long tokens) {
+    promptTokens = tokens;
+    return reservation;
+  }
+
+  /** Its model as metrics have it: one that the fleet serves, or {@link GatewayMetrics#UNKNOWN_MODEL}. */
+  String modelLabel() {
+    return label;
+  }
+
+  /** Tells {@code learning} whether the stream, for whose usage nobody has asked, had it all the same. */
+  void learnsUsage(UnaskedUsage learning) {
+    unaskedUsage = learning;
+  }
+
+  /** Ends a request that was interrupted because the router stops. */
+  void interrupted() {
+    var _ = spans.ended(503, "stopping", false);
+    tenant.endRefused(false);
+    reservation.cancel();
+  }
+
+  /** Records the request as it was parsed; {@code known} is whether the fleet serves a model of that name. */
+  void parsed(String name, boolean known, String chosenProfile, boolean streams) {
+    model = name;
+    profile = chosenProfile;
+    label = known ? name : GatewayMetrics.UNKNOWN_MODEL;
+    stream = streams;
+  }
+
+  /** Records that a stream begins with this status; {@link #ended} ends it. */
+  void streamStarted(int answerStatus) {
+    status = answerStatus;
+  }
+
+  @Override
+  public void identified(String answerId, Worker worker) {
+    if (api == ApiPath.RESPONSES && model != null) {
+      services.stored().remember(answerId, worker, model, inbound.caller().tenant());
+    }
+  }
+
+  @Override
+  public void firstToken() {
+    ttft = services.clock().nanos() - started;
+    tenant.firstToken(ttft);
+    if (stream) {
+      metrics.firstToken(label, profile, ttft, spans.firstToken(ttft));
+    }
+  }
+
+  @Override
+  public void ended(Report report) {
+    boolean cancelled = report.outcome() instanceof Outcome.Cancelled;
+    if (cancelled) {
+      metrics.clientAborted(true);
+    }
+    finished(cancelled ? ClientCancelled.STATUS : status, report);
+  }
+
+  /** Ends a request whose client disconnected before there was anything for it. */
+  void clientCancelled(Report report) {
+    metrics.clientAborted(false);
+    finished(ClientCancelled.STATUS, report);
+  }
+
+  /** Ends a request that no worker answered: from the cache, or with the answer to an identical one. */
+  void servedFromCache(int answerStatus) {
+    reservation.release();
+    tenant.end(Report.TokenUsage.UNKNOWN);
+    long total = services.clock().nanos() - started;
+    metrics.requestEnded(
+        api, label, profile, answerStatus, stream, total, spans.ended(answerStatus, null, false));
+    log(answerStatus, total, null, AccessEntry.Tokens.UNKNOWN);
+    if (LOG.isDebugEnabled()) {
+      logIds.in(LOG.atDebug()).log("{} model {} status {} stream {} from the response cache",
+          api.label(), label, answerStatus, stream);
+    }
+  }
+
+  /** The same for a client that disconnected; {@code begun} is whether it had a part of the answer. */
+  void cancelledFromCache(boolean begun) {
+    metrics.clientAborted(begun);
+    servedFromCache(ClientCancelled.STATUS);
+  }
+
+  /** Ends a request with an error of the router's own. */
+  void refused(ApiError error) {
+    metrics.refusedBy(error.refusal());
+    CallerLimits.settle(reservation, error);
+    if (error.status() == ClientCancelled.STATUS) {
+      metrics.clientAborted(false);
+    }
+    long total = services.clock().nanos() - started;
+    boolean room = RequestTracing.isForRoom(error.status());
+    tenant.endRefused(room);
+    metrics.requestEnded(
+        api, label, profile, error.status(), stream, total, spans.ended(error.status(), error.code(), room));
+    log(error.status(), total, null, AccessEntry.Tokens.UNKNOWN);
+    long leftOut = services.refusals().take();
+    logIds.in(LOG.atLevel(leftOut < 0 ? Level.DEBUG : Level.INFO)).log("{} model {} refused with {}: {}{}",
+        api.label(), label, error.status(), error.code(), LineRate.note(leftOut));
+  }
+
+  /** Ends a request that workers had to do with. */
+  void finished(int answerStatus, Report report) {
+    CallerLimits.settle(reservation, promptTokens, answerStatus, report);
+    long total = services.clock().nanos() - started;
+    TraceContext trace = spans.ended(answerStatus, error(answerStatus, report), false);
+    metrics.requestEnded(api, label, profile, answerStatus, stream, total, trace);
+    tenant.end(report.usage());
+    log(
+        answerStatus, total, report,
+        new AccessEntry.Tokens(
+            report.usage().promptTokens(), report.usage().cachedTokens(), report.prediction().tokens().predicted(),
+            report.usage().outputTokens()));
+    if (unaskedUsage != null && answerStatus < 300 && report.outcome() instanceof Outcome.Completed) {
+      unaskedUsage.answered(label, report.usage().promptTokens() != Outcome.UNKNOWN);
+    }
+    metrics.stage("decide", report.timing().decideNanos());
+    if (report.timing().headNanos() > 0) {
+      metrics.stage("head", report.timing().headNanos());
+    }
+    if (report.outcome() instanceof Outcome.Completed && api.carriesPrompt() && answerStatus < 300) {
+      metrics.usage(label, profile, report.prediction(), report.usage(), trace);
+    }
+    String failure = switch (report.outcome()) {
+      case Outcome.Failed failed -> failed.detail();
+      case Outcome.UnknownModel unknown -> unknown.detail();
+      case null, default -> null;
+    };
+    if (failure != null) {
+      logIds.in(LOG.atWarn()).log("{} model {} failed with {} after {} tries, last at {}: {}",
+          api.label(), label, answerStatus, report.tries(), worker(report), failure);
+    } else if (LOG.isDebugEnabled()) {
+      logIds.in(LOG.atDebug()).log(
+          "{} model {} status {} stream {} worker {} tries {} predicted {} cached {} prompt {}"
+              + " output {} ttft_ms {} total_ms {}",
+          api.label(), label, answerStatus, stream, worker(report), report.tries(),
+          report.prediction().tokens().predicted(), report.usage().cachedTokens(), report.usage().promptTokens(),
+          report.usage().outputTokens(),
+          ttft < 0 ? -1 : TimeUnit.NANOSECONDS.toMillis(ttft), TimeUnit.NANOSECONDS.toMillis(total));
+    }
+  }
+
+  /** The kind of error as traces have it, null for none. */
+  private static @Nullable String error(int status, Report report) {
+    return status == ClientCancelled.STATUS ? "client_disconnected"
+        : status >= 400 ? Integer.toString(status)
+        : report.outcome() instanceof Outcome.Failed ? "worker_failed"
+        : null;
+  }
+
+  private static String worker(Report report) {
+    Worker worker = report.worker();
+    return worker == null ? "none" : worker.id();
+  }
+
+  private void log(int answerStatus, long total, @Nullable Report report, AccessEntry.Tokens tokens) {
+    if (services.log().isOn()) {
+      AccessEntry.Served served =
+          new AccessEntry.Served(
+              api.label(), model, profile, stream, report == null ? null : worker(report),
+              report == null ? 0 : report.tries());
+      AccessEntry.Times times = new AccessEntry.Times(ttft, total);
+      services.log().add(inbound.logged(logIds.traceId(), served, answerStatus, tokens, times));
+    }
+  }
+}

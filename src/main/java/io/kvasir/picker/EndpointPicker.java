@@ -1,0 +1,231 @@
+package io.kvasir.picker;
+
+import io.grpc.Grpc;
+import io.grpc.Server;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
+import io.grpc.netty.shaded.io.netty.handler.ssl.JdkSslContext;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import io.kvasir.cell.Cells;
+import io.kvasir.gateway.Gateway;
+import io.kvasir.http.MemoryBudget;
+import io.kvasir.http.ReloadingTls;
+import io.kvasir.http.SelfSignedTls;
+import io.kvasir.http.TlsFiles;
+import io.kvasir.http.client.PodKeys;
+import io.kvasir.picker.extproc.ProcessingRequest;
+import io.kvasir.picker.extproc.ProcessingResponse;
+import io.kvasir.pools.LivePools;
+import io.kvasir.pools.Pool;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The endpoint picker of a node: servers for gateways and for probes. Thread-safe.
+ *
+ * <p>A stream costs the connection's thread only what it takes to read and write its messages; what may wait runs on a
+ * virtual thread of the stream's own until the response streams.
+ */
+public final class EndpointPicker implements AutoCloseable {
+  private static final Duration CERTIFICATE_VALID = Duration.ofDays(3650);
+  private static final Duration TICK = Duration.ofMillis(100);
+
+  /** How long a connection may be silent before it is asked for a sign of life, and how long that may take. */
+  private static final Duration KEEP_ALIVE = Duration.ofSeconds(20);
+
+  private static final int HEADER_BYTES = 256 << 10;
+
+  /** What messages have beside a body. */
+  private static final int MESSAGE_OVERHEAD = 1 << 20;
+
+  /** How much of a body may be on its way to a stream that has not asked for it. */
+  private static final int WINDOW_BYTES = 1 << 20;
+
+  private final PickerServices services;
+  private final PickerHealth health = new PickerHealth();
+  private final BooleanSupplier ready;
+  private final ConnectionLoops loops = new ConnectionLoops();
+  private final Server gateways;
+  private final Server probes;
+  private final Thread ticks;
+  private volatile boolean draining;
+
+  /**
+   * Starts a picker.
+   *
+   * @param gateway the gateway that reads its requests and has them decided
+   * @param pools the pools that are known; those of the settings are added here
+   * @param keys the API keys of pods
+   * @param ready whether the node serves
+   * @throws IOException when a port is taken, or the certificate cannot be used
+   */
+  public EndpointPicker(
+      PickerSettings settings, Gateway gateway, Cells cells, LivePools pools, PodKeys keys, Metrics metrics,
+      BooleanSupplier ready)
+      throws IOException {
+    this.ready = ready;
+    pools.replace(LivePools.Source.CONFIGURATION, settings.pools());
+    this.services =
+        new PickerServices(
+            gateway,
+            cells,
+            new PoolExclusions(cells),
+            pools,
+            keys,
+            settings,
+            new MemoryBudget(settings.limits().memoryBytes(), NanoClock.SYSTEM, metrics, "picker"),
+            new PickerMetrics(metrics));
+    try {
+      this.gateways = gateways(settings).start();
+    } catch (IOException unusable) {
+      loops.close();
+      throw unusable;
+    }
+    try {
+      this.probes =
+          NettyServerBuilder.forAddress(new InetSocketAddress(settings.listener().host(), healthPort(settings)))
+              .addService(health.service())
+              .build()
+              .start();
+    } catch (IOException taken) {
+      gateways.shutdownNow();
+      loops.close();
+      throw taken;
+    }
+    this.ticks = Thread.ofVirtual().name("picker-ticks").start(this::tick);
+  }
+
+  private static int healthPort(PickerSettings settings) {
+    return settings.listener().healthPort();
+  }
+
+  private Server gateways(PickerSettings settings) throws IOException {
+    PickerSettings.Listener listener = settings.listener();
+    NettyServerBuilder server =
+        loops.serve(NettyServerBuilder.forAddress(new InetSocketAddress(listener.host(), listener.port())))
+            // No message is handled for long, and none waits.
+            .directExecutor()
+            .maxInboundMessageSize(settings.limits().maxBodyBytes() + MESSAGE_OVERHEAD)
+            .maxInboundMetadataSize(HEADER_BYTES)
+            .flowControlWindow(WINDOW_BYTES)
+            // A gateway whose machine is gone ends no stream: its requests would count as load for hours.
+            .keepAliveTime(KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
+            .keepAliveTimeout(KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
+            .permitKeepAliveTime(5, TimeUnit.SECONDS)
+            .permitKeepAliveWithoutCalls(true)
+            .addService(service())
+            .addService(health.service());
+    for (Pool pool : settings.pools().pools()) {
+      if (pool.port() > 0) {
+        server.addListenAddress(new InetSocketAddress(listener.host(), pool.port()));
+      }
+    }
+    if (listener.secure()) {
+      server.sslContext(tls(listener.tls()));
+    }
+    return server.build();
+  }
+
+  private static JdkSslContext tls(@Nullable TlsFiles files) throws IOException {
+    SSLContext context =
+        files == null
+            ? SelfSignedTls.context("kvasir-picker", CERTIFICATE_VALID)
+            : new ReloadingTls(files, NanoClock.SYSTEM).context();
+    return new JdkSslContext(
+        context,
+        false,
+        null,
+        SupportedCipherSuiteFilter.INSTANCE,
+        new ApplicationProtocolConfig(
+            ApplicationProtocolConfig.Protocol.ALPN,
+            ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+            ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+            "h2"),
+        files == null || files.authorities() == null ? ClientAuth.NONE : ClientAuth.REQUIRE,
+        new String[] {"TLSv1.3", "TLSv1.2"},
+        false);
+  }
+
+  private ServerServiceDefinition service() {
+    ServerCallHandler<ProcessingRequest, ProcessingResponse> streams =
+        (call, _) -> new ProxyStream(
+            call, loops.current(), port(call.getAttributes().get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR)), services);
+    return ServerServiceDefinition.builder(ProcessMethod.SERVICE)
+        .addMethod(ProcessMethod.DESCRIPTOR, streams)
+        .build();
+  }
+
+  private static int port(@Nullable SocketAddress address) {
+    return address instanceof InetSocketAddress inet ? inet.getPort() : 0;
+  }
+
+  /** Ends waits for memory in time, and says by health whether the node serves. */
+  private void tick() {
+    boolean serving = false;
+    try {
+      while (!gateways.isTerminated()) {
+        services.memory().endWaits();
+        boolean now = !draining && ready.getAsBoolean();
+        if (now != serving) {
+          serving = now;
+          health.serving(now);
+        }
+        Thread.sleep(TICK);
+      }
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The ports for gateways: that of the settings first, then those of pools. */
+  public List<Integer> ports() {
+    List<Integer> ports = new ArrayList<>();
+    gateways.getListenSockets().forEach(address -> ports.add(port(address)));
+    return ports;
+  }
+
+  /** The port for probes. */
+  public int healthPort() {
+    return probes.getPort();
+  }
+
+  /**
+   * Turns health off and takes no new streams; those that run may go on for so long, then they are cut. Waits until all
+   * have ended.
+   */
+  public void drain(Duration timeout) {
+    draining = true;
+    health.serving(false);
+    gateways.shutdown();
+    try {
+      if (!gateways.awaitTermination(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+        gateways.shutdownNow();
+        gateways.awaitTermination(1, TimeUnit.SECONDS);
+      }
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Cuts what still runs. */
+  @Override
+  public void close() {
+    gateways.shutdownNow();
+    probes.shutdownNow();
+    ticks.interrupt();
+    loops.close();
+  }
+}

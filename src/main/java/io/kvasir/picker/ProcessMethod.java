@@ -1,0 +1,50 @@
+package io.kvasir.picker;
+
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UnsafeByteOperations;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.Status;
+import io.grpc.protobuf.ProtoUtils;
+import io.kvasir.picker.extproc.ProcessingRequest;
+import io.kvasir.picker.extproc.ProcessingResponse;
+import java.io.IOException;
+import java.io.InputStream;
+
+/** The method of Envoy's external processing protocol. */
+final class ProcessMethod {
+  /** The name of its service, for health. */
+  static final String SERVICE = "envoy.service.ext_proc.v3.ExternalProcessor";
+
+  static final MethodDescriptor<ProcessingRequest, ProcessingResponse> DESCRIPTOR =
+      MethodDescriptor.<ProcessingRequest, ProcessingResponse>newBuilder()
+          .setType(MethodType.BIDI_STREAMING)
+          .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, "Process"))
+          .setRequestMarshaller(new SlicingMarshaller())
+          .setResponseMarshaller(ProtoUtils.marshaller(ProcessingResponse.getDefaultInstance()))
+          .build();
+
+  private ProcessMethod() {}
+
+  /** Reads messages whose bodies are slices of the bytes that came, without a copy of their own. */
+  private static final class SlicingMarshaller implements MethodDescriptor.Marshaller<ProcessingRequest> {
+    @Override
+    public InputStream stream(ProcessingRequest request) {
+      return request.toByteString().newInput();
+    }
+
+    @Override
+    public ProcessingRequest parse(InputStream stream) {
+      try {
+        CodedInputStream in = UnsafeByteOperations.unsafeWrap(stream.readAllBytes()).newCodedInput();
+        in.enableAliasing(true);
+        return ProcessingRequest.parseFrom(in);
+      } catch (InvalidProtocolBufferException malformed) {
+        throw Status.INTERNAL.withDescription("not a ProcessingRequest").withCause(malformed).asRuntimeException();
+      } catch (IOException impossible) {
+        throw Status.INTERNAL.withCause(impossible).asRuntimeException();
+      }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+package io.kvasir.picker;
+
+import com.google.protobuf.Struct;
+import com.google.protobuf.UnsafeByteOperations;
+import com.google.protobuf.Value;
+import io.kvasir.http.Headers;
+import io.kvasir.http.client.PodCall;
+import io.kvasir.http.client.PodException;
+import io.kvasir.http.client.PodException.Kind;
+import io.kvasir.http.client.PodKeys;
+import io.kvasir.http.client.PodRequest;
+import io.kvasir.http.client.PodResponse;
+import io.kvasir.picker.extproc.BodySendMode;
+import io.kvasir.picker.extproc.ProcessingRequest;
+import io.kvasir.picker.extproc.ProcessingResponse;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request's way to its worker by the gateway's proxy: sending it is telling the proxy where it goes and giving the
+ * body back; its response is what the proxy shows of it. One thread sends; any may abort.
+ */
+final class ProxyCall implements PodCall {
+  private static final Value NONE = Value.getDefaultInstance();
+
+  private final ShownRequest shown;
+  private final ProxyHead head;
+  private final PickedEndpoint placement;
+  private final ReplySender proxy;
+  private final ResponseInbox inbox;
+  private final PickerSettings settings;
+  private final PodKeys keys;
+  private final PickerMetrics metrics;
+  private final Runnable onSend;
+
+  private @Nullable PodRequest request;
+  private @Nullable ProxyResponse response;
+
+  /**
+   * A call of a stream.
+   *
+   * @param onSend run before the proxy is told where the request goes
+   */
+  ProxyCall(
+      ShownRequest shown, PickedEndpoint placement, ReplySender proxy, ResponseInbox inbox, PickerServices services,
+      Runnable onSend) {
+    this.shown = shown;
+    this.head = shown.head();
+    this.placement = placement;
+    this.proxy = proxy;
+    this.inbox = inbox;
+    this.settings = services.settings();
+    this.keys = services.keys();
+    this.metrics = services.metrics();
+    this.onSend = onSend;
+  }
+
+  /** The call of a request that is placed. */
+  ProxyCall of(PodRequest podRequest) {
+    request = keys.authorized(podRequest);
+    return this;
+  }
+
+  /** The response, null when the proxy has not shown it. */
+  @Nullable ProxyResponse response() {
+    return response;
+  }
+
+  @Override
+  public PodResponse send() throws PodException {
+    try {
+      direct(Objects.requireNonNull(request));
+    } catch (IOException gone) {
+      throw new PodException(Kind.ABORTED, "the proxy's stream has ended", gone);
+    }
+    if (settings.earlyClose()) {
+      inbox.end(ResponseInbox.End.UNSEEN);
+    } else {
+      proxy.request();
+    }
+    ProcessingRequest response = inbox.awaitHead();
+    if (response == null) {
+      unseen();
+      return new ProxyResponse(200, Headers.EMPTY, 0, inbox, null);
+    }
+    return respond(response);
+  }
+
+  private void unseen() {
+    placement.unseen(settings.unseenBooking());
+    metrics.responseUnseen();
+  }
+
+  private void direct(PodRequest to) throws IOException {
+    Headers headers = placement.withSteps(to.headers());
+    HeaderChanges changes = HeaderChanges.between(head.headers(), headers);
+    RoutingHeaders.RESERVED.stream().filter(name -> !headers.has(name)).forEach(changes::remove);
+    String destination = placement.destination();
+    onSend.run();
+    changes.set(RoutingHeaders.DESTINATION, destination);
+    if (head.path() != null && !head.path().equals(to.target())) {
+      changes.set(":path", to.target());
+    }
+    if (head.decidesOnHead()) {
+      sendLast(Replies.requestHead(changes, destination));
+      return;
+    }
+    changes.set("content-length", Integer.toString(to.body().length));
+    if (head.waitsForHeadReply()) {
+      boolean same = Arrays.equals(to.body(), shown.body());
+      sendLast(
+          Replies.requestBody(changes, destination, same ? null : UnsafeByteOperations.unsafeWrap(to.body())));
+      return;
+    }
+    proxy.send(Replies.requestHead(changes, destination));
+    giveBack(to.body());
+  }
+
+  private void giveBack(byte[] bytes) throws IOException {
+    int at = 0;
+    do {
+      int length = Math.min(Replies.PIECE_BYTES, bytes.length - at);
+      boolean last = at + length == bytes.length && !shown.trailers();
+      proxy.awaitReady();
+      ProcessingResponse piece = Replies.requestPiece(UnsafeByteOperations.unsafeWrap(bytes, at, length), last);
+      if (last) {
+        sendLast(piece);
+      } else {
+        proxy.send(piece);
+      }
+      at += length;
+    } while (at < bytes.length);
+    if (shown.trailers()) {
+      sendLast(Replies.REQUEST_TRAILERS_AS_THEY_ARE);
+    }
+  }
+
+  /** Sends the last message of the request. */
+  private void sendLast(ProcessingResponse message) throws IOException {
+    if (settings.earlyClose()) {
+      proxy.endAtOnce(message);
+    } else {
+      proxy.send(message);
+    }
+  }
+
+  private PodResponse respond(ProcessingRequest message) throws PodException {
+    Struct metadata = message.getMetadataContext().getFilterMetadataMap().get(RoutingHeaders.METADATA);
+    String served =
+        metadata == null
+            ? ""
+            : Endpoints.canonical(metadata.getFieldsOrDefault(RoutingHeaders.SERVED, NONE).getStringValue());
+    if (!served.isEmpty() && !served.equals(placement.chosenAddress())) {
+      metrics.servedElsewhere(placement.served(served));
+    }
+    Headers headers = ProxyHead.headers(message.getResponseHeaders().getHeaders());
+    boolean whole = message.getResponseHeaders().getEndOfStream();
+    boolean duplex = head.duplexResponse();
+    if (!duplex && !whole) {
+      try {
+        proxy.send(Replies.responseHead(new HeaderChanges()));
+      } catch (IOException gone) {
+        throw new PodException(Kind.ABORTED, "the proxy's stream has ended", gone);
+      }
+    }
+    boolean unseen = !whole && head.responseBody() == BodySendMode.NONE;
+    if (unseen) {
+      inbox.end(ResponseInbox.End.UNSEEN);
+      unseen();
+    }
+    ProxyResponse shownResponse =
+        new ProxyResponse(
+            ProxyHead.status(message.getResponseHeaders().getHeaders()),
+            // They would promise a body, whose absence would be a failure.
+            unseen ? Headers.EMPTY : headers,
+            whole || unseen ? 0 : length(headers),
+            inbox,
+            new AnswerWriter(head.responseBody(), whole, proxy, inbox));
+    shownResponse.served(served);
+    response = shownResponse;
+    return shownResponse;
+  }
+
+  private static long length(Headers headers) {
+    String length = headers.only("content-length");
+    return length != null && length.matches("\\d{1,18}") ? Long.parseLong(length) : -1;
+  }
+
+  @Override
+  public void abort() {
+    inbox.end(ResponseInbox.End.ABORTED);
+  }
+}

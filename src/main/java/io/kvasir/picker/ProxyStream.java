@@ -1,0 +1,359 @@
+package io.kvasir.picker;
+
+import com.google.protobuf.UnsafeByteOperations;
+import io.grpc.ServerCall;
+import io.kvasir.http.CancellationSource;
+import io.kvasir.http.Headers;
+import io.kvasir.http.MemoryBudget;
+import io.kvasir.http.server.ArrivedRequest;
+import io.kvasir.http.server.RequestFailure;
+import io.kvasir.http.server.Response;
+import io.kvasir.picker.extproc.HttpBody;
+import io.kvasir.picker.extproc.ProcessingRequest;
+import io.kvasir.picker.extproc.ProcessingResponse;
+import io.kvasir.telemetry.RedactedException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One stream of a gateway's proxy: a request, from its head to the last byte of its response. Messages come one at a
+ * time on the connection's thread, which must not wait; once the request is complete, a virtual thread has it answered.
+ *
+ * <p>The proxy is never answered by an error of gRPC while the client can still be answered: it would make a 500 of it.
+ */
+final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
+  private static final Logger LOG = LoggerFactory.getLogger(ProxyStream.class);
+
+  private final PickerServices services;
+  private final int port;
+  private final @Nullable String authority;
+  private final ReplySender proxy;
+  private final ResponseInbox inbox;
+  private final MemoryBudget.Account memory;
+  private final CancellationSource cancellation = new CancellationSource();
+  private final AtomicReference<@Nullable String> outcome = new AtomicReference<>();
+  private final AtomicBoolean over = new AtomicBoolean();
+
+  // Of the connection's thread, which has written it before another begins to read.
+  private @Nullable ProxyHead head;
+  private @Nullable IncomingBody body;
+  private boolean trailers;
+  private boolean observed;
+
+  /** Whether the proxy itself has answered the request before the picker did: the response is let through. */
+  private boolean passed;
+
+  /** Whether a piece of the body has come that has not been added to it. Guarded by this. */
+  private boolean pieceWaits;
+
+  /** Whether no piece follows the one that came last. Guarded by this. */
+  private boolean lastCame;
+
+  /** Whether nothing of the request is waited for any more, as all of it is there or none is needed. */
+  private volatile boolean complete;
+
+  /** The request once it is complete. */
+  private volatile @Nullable CompleteRequest request;
+
+  private volatile boolean halfClosed;
+
+  /**
+   * A stream that has begun.
+   *
+   * @param connection the thread of its connection
+   * @param port the listening port
+   */
+  ProxyStream(
+      ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection, int port,
+      PickerServices services) {
+    this.services = services;
+    this.port = port;
+    this.authority = call.getAuthority();
+    this.proxy = new ReplySender(call, connection);
+    this.inbox = new ResponseInbox(proxy);
+    this.memory = services.memory().open(_ ->
+        refuse(503, "this router has no memory left for the request's body now (kvasir.picker.memory-share)"));
+    services.metrics().streamBegun();
+    proxy.request();
+  }
+
+  @Override
+  public void onMessage(ProcessingRequest message) {
+    if (observed || message.getObservabilityMode()) {
+      // The proxy shows what passes and takes no reply.
+      observed = true;
+      proxy.request();
+      return;
+    }
+    try {
+      switch (message.getRequestCase()) {
+        case REQUEST_HEADERS -> head(message);
+        case REQUEST_BODY -> body(message.getRequestBody());
+        case REQUEST_TRAILERS -> trailers();
+        case RESPONSE_HEADERS -> responseHead(message);
+        case RESPONSE_BODY -> responseBody(message.getResponseBody());
+        case RESPONSE_TRAILERS -> responseTrailers();
+        case REQUEST_NOT_SET -> proxy.request();
+      }
+    } catch (IOException gone) {
+      LOG.debug("a proxy's stream has ended: {}", gone.toString());
+    }
+  }
+
+  private void head(ProcessingRequest message) throws IOException {
+    if (head != null) {
+      proxy.request();
+      return;
+    }
+    ProxyHead read = ProxyHead.of(message);
+    head = read;
+    if (read.decidesOnHead()) {
+      complete();
+      return;
+    }
+    body = new IncomingBody(memory, services.settings().limits().maxBodyBytes());
+    Response.Buffered refused =
+        services.settings().keys() && read.path() != null
+            ? services.gateway().refusal(arrived(read))
+            : null;
+    String length = read.headers().only("content-length");
+    if (refused != null) {
+      answer(refused);
+    } else if (length != null && length.matches("\\d{1,18}") && body.isTooLongWith(Long.parseLong(length))) {
+      tooLong();
+    } else {
+      if (read.waitsForHeadReply()) {
+        proxy.send(Replies.REQUEST_HEAD_AS_IT_IS);
+      }
+      proxy.request();
+    }
+  }
+
+  private void body(HttpBody part) throws IOException {
+    ProxyHead begun = head;
+    IncomingBody held = body;
+    if (complete || begun == null || held == null) {
+      // The end came twice, or the head was enough.
+      if (begun != null && begun.decidesOnHead()) {
+        proxy.send(Replies.REQUEST_BODY_AS_IT_IS);
+      }
+      proxy.request();
+      return;
+    }
+    if (held.isTooLongWith(part.getBody().size())) {
+      tooLong();
+      return;
+    }
+    synchronized (this) {
+      pieceWaits = true;
+      lastCame = part.getEndOfStream() || begun.waitsForHeadReply();
+    }
+    held.add(part.getBody(), this::pieceAdded);
+  }
+
+  /** On the connection's thread, or on one of its own where the piece has waited for memory. */
+  private void pieceAdded() {
+    boolean last;
+    synchronized (this) {
+      pieceWaits = false;
+      last = lastCame;
+    }
+    if (last) {
+      complete();
+    } else {
+      proxy.request();
+    }
+  }
+
+  private void trailers() throws IOException {
+    if (complete || head == null) {
+      proxy.send(Replies.REQUEST_TRAILERS_AS_THEY_ARE);
+      proxy.request();
+    } else {
+      trailers = true;
+      complete();
+    }
+  }
+
+  private void tooLong() {
+    refuse(413, "the request's body is longer than the limit of %d bytes (kvasir.picker.max-body)".formatted(
+        services.settings().limits().maxBodyBytes()));
+  }
+
+  private void refuse(int status, String message) {
+    answer(services.gateway().failure(arrived(head), new RequestFailure(status, message)));
+  }
+
+  private static ArrivedRequest arrived(@Nullable ProxyHead head) {
+    return head == null
+        ? new ArrivedRequest("", "", Headers.EMPTY, InetAddress.getLoopbackAddress())
+        : new ArrivedRequest(
+            head.method(), head.path() == null ? "" : head.path(), head.headers(),
+            ProxyExchange.client(head.headers()));
+  }
+
+  /** Answers the client in the worker's place. */
+  private void answer(Response.Buffered response) {
+    complete = true;
+    proxy.end(Replies.immediate(response, UnsafeByteOperations.unsafeWrap(response.body())));
+    memory.close();
+    over("answered");
+  }
+
+  /** The request is complete: its answer is looked for on a thread that may wait. */
+  private void complete() {
+    complete = true;
+    IncomingBody held = body;
+    if (held == null || memory.complete()) {
+      Thread.ofVirtual().name("picker").start(this::run);
+    } else {
+      // It has been cancelled, or refused, while its last piece waited for memory.
+      over("cancelled");
+    }
+  }
+
+  private void responseHead(ProcessingRequest message) throws IOException {
+    if (isSent()) {
+      inbox.head(message);
+      return;
+    }
+    // The proxy has an answer of its own, or another filter: whatever is on its way for the request is of no use.
+    passed = true;
+    complete = true;
+    cancellation.cancel();
+    memory.close();
+    proxy.send(Replies.responseHead(new HeaderChanges()));
+    proxy.request();
+  }
+
+  private void responseBody(HttpBody part) throws IOException {
+    if (!passed) {
+      inbox.body(part.getBody(), part.getEndOfStream());
+      return;
+    }
+    proxy.send(
+        head == null || head.duplexResponse()
+            ? Replies.responsePiece(part.getBody(), part.getEndOfStream())
+            : Replies.RESPONSE_BODY_AS_IT_IS);
+    proxy.request();
+  }
+
+  private void responseTrailers() throws IOException {
+    if (passed || inbox.end() == ResponseInbox.End.UNSEEN) {
+      proxy.send(Replies.RESPONSE_TRAILERS_AS_THEY_ARE);
+    } else {
+      inbox.end(ResponseInbox.End.TRAILERS);
+    }
+    proxy.request();
+  }
+
+  @Override
+  public void onReady() {
+    proxy.ready();
+  }
+
+  @Override
+  public void onHalfClose() {
+    halfClosed = true;
+    ProxyHead begun = head;
+    if (begun != null && complete && begun.showsResponse() && inbox.end() == ResponseInbox.End.OPEN) {
+      // The client has left, or the response was cut: nothing more will come, and nothing more be heard.
+      cancellation.cancel();
+      inbox.end(ResponseInbox.End.ABORTED);
+    }
+    // A proxy that shows no responses has said all, and is answered yet.
+    inbox.end(ResponseInbox.End.UNSEEN);
+    if (!complete) {
+      halfClosedAmidTheRequest(begun);
+    } else if (passed || over.get()) {
+      proxy.end();
+      over("passed");
+    }
+  }
+
+  private void halfClosedAmidTheRequest(@Nullable ProxyHead begun) {
+    boolean cameWhole;
+    boolean waits;
+    synchronized (this) {
+      cameWhole = lastCame;
+      waits = pieceWaits;
+      // Of proxies that show no responses some do not say which piece is the last.
+      lastCame = true;
+    }
+    if (begun == null || (begun.showsResponse() && !cameWhole)) {
+      cancellation.cancel();
+      memory.close();
+      proxy.end();
+      over("cancelled");
+    } else if (!waits && !cameWhole) {
+      complete();
+    }
+  }
+
+  @Override
+  public void onCancel() {
+    cancellation.cancel();
+    proxy.closedByProxy();
+    inbox.end(ResponseInbox.End.ABORTED);
+    memory.close();
+    if (!complete || passed) {
+      over(passed ? "passed" : "cancelled");
+    }
+  }
+
+  private void over(String how) {
+    if (outcome.compareAndSet(null, how)) {
+      services.metrics().streamEnded(how);
+    }
+  }
+
+  /** Has the gateway decide, and takes its answer to the proxy. */
+  private void run() {
+    try {
+      byte[] bytes = body == null ? new byte[0] : body.bytes();
+      CompleteRequest whole =
+          new CompleteRequest(
+              new ShownRequest(Objects.requireNonNull(head), bytes, trailers), port, authority, proxy, inbox, memory,
+              cancellation, services);
+      request = whole;
+      over(whole.handle());
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+      proxy.cut();
+      over("failed");
+    } catch (Throwable e) {
+      LOG.error("a request of a gateway failed", RedactedException.of(e));
+      failed();
+      over("failed");
+    } finally {
+      over.set(true);
+      cancellation.close();
+      memory.close();
+      if (halfClosed) {
+        proxy.end();
+      }
+    }
+  }
+
+  private boolean isSent() {
+    CompleteRequest whole = request;
+    return whole != null && whole.isSent();
+  }
+
+  private void failed() {
+    if (isSent()) {
+      proxy.cut();
+    } else {
+      Response.Buffered error = services.gateway().failure(
+          arrived(head), new RequestFailure(500, "the router failed to handle this request"));
+      proxy.end(Replies.immediate(error, UnsafeByteOperations.unsafeWrap(error.body())));
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package io.kvasir.prompt;
+
+import io.kvasir.prompt.template.TemplateException;
+import io.kvasir.telemetry.Problem;
+import io.kvasir.time.NanoClock;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The conversations that a model's chat template could not render, which are routed by their text: said in the log once
+ * a reason, and for a while in readiness. Any client can send one, so a failure is a problem only until
+ * {@link #REPORTED} has passed without another. Thread-safe.
+ */
+final class TemplateFailures {
+  private static final Logger log = LoggerFactory.getLogger(TemplateFailures.class);
+
+  static final Duration REPORTED = Duration.ofMinutes(10);
+
+  private final String model;
+  private final NanoClock clock;
+  private long failed;
+  private long limited;
+  private @Nullable String last;
+  private long lastNanos;
+  private long reported;
+
+  TemplateFailures(String model, NanoClock clock) {
+    this.model = model;
+    this.clock = clock;
+  }
+
+  /** Notes a failure, and returns its reason. What the template says of a conversation is left out. */
+  synchronized PromptReason add(TemplateException e, int messages) {
+    boolean limit = e instanceof TemplateException.Limit;
+    reported = isRecent() ? reported + 1 : 1;
+    lastNanos = clock.nanos();
+    last = limit ? e.getMessage() : "the chat template failed in line " + e.line();
+    if ((limit ? limited++ : failed++) == 0) {
+      log.warn(
+          "model {}: a conversation of {} messages is routed by its text: {} (further ones are only counted, as"
+              + " {} in kvasir_prompts_total)",
+          model, messages, last, reason(limit).label());
+    }
+    return reason(limit);
+  }
+
+  private static PromptReason reason(boolean limit) {
+    return limit ? PromptReason.TEMPLATE_LIMIT : PromptReason.TEMPLATE_FAILED;
+  }
+
+  /** What operators have to know; nothing without failures of late. */
+  synchronized List<Problem> problems() {
+    return !isRecent() ? List.of() : List.of(Problem.warning(
+        "model %s: %d conversations were routed by their text, not by their tokens, the last time because %s"
+            .formatted(model, reported, last),
+        "send such a conversation to an engine: where it answers, give the model the engine's chat template;"
+            + " this is shown for %d minutes after the last one".formatted(REPORTED.toMinutes())));
+  }
+
+  private boolean isRecent() {
+    return last != null && clock.nanos() - lastNanos < REPORTED.toNanos();
+  }
+}

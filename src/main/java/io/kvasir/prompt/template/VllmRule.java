@@ -1,0 +1,36 @@
+package io.kvasir.prompt.template;
+
+/** The changes in how vLLM prepares a conversation for its template, each with the version since which it holds. */
+enum VllmRule {
+  /** Message fields named {@code task} are kept. */
+  TASK(20),
+  /** {@code defer_loading} is a field of tools and of their functions, and left out where it is null. */
+  TOOL_DEFER_LOADING(21),
+  /** A loop over a variable named {@code content} makes a template one that reads parts. */
+  CONTENT_VARIABLE(22),
+  /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */
+  DEVELOPER_AS_SYSTEM(23),
+  /** {@code strict} is a field of a tool's function, and left out where it is null. */
+  TOOL_STRICT(24),
+  /** Fields of text parts that the API does not have are kept. */
+  PART_FIELDS(26),
+  /** Fields of tools and their functions that the API does not have are left out: {@link ToolSchema}. */
+  TOOL_FIELDS(27),
+  /** Arguments of tool calls that are no JSON object become an empty one; before, they were any JSON value. */
+  OBJECT_ARGUMENTS(29),
+  /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */
+  MACRO_CONTENT(30),
+  /** A first line of system texts that differs in each request of some clients is left out. */
+  BILLING_HEADER(32);
+
+  /** Of version 0. */
+  private final int minor;
+
+  VllmRule(int minor) {
+    this.minor = minor;
+  }
+
+  boolean holds(VllmVersion version) {
+    return version.major() > 0 || version.minor() >= minor;
+  }
+}

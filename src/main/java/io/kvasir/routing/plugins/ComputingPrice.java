@@ -1,0 +1,43 @@
+package io.kvasir.routing.plugins;
+
+import io.kvasir.routing.Candidates;
+import io.kvasir.routing.Parameters;
+
+/**
+ * The price of computing prompt tokens, in units of the time that it takes:
+ *
+ * <pre>kappa + backlog·S</pre>
+ *
+ * <p>S is the work that is queued at the candidates, in seconds, as a mean over them.
+ *
+ * <ul>
+ *   <li>{@code kappa} (3): the price while nothing is queued. Besides its time, computing what another worker has
+ *       cached fills memory with copies and evicts other blocks. 1 minimises the time to first token alone, a very high
+ *       price keeps every prefix where it is cached.
+ *   <li>{@code backlog} (4): what a second of work queued everywhere adds. Whatever is computed twice delays all that
+ *       wait behind it, and those that come meanwhile; a fleet that is behind pays for a copy with more copies, since
+ *       what it evicts is soon asked for again.
+ * </ul>
+ */
+record ComputingPrice(double kappa, double backlog) {
+  /**
+   * The most milliseconds of a worker's queue that count: however long the queues of some are, a prefix that all ask
+   * for is copied to another worker in the end.
+   */
+  private static final double MAX_QUEUE_MS = 5_000;
+
+  static ComputingPrice of(Parameters parameters) {
+    return new ComputingPrice(parameters.number("kappa", 3, 0, 1e6), parameters.number("backlog", 4, 0, 1e6));
+  }
+
+  /** The price now; the same for all candidates, so that the queue of one does not make its own cache dear. */
+  double among(Candidates candidates) {
+    double queuedMs = 0;
+    int workers = 0;
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      queuedMs += Math.min(MAX_QUEUE_MS, candidates.queueMs[slot]);
+      workers++;
+    }
+    return workers == 0 ? kappa : kappa + backlog * queuedMs / (1e3 * workers);
+  }
+}

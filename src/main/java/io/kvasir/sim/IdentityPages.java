@@ -1,0 +1,188 @@
+package io.kvasir.sim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.routing.Role;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The pages on which an engine tells what it is: {@code /version}, {@code /v1/models}, {@code /server_info} and
+ * {@code /admin/config}, each only where the engine that it acts as has it. Immutable.
+ */
+final class IdentityPages {
+  private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
+  private static final String SGLANG_VERSION = "0.6.2+kvasir.sim";
+  private static final String TENSORRT_VERSION = "1.3.0+kvasir.sim";
+
+  private final SimSettings settings;
+  private final EngineApi api;
+  private final int eventsPort;
+  private final int replayPort;
+  private final long startedAt = System.currentTimeMillis() / 1000;
+
+  /**
+   * The pages of an engine.
+   *
+   * @param eventsPort the first rank's, 0 without events or where the engine connects
+   * @param replayPort the first rank's, 0 without replay
+   */
+  IdentityPages(SimSettings settings, int eventsPort, int replayPort) {
+    this.settings = settings;
+    this.api = settings.http().api();
+    this.eventsPort = eventsPort;
+    this.replayPort = replayPort;
+  }
+
+  JsonNode page(String path) throws EngineApiException {
+    JsonNode page = switch (path) {
+      case "/v1/models" -> models();
+      case "/version" -> version();
+      case "/server_info" -> serverInfo();
+      case "/admin/config" -> api == EngineApi.LLM_D ? object().put("model", settings.model().name()) : null;
+      default -> null;
+    };
+    if (page == null) {
+      throw EngineApiException.notFound("Not Found", null);
+    }
+    return page;
+  }
+
+  private @Nullable JsonNode version() {
+    return switch (api) {
+      case VLLM -> object().put("version", VLLM_VERSION);
+      case TENSORRT_LLM -> object().put("version", TENSORRT_VERSION);
+      case SGLANG, LLM_D -> null;
+    };
+  }
+
+  private JsonNode models() {
+    ObjectNode answer = object().put("object", "list");
+    ArrayNode data = answer.putArray("data");
+    model(data, settings.model().name(), null);
+    settings.model().loras().forEach(lora -> model(data, lora, settings.model().name()));
+    return answer;
+  }
+
+  private void model(ArrayNode data, String name, @Nullable String parent) {
+    ObjectNode model = data.addObject();
+    model.put("id", name).put("object", "model").put("created", startedAt).put("owned_by", owner());
+    if (api == EngineApi.TENSORRT_LLM) {
+      return;
+    }
+    model.put("root", parent == null ? root() : name).put("parent", parent);
+    if (api != EngineApi.LLM_D) {
+      model.put("max_model_len", settings.maxModelLen());
+    }
+    if (api == EngineApi.SGLANG) {
+      return;
+    }
+    ObjectNode permission = model.putArray("permission").addObject();
+    permission.put("id", "modelperm-" + UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8)));
+    permission.put("object", "model_permission").put("created", startedAt);
+    permission.put("allow_create_engine", false).put("allow_sampling", true).put("allow_logprobs", true);
+    permission.put("allow_search_indices", false).put("allow_view", true).put("allow_fine_tuning", false);
+    permission.put("organization", "*").putNull("group").put("is_blocking", false);
+  }
+
+  private String owner() {
+    return switch (api) {
+      case VLLM, LLM_D -> "vllm";
+      case SGLANG -> "sglang";
+      case TENSORRT_LLM -> "tensorrt_llm";
+    };
+  }
+
+  /** Where the model's files are. */
+  private String root() {
+    return settings.model().directory() == null
+        ? settings.model().name()
+        : settings.model().directory().toAbsolutePath().toString();
+  }
+
+  private @Nullable JsonNode serverInfo() {
+    return switch (api) {
+      case VLLM -> settings.http().developerMode() ? vllmConfig() : null;
+      case SGLANG -> sglangInfo();
+      case TENSORRT_LLM ->
+          object().put("kv_cache_hash_algo", "v1_block_key").put("tokens_per_block", settings.engine().blockSize());
+      case LLM_D -> null;
+    };
+  }
+
+  private JsonNode vllmConfig() {
+    ObjectNode info = object();
+    ObjectNode config = info.putObject("vllm_config");
+    config.putObject("model_config").put("model", root()).put("tokenizer", root())
+        .put("max_model_len", settings.maxModelLen());
+    config.putObject("cache_config").put("block_size", settings.engine().blockSize())
+        .put("num_gpu_blocks", settings.engine().blocks()).put("enable_prefix_caching", settings.kv().prefixCaching())
+        .put("prefix_caching_hash_algo", "sha256_cbor");
+    config.putObject("parallel_config").put("data_parallel_size", settings.engine().ranks());
+    config.set("kv_events_config", eventsConfig());
+    config.set("kv_transfer_config", transferConfig());
+    return info;
+  }
+
+  /** As {@code --kv-events-config}; null without events. */
+  private @Nullable ObjectNode eventsConfig() {
+    EventSettings events = settings.kv().events();
+    if (!events.enabled()) {
+      return null;
+    }
+    String connect = events.pub().connect();
+    ObjectNode config = object().put("enable_kv_cache_events", true).put("publisher", "zmq");
+    config.put("endpoint", connect == null ? bound(eventsPort) : connect);
+    config.put("replay_endpoint", replayPort == 0 ? null : bound(replayPort));
+    config.put("buffer_steps", events.replay().bufferSteps()).put("topic", events.topic());
+    return config;
+  }
+
+  private static String bound(int port) {
+    return "tcp://*:" + port;
+  }
+
+  private @Nullable ObjectNode transferConfig() {
+    String connector = switch (settings.kv().transfer().dialect()) {
+      case VLLM_NIXL, VLLM_NIXL_OLD -> "NixlConnector";
+      case VLLM_PUSH -> "NixlPushConnector";
+      case VLLM_MOONCAKE -> "MooncakeConnector";
+      case NONE, SGLANG, TENSORRT_LLM -> null;
+    };
+    return connector == null ? null : object().put("kv_connector", connector).put("kv_role", switch (settings.role()) {
+      case PREFILL -> "kv_producer";
+      case DECODE -> "kv_consumer";
+      case BOTH, ENCODE -> "kv_both";
+    });
+  }
+
+  /** The arguments of its command line, and what became of them. */
+  private JsonNode sglangInfo() {
+    ObjectNode info = object();
+    info.put("model_path", root()).put("tokenizer_path", root()).put("served_model_name", settings.model().name());
+    info.put("page_size", settings.engine().blockSize()).put("dp_size", settings.engine().ranks());
+    info.put("context_length", settings.maxModelLen()).put("disable_radix_cache", !settings.kv().prefixCaching());
+    info.put("max_total_num_tokens", settings.engine().blocks() * settings.engine().blockSize());
+    info.put("enable_cache_report", settings.reportCachedTokens()).put("version", SGLANG_VERSION);
+    info.put("disaggregation_mode", settings.role() == Role.PREFILL ? "prefill"
+        : settings.role() == Role.DECODE ? "decode" : "null");
+    info.put("disaggregation_transfer_backend", "mooncake").put("disaggregation_bootstrap_port", 8998);
+    ObjectNode config = eventsConfig();
+    info.put("kv_events_config", config == null ? null : config.without("enable_kv_cache_events").toString());
+    if (config == null) {
+      info.putNull("kv_events");
+    } else {
+      info.putObject("kv_events").put("publisher", "zmq").put("endpoint_host", "*")
+          .put("endpoint_port_base", eventsPort).put("topic", settings.kv().events().topic())
+          .put("block_size", settings.engine().blockSize()).put("dp_size", settings.engine().ranks());
+    }
+    return info;
+  }
+
+  private static ObjectNode object() {
+    return JsonNodeFactory.instance.objectNode();
+  }
+}

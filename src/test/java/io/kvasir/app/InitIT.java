@@ -1,0 +1,235 @@
+package io.kvasir.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.http.ReloadingTls;
+import io.kvasir.http.TlsFiles;
+import io.kvasir.http.TlsFiles.Verification;
+import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.load.Ports;
+import io.kvasir.routing.Role;
+import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.transfer.TransferDialect;
+import io.kvasir.sim.transfer.TransferSettings;
+import io.kvasir.time.NanoClock;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code kvasir init} beside engines of every kind. */
+final class InitIT {
+  @TempDir private Path directory = Path.of("");
+
+  @Test
+  void vllmThatTellsAll_isWrittenAndValid() throws Exception {
+    try (SimEngine engine =
+        SimEngine.start(settings().developerMode(true).ranks(2).loras(List.of("sql")).build())) {
+      Path file = directory.resolve("my.conf");
+      TestCommand init = init("--out", file.toString(), engine.url().toString());
+      assertThat(init.status()).as(init.err()).isZero();
+      assertThat(init.out()).contains("vllm-0: vLLM 0.32.0", engine.eventsEndpoint(), "kvasir serve --config " + file);
+      TestCommand validated = TestCommand.run("validate", "--config", file.toString());
+      assertThat(validated.status()).as(validated.err()).isZero();
+
+      Config written = ConfigFactory.parseFile(file.toFile()).getConfig("kvasir");
+      Config model = written.getConfigList("models").getFirst();
+      assertThat(model.getString("directory")).isEqualTo("bundled:kvasir-demo");
+      assertThat(model.getInt("block-size")).isEqualTo(32);
+      assertThat(model.getStringList("loras")).containsExactly("sql");
+      Config pod = written.getConfigList("pods").getFirst();
+      assertThat(pod.getString("url")).isEqualTo(engine.url().toString());
+      assertThat(pod.getStringList("models")).containsExactly("kvasir-demo", "sql");
+      assertThat(pod.getInt("ranks")).isEqualTo(2);
+      assertThat(pod.getInt("capacity-blocks")).isEqualTo(500);
+      assertThat(pod.getString("events.endpoint")).isEqualTo(engine.eventsEndpoint());
+      assertThat(pod.getString("events.replay")).isEqualTo(engine.replayEndpoint());
+    }
+  }
+
+  @Test
+  void whatVllmDoesNotTell_isThereAsACommentWithTheFlag() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().build())) {
+      String written = init(engine.url().toString()).out();
+      assertThat(pod(written, 0).hasPath("events")).isFalse();
+      assertThat(words(written))
+          .contains("# Cache events: none.", "--kv-events-config", "# events { endpoint = \"tcp://127.0.0.1:5557\"")
+          .contains("# Not told: usage of cached tokens.", "--enable-prompt-tokens-details")
+          .contains("# Not told: role and connector.", "VLLM_SERVER_DEV_MODE=1");
+    }
+  }
+
+  @Test
+  void vllmAloneOnItsHost_withAPublisherAtTheDefaultPort_isAssumedToBeIt() throws Exception {
+    String host = "127.0.77.1";
+    assumeTrue(System.getProperty("os.name", "").equals("Linux"), "all of 127.0.0.0/8 is this machine");
+    EventSettings events =
+        new EventSettings(
+            true, host, EventSettings.PubSettings.bound(5557), new EventSettings.ReplaySettings(false, 0, true, 0), "",
+            EventSettings.DEFAULT.format());
+    try (SimEngine engine = SimEngine.start(settings().host(host).ranks(2).events(events).build())) {
+      String written = init(engine.url().toString()).out();
+      assertThat(pod(written, 0).getString("events.endpoint")).isEqualTo("tcp://" + host + ":5557");
+      assertThat(words(written)).contains("not told, but somebody publishes at the default endpoint");
+      try (SimEngine second = SimEngine.start(settings().host(host).events(EventSettings.OFF).build())) {
+        String both = init(engine.url().toString(), second.url().toString()).out();
+        assertThat(pod(both, 0).hasPath("events")).isFalse();
+        assertThat(words(both)).contains("other engines are on the same host");
+      }
+    }
+  }
+
+  @Test
+  void sglangTensorRtAndOthers() throws Exception {
+    try (SimEngine sglang = SimEngine.start(settings().api(EngineApi.SGLANG).reportCachedTokens(false).build());
+        SimEngine tensorRt = SimEngine.start(settings().api(EngineApi.TENSORRT_LLM).build());
+        SimEngine simulator = SimEngine.start(settings().api(EngineApi.LLM_D).build())) {
+      String written =
+          init(sglang.url().toString(), tensorRt.url().toString(), simulator.url().toString()).out();
+      assertThat(pod(written, 0).getString("name")).isEqualTo("sglang-0");
+      assertThat(pod(written, 0).getString("events.endpoint")).isEqualTo(sglang.eventsEndpoint());
+      assertThat(pod(written, 1).getString("name")).isEqualTo("tensorrt-0");
+      assertThat(pod(written, 2).getString("name")).isEqualTo("llmd-sim-0");
+      assertThat(words(written))
+          .contains("--enable-cache-report", "# Not told: ranks. Set ranks of the pod", "It does not tell whether");
+    }
+  }
+
+  @Test
+  void prefillAndDecode_goTogether_andNeitherAlone() throws Exception {
+    SimSettings.Builder nixl =
+        settings().developerMode(true).transfer(TransferSettings.of(TransferDialect.VLLM_NIXL));
+    try (SimEngine prefill = SimEngine.start(nixl.role(Role.PREFILL).build());
+        SimEngine decode = SimEngine.start(nixl.role(Role.DECODE).build())) {
+      String written = init(prefill.url().toString(), decode.url().toString()).out();
+      assertThat(ConfigFactory.parseString(written).getString("kvasir.routing.profile")).isEqualTo("prefill-decode");
+      assertThat(pod(written, 0).getString("role")).isEqualTo("prefill");
+      assertThat(pod(written, 1).getString("kv-transfer.dialect")).isEqualTo("vllm-nixl");
+      TestCommand alone = init(prefill.url().toString());
+      assertThat(alone.status()).isEqualTo(1);
+      assertThat(alone.err()).contains("does prefill only", "give both kinds");
+    }
+  }
+
+  @Test
+  void blocksOfDifferentSizes_cannotGoTogether() throws Exception {
+    try (SimEngine small = SimEngine.start(settings().blockSize(16).build());
+        SimEngine large = SimEngine.start(settings().blockSize(64).build())) {
+      TestCommand both = init(small.url().toString(), large.url().toString());
+      assertThat(both.status()).isEqualTo(1);
+      assertThat(both.err()).contains("different sizes", "16=[" + small.url(), "64=[" + large.url(), "--block-size");
+    }
+  }
+
+  @Test
+  void modelWhoseTokenizerIsElsewhere_isTokenisedByTheEngine() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().model("acme/tiny").build())) {
+      String written = init(engine.url().toString()).out();
+      Config model = ConfigFactory.parseString(written).getConfigList("kvasir.models").getFirst();
+      assertThat(model.getString("mode")).isEqualTo("engine");
+      assertThat(words(written)).contains("vllm-0 is asked to tokenise each prompt");
+    }
+  }
+
+  @Test
+  void everyEngineThatCannotBeAsked_isTold_andNothingIsWritten() throws Exception {
+    Path file = directory.resolve("none.conf");
+    String nobody = "http://127.0.0.1:" + Ports.free();
+    try (ScriptedPod locked = new ScriptedPod((request, out) -> out.json(401, "{}"))) {
+      TestCommand init = init(nobody, locked.url().toString(), "--out", file.toString());
+      assertThat(init.status()).isEqualTo(1);
+      assertThat(init.err())
+          .contains(nobody, "does the engine run", locked.url().toString(), "KVASIR_POD_API_KEY");
+      assertThat(file).doesNotExist();
+    }
+    TestCommand malformed = init("10.0.0.5:8000", "http://a/x", nobody, nobody);
+    assertThat(malformed.status()).isEqualTo(1);
+    assertThat(malformed.err()).contains("'10.0.0.5:8000' is no URL", "has the path /x", nobody + " is there twice");
+    assertThat(init().status()).isEqualTo(2);
+  }
+
+  @Test
+  void engineWithACertificateOfAnUnknownAuthority_isTold_withTheSetting() throws Exception {
+    Certificates made = new Certificates(directory).authority("ca").server("engine", "ca");
+    Path certificate = Path.of(made.certificate("engine"));
+    TlsFiles files =
+        new TlsFiles(certificate, Path.of(made.key("engine")), null, Verification.HOST, Duration.ofDays(1));
+    HttpsServer engine = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    engine.setHttpsConfigurator(new HttpsConfigurator(new ReloadingTls(files, NanoClock.SYSTEM).context()));
+    engine.start();
+    try {
+      TestCommand init = init("https://127.0.0.1:" + engine.getAddress().getPort());
+      assertThat(init.status()).isEqualTo(1);
+      assertThat(init.err()).contains("KVASIR_PODS_TLS_AUTHORITY");
+    } finally {
+      engine.stop(0);
+    }
+  }
+
+  @Test
+  void fileThatExists_isKept_unlessForced() throws Exception {
+    Path file = directory.resolve("mine.conf");
+    Files.writeString(file, "mine");
+    try (SimEngine engine = SimEngine.start(settings().build())) {
+      TestCommand refused = init(engine.url().toString(), "--out", file.toString());
+      assertThat(refused.status()).isEqualTo(1);
+      assertThat(refused.err()).contains("--force");
+      assertThat(file).hasContent("mine");
+      assertThat(init(engine.url().toString(), "--out", file.toString(), "--force").status()).isZero();
+      assertThat(Files.readString(file)).contains("vllm-0");
+      TestCommand nowhere = init(engine.url().toString(), "--out", directory.resolve("no/such.conf").toString());
+      assertThat(nowhere.err()).contains("does its directory exist");
+    }
+  }
+
+  @Test
+  void whatAnEngineSaysOfItself_staysDataAndComment() throws Exception {
+    String evil = "m\\\"] \\n}\\nkvasir.access.open = true\\n{ x = [\\\"";
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target()) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"" + evil + "\",\"owned_by\":\"vllm\"}]}");
+        case "/version" -> out.json(200, "{\"version\":\"1\\nkvasir.access.open = true\"}");
+        default -> out.json(404, "{}");
+      }
+    })) {
+      TestCommand init = init(pod.url().toString());
+      assertThat(init.status()).as(init.err()).isZero();
+      Config written = ConfigFactory.parseString(init.out());
+      assertThat(written.hasPath("kvasir.access")).isFalse();
+      assertThat(written.getConfigList("kvasir.pods").getFirst().getStringList("models"))
+          .containsExactly("m\"] \n}\nkvasir.access.open = true\n{ x = [\"");
+    }
+  }
+
+  private static SimSettings.Builder settings() {
+    return SimSettings.builder()
+        .host("127.0.0.1").port(0).speed(100).blockSize(32).capacityBlocks(500)
+        .events(EventSettings.DEFAULT.withLoopback());
+  }
+
+  private static TestCommand init(String... arguments) {
+    return TestCommand.run(Stream.concat(Stream.of("init"), Stream.of(arguments)).toArray(String[]::new));
+  }
+
+  private static Config pod(String written, int index) {
+    return ConfigFactory.parseString(written).getConfigList("kvasir.pods").get(index);
+  }
+
+  /** The text with comments' lines put together. */
+  private static String words(String written) {
+    return written.replaceAll("\n\\s*# (?=\\S)(?!events |Not told|Cache|\\{)", " ").replaceAll(" +", " ");
+  }
+}

@@ -1,0 +1,160 @@
+package io.kvasir.app;
+
+import static io.kvasir.Await.await;
+import static io.kvasir.app.TestNodes.header;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.init.FleetOptions;
+import io.kvasir.app.init.LearntConfiguration;
+import io.kvasir.app.node.Node;
+import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Routers that are told no more than the URLs of engines. */
+final class ServeEngineIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String GUIDE = "Say when the sun sets, name places and prices, and keep it short. ".repeat(12);
+
+  @TempDir private Path directory = Path.of("");
+
+  /** One router for all of them; the models' tokenizers are on this machine for one, at the engines for the others. */
+  @Test
+  void engineOfEachKind_isRoutedTo_withTheCachedTokensThatItReports() throws Exception {
+    try (SimEngine vllm = engine(EngineApi.VLLM, "kvasir-demo");
+        SimEngine sglang = engine(EngineApi.SGLANG, "acme/sglang");
+        SimEngine tensorRt = engine(EngineApi.TENSORRT_LLM, "acme/tensorrt");
+        SimEngine simulator = engine(EngineApi.LLM_D, "acme/simulator")) {
+      List<String> urls =
+          Stream.of(vllm, sglang, tensorRt, simulator).map(engine -> engine.url().toString()).toList();
+      LearntConfiguration learnt = new FleetOptions().learn(urls);
+      assertThat(learnt.summary()).hasSize(4);
+      try (Node node = TestNodes.start(ConfigFactory.parseString(learnt.text()))) {
+        assertCachedAsPromised(node.gatewayUrl(), "kvasir-demo");
+        assertCachedAsPromised(node.gatewayUrl(), "acme/sglang");
+        assertCachedAsPromised(node.gatewayUrl(), "acme/tensorrt");
+        assertCachedAsPromised(node.gatewayUrl(), "acme/simulator");
+      }
+    }
+  }
+
+  @Test
+  void command_runsWithoutAFile() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().build())) {
+      Process serve = start("serve", "--engine", engine.url() + "/v1", "--port", "0", "--management-port", "0");
+      try (BufferedReader output = serve.inputReader()) {
+        List<String> said = until(output, "gateway at ");
+        assertThat(said).anyMatch(line -> line.startsWith("vllm-0: vLLM 0.32.0"))
+            .anyMatch(line -> line.contains("cache events at " + engine.eventsEndpoint()));
+        URI gateway = URI.create(said.getLast().replaceAll("^gateway at |,.*$", ""));
+        assertCachedAsPromised(gateway, "kvasir-demo");
+      } finally {
+        serve.destroy();
+        assertThat(serve.waitFor(60, TimeUnit.SECONDS)).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void portThatIsTaken_isTold_withTheOption() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().build());
+        ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      TestCommand serve =
+          TestCommand.run(
+              "serve", "--engine", engine.url().toString(), "--port", String.valueOf(taken.getLocalPort()),
+              "--management-port", "0");
+      assertThat(serve.status()).isEqualTo(1);
+      assertThat(serve.err()).contains(taken.getLocalPort() + ": ", "or --port, to a free one");
+    }
+  }
+
+  @Test
+  void whatDoesNotGoTogether_isTold() {
+    TestCommand nothing = TestCommand.run("serve");
+    assertThat(nothing.status()).isEqualTo(2);
+    assertThat(nothing.err()).contains("--config FILE", "--engine URL", "See: kvasir serve --help");
+    TestCommand both = TestCommand.run("serve", "--config", "my.conf", "--engine", "http://127.0.0.1:1");
+    assertThat(both.status()).isEqualTo(2);
+    assertThat(both.err()).contains("without a file");
+    TestCommand port = TestCommand.run("serve", "--config", "my.conf", "--port", "8081");
+    assertThat(port.status()).isEqualTo(2);
+  }
+
+  /** A request that begins as one before it finds as many of its tokens cached as the router said that it would. */
+  private static void assertCachedAsPromised(URI gateway, String model) throws Exception {
+    await("a decision by the profile", () ->
+        header(chat(gateway, model, "What is open?"), "X-Router-Reason").startsWith("expected-cost"));
+    HttpResponse<String> warm = chat(gateway, model, "When does the last ferry leave?");
+    assertThat(warm.statusCode()).as(warm.body()).isEqualTo(200);
+    int cached = JSON.readTree(warm.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
+    assertThat(cached).as(warm.body()).isGreaterThan(100);
+    assertThat(header(warm, "X-Router-Reason")).contains("cached=" + cached + "/");
+  }
+
+  private static HttpResponse<String> chat(URI gateway, String model, String question) throws Exception {
+    String body =
+        JSON.createObjectNode()
+            .put("model", model)
+            .put("max_tokens", 4)
+            .set("messages", JSON.createArrayNode()
+                .add(JSON.createObjectNode().put("role", "system").put("content", GUIDE))
+                .add(JSON.createObjectNode().put("role", "user").put("content", question)))
+            .toString();
+    return TestNodes.send(
+        HttpRequest.newBuilder(gateway.resolve("/v1/chat/completions"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body)));
+  }
+
+  private static SimEngine engine(EngineApi api, String model) throws IOException {
+    return SimEngine.start(settings().api(api).model(model).build());
+  }
+
+  private static SimSettings.Builder settings() {
+    return SimSettings.builder()
+        .host("127.0.0.1").port(0).speed(100).developerMode(true).events(EventSettings.DEFAULT.withLoopback());
+  }
+
+  /** Kvasir in a JVM of its own. */
+  private Process start(String... arguments) throws IOException {
+    List<String> command =
+        Stream.concat(
+                Stream.of(
+                    ProcessHandle.current().info().command().orElse("java"), "-Xmx256m",
+                    "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
+                    System.getProperty("java.class.path"), Main.class.getName()),
+                Stream.of(arguments))
+            .toList();
+    return new ProcessBuilder(command).redirectError(directory.resolve("errors").toFile()).start();
+  }
+
+  /** The lines up to the one that begins so. */
+  private static List<String> until(BufferedReader output, String beginning) throws IOException {
+    List<String> lines = new ArrayList<>();
+    for (String line = output.readLine(); line != null; line = output.readLine()) {
+      lines.add(line);
+      if (line.startsWith(beginning)) {
+        return lines;
+      }
+    }
+    throw new IOException("it ended after " + lines);
+  }
+}

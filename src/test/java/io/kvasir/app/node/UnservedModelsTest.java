@@ -1,0 +1,74 @@
+package io.kvasir.app.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.cell.WorkerSummary;
+import io.kvasir.telemetry.Problem;
+import io.kvasir.telemetry.Problem.Severity;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+final class UnservedModelsTest {
+  @Test
+  void problems_everyModelHasAWorkerThatServes_none() {
+    assertThat(UnservedModels.problems(List.of(
+        worker("a", Health.HEALTHY, false, "m"), worker("b", Health.UNHEALTHY, false, "m")))).isEmpty();
+  }
+
+  @Test
+  void problems_oneModelUnreachable_namesItWithCountAndRemedy() {
+    List<Problem> problems = UnservedModels.problems(List.of(
+        worker("a", Health.HEALTHY, false, "m"), worker("b", Health.UNHEALTHY, false, "n"),
+        worker("c", Health.WEDGED, false, "n")));
+
+    assertThat(problems).singleElement().satisfies(problem -> {
+      assertThat(problem.severity()).isEqualTo(Severity.ERROR);
+      assertThat(problem.what()).contains("the model n", "2 of 2");
+      assertThat(problem.remedy()).contains("/admin/workers");
+    });
+  }
+
+  @Test
+  void problems_wholeFleetUnreachable_oneForAllModels() {
+    assertThat(UnservedModels.problems(
+        List.of(worker("a", Health.UNHEALTHY, false, "m"), worker("b", Health.UNHEALTHY, false, "n"))))
+        .singleElement()
+        .extracting(Problem::what)
+        .asString()
+        .contains("no worker can serve", "2 of 2", "every request is refused");
+  }
+
+  @Test
+  void problems_allDraining_saysWhichCommandEndsIt() {
+    assertThat(UnservedModels.problems(List.of(worker("a", Health.HEALTHY, true, "m"))))
+        .singleElement()
+        .satisfies(problem -> assertThat(problem.line()).contains("every worker is draining", "undrain"));
+  }
+
+  @Test
+  void problems_noWorker_saysHowToAddOne() {
+    assertThat(UnservedModels.problems(List.of()))
+        .singleElement()
+        .satisfies(problem -> assertThat(problem.line()).contains("no worker is known", "kvasir.pods"));
+  }
+
+  @Test
+  void problems_manyModels_areBounded() {
+    List<WorkerSummary> workers = new ArrayList<>(
+        IntStream.range(0, 9).mapToObj(i -> worker("w" + i, Health.UNHEALTHY, false, "m" + i)).toList());
+    workers.add(worker("well", Health.HEALTHY, false, "other"));
+
+    assertThat(UnservedModels.problems(workers)).hasSize(6).last()
+        .extracting(Problem::what).asString().startsWith("4 more models");
+  }
+
+  private static WorkerSummary worker(String id, Health health, boolean draining, String model) {
+    return new WorkerSummary(id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Map.of(), draining, health);
+  }
+}

@@ -1,0 +1,146 @@
+package io.kvasir.cell.home;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.HealthProbe;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.TestPods;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.worker.Member;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** When the pods of a large cell are probed and polled; time is counted in ticks, and answers come at once. */
+final class HealthMonitorTest {
+  private static final ActorTestKit KIT = ActorTestKit.create();
+  private static final int PODS = 60;
+  private static final int TICKS_PER_SECOND = 4;
+  private static final int PROBE_INTERVAL_TICKS = 5 * TICKS_PER_SECOND;
+  private static final long TICK_NANOS = 1_000_000_000L / TICKS_PER_SECOND;
+
+  private final Map<URI, List<Integer>> probes = new HashMap<>();
+  private final Map<URI, Throwable> unreachable = new HashMap<>();
+  private final List<String> gone = new ArrayList<>();
+  private final Members members = members();
+  private final HealthMonitor monitor =
+      new HealthMonitor(
+          members, services(), Runnable::run, member -> gone.add(member.worker().id()),
+          LoggerFactory.getLogger(HealthMonitorTest.class));
+  private int tick;
+  private int polls;
+
+  private CellServices services() {
+    Metrics metrics = new Metrics(new PrometheusRegistry());
+    return TestServices.of(
+        KIT, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
+        () -> tick * TICK_NANOS,
+        new HealthProbe() {
+          @Override
+          public CompletionStage<Boolean> probe(URI pod) {
+            probes.computeIfAbsent(pod, _ -> new ArrayList<>()).add(tick);
+            Throwable why = unreachable.get(pod);
+            return why == null
+                ? CompletableFuture.completedFuture(true)
+                : CompletableFuture.failedFuture(new CompletionException("no connection", why));
+          }
+
+          @Override
+          public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
+            polls++;
+            return CompletableFuture.completedFuture(Map.of(0, new EngineReport(0, 0, 0)));
+          }
+        });
+  }
+
+  private Members members() {
+    return new Members("m", services());
+  }
+
+  @BeforeEach
+  void admit() {
+    for (int i = 0; i < PODS; i++) {
+      members.admit(new PodEntry(TestPods.pod("p" + i).build(), PodSource.CONFIG));
+    }
+  }
+
+  @AfterAll
+  static void stop() {
+    KIT.shutdownTestKit();
+  }
+
+  private void run(int ticks) {
+    for (int i = 0; i < ticks; i++) {
+      tick++;
+      monitor.check(tick * TICK_NANOS);
+    }
+  }
+
+  @Test
+  void podsThatCameTogether_areProbedAtDifferentTimes_andNoneLaterThanTheInterval() {
+    run(1 + 4 * PROBE_INTERVAL_TICKS);
+
+    assertThat(probes).hasSize(PODS);
+    Map<Integer, Integer> byTick = new HashMap<>();
+    for (List<Integer> ofPod : probes.values()) {
+      assertThat(ofPod.getFirst()).isEqualTo(1);
+      for (int i = 1; i < ofPod.size(); i++) {
+        assertThat(ofPod.get(i) - ofPod.get(i - 1)).isLessThanOrEqualTo(PROBE_INTERVAL_TICKS);
+        byTick.merge(ofPod.get(i), 1, Integer::sum);
+      }
+      assertThat(ofPod.getLast()).isGreaterThan(tick - PROBE_INTERVAL_TICKS);
+    }
+    assertThat(byTick.values()).allMatch(probed -> probed <= PODS / 2);
+  }
+
+  @Test
+  void processThatIsGone_isToldOnceUntilItIsBack_aConnectionThatIsCutIsNot() {
+    run(1 + PROBE_INTERVAL_TICKS);
+    URI first = members.all().getFirst().worker().url();
+    unreachable.put(first, new IOException("refused", new ConnectException()));
+    unreachable.put(members.all().get(1).worker().url(), new IOException("reset"));
+    run(2 * PROBE_INTERVAL_TICKS);
+    assertThat(gone).containsExactly("p0");
+
+    unreachable.clear();
+    run(PROBE_INTERVAL_TICKS);
+    unreachable.put(first, new IOException("refused", new ConnectException()));
+    run(2 * PROBE_INTERVAL_TICKS);
+    assertThat(gone).containsExactly("p0", "p0");
+  }
+
+  @Test
+  void reports_arePolledEachIntervalWhileThereIsSomethingToDo_andSeldomOtherwise() {
+    int seconds = 20;
+    run(10 * TICKS_PER_SECOND);
+    int begun = polls;
+    run(seconds * TICKS_PER_SECOND);
+    assertThat(polls - begun).isBetween(PODS * seconds / 4, PODS * seconds * 2 / 5);
+    assertThat(members.all()).extracting(Member::report).containsOnly(new EngineReport(0, 0, 0));
+
+    begun = polls;
+    for (int i = 0; i < seconds * TICKS_PER_SECOND; i++) {
+      members.all().getFirst().progressed();
+      run(1);
+    }
+    assertThat(polls - begun).isBetween(PODS * seconds * 3 / 4, PODS * seconds * 11 / 10);
+  }
+}

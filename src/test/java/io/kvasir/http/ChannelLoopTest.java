@@ -1,0 +1,234 @@
+package io.kvasir.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+final class ChannelLoopTest {
+  private final List<AutoCloseable> open = new ArrayList<>();
+  private final ChannelLoop loop = new ChannelLoop("test-loop", 1);
+
+  @AfterEach
+  void closeAll() throws Exception {
+    loop.close();
+    for (AutoCloseable each : open) {
+      each.close();
+    }
+  }
+
+  @Test
+  void manyChannels_areReadByOneThread() throws Exception {
+    Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    List<Pair> pairs = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      Pair pair = pair(text -> {
+        threads.add(Thread.currentThread());
+        return ChannelLoop.Next.MORE;
+      });
+      pair.watch.resume();
+      pairs.add(pair);
+    }
+    for (int i = 0; i < 50; i++) {
+      pairs.get(i).send("n" + i);
+    }
+    for (int i = 0; i < 50; i++) {
+      assertThat(pairs.get(i).reader.texts.take()).isEqualTo("n" + i);
+    }
+    assertThat(threads).hasSize(1);
+  }
+
+  @Test
+  void pausedReader_readsNothingUntilItIsResumed() throws Exception {
+    Pair paused = pair(text -> ChannelLoop.Next.PAUSE);
+    Pair other = pair(text -> ChannelLoop.Next.MORE);
+    paused.watch.resume();
+    other.watch.resume();
+    paused.send("first");
+    assertThat(paused.reader.texts.take()).isEqualTo("first");
+    paused.send("second");
+    // The one thread has seen both channels' bytes when it has read those that came last.
+    other.send("x");
+    assertThat(other.reader.texts.take()).isEqualTo("x");
+    other.send("y");
+    assertThat(other.reader.texts.take()).isEqualTo("y");
+    assertThat(paused.reader.texts).isEmpty();
+    paused.watch.resume();
+    assertThat(paused.reader.texts.take()).isEqualTo("second");
+  }
+
+  @Test
+  void endedReader_givesTheChannelBack() throws Exception {
+    for (int round = 0; round < 100; round++) {
+      Pair pair = pair(text -> ChannelLoop.Next.END);
+      for (int again = 0; again < 3; again++) {
+        TextReader reader = new TextReader(pair.near, text -> ChannelLoop.Next.END);
+        pair.near.configureBlocking(false);
+        loop.watch(pair.near, reader).resume();
+        pair.send("bye");
+        assertThat(reader.ended.get()).isNull();
+        // Only a channel that no selector has can be made blocking.
+        pair.near.configureBlocking(true);
+      }
+      pair.near.close();
+      pair.far.close();
+    }
+  }
+
+  @Test
+  void closedChannel_endsItsReader() throws Exception {
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    pair.watch.resume();
+    pair.send("x");
+    pair.reader.texts.take();
+    pair.near.close();
+    pair.watch.closed();
+    assertThat(pair.reader.ended.get()).isInstanceOf(IOException.class);
+    assertThat(pair.far.read(ByteBuffer.allocate(1))).isEqualTo(-1);
+  }
+
+  @Test
+  void failingReader_endsAlone() throws Exception {
+    Pair failing = pair(text -> {
+      throw new IllegalStateException("a bug");
+    });
+    Pair other = pair(text -> ChannelLoop.Next.MORE);
+    failing.watch.resume();
+    other.watch.resume();
+    failing.send("x");
+    assertThat(failing.reader.ended.get()).hasCauseInstanceOf(IllegalStateException.class);
+    other.send("y");
+    assertThat(other.reader.texts.take()).isEqualTo("y");
+  }
+
+  @Test
+  void writerWaitsForRoom() throws Exception {
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    pair.watch.resume();
+    ByteBuffer bytes = ByteBuffer.allocate(64 << 10);
+    long written = 0;
+    for (int taken = 1; taken > 0; bytes.clear()) {
+      taken = pair.near.write(bytes);
+      written += taken;
+    }
+    CountDownLatch waits = new CountDownLatch(1);
+    CompletableFuture<Integer> more = new CompletableFuture<>();
+    Thread.startVirtualThread(() -> {
+      try {
+        waits.countDown();
+        int taken = 0;
+        while (taken == 0) {
+          pair.watch.awaitWritable();
+          taken = pair.near.write(ByteBuffer.allocate(1));
+        }
+        more.complete(taken);
+      } catch (IOException e) {
+        more.completeExceptionally(e);
+      }
+    });
+    waits.await();
+    pair.far.socket().getInputStream().readNBytes((int) written);
+    assertThat(more.get()).isOne();
+  }
+
+  @Test
+  void writerThatWaits_endsWithItsChannel() throws Exception {
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    pair.watch.resume();
+    for (ByteBuffer bytes = ByteBuffer.allocate(64 << 10); pair.near.write(bytes) > 0;) {
+      bytes.clear();
+    }
+    CompletableFuture<@Nullable Void> waiting =
+        CompletableFuture.runAsync(() -> {
+          try {
+            pair.watch.awaitWritable();
+          } catch (IOException e) {
+            throw new IllegalStateException(e);
+          }
+        }, Thread::startVirtualThread);
+    pair.near.close();
+    pair.watch.closed();
+    assertThatThrownBy(waiting::get).hasRootCauseInstanceOf(IOException.class);
+  }
+
+  @Test
+  void closedLoop_endsAllReaders_andThoseThatComeLater() throws Exception {
+    Pair early = pair(text -> ChannelLoop.Next.MORE);
+    early.watch.resume();
+    early.send("x");
+    early.reader.texts.take();
+    loop.close();
+    assertThat(early.reader.ended.get()).isInstanceOf(IOException.class);
+    Pair late = pair(text -> ChannelLoop.Next.MORE);
+    late.watch.resume();
+    assertThat(late.reader.ended.get()).isInstanceOf(IOException.class);
+  }
+
+  private Pair pair(Function<String, ChannelLoop.Next> next) throws IOException {
+    try (ServerSocketChannel listener = ServerSocketChannel.open()) {
+      listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      SocketChannel near = SocketChannel.open(listener.getLocalAddress());
+      SocketChannel far = listener.accept();
+      open.add(near);
+      open.add(far);
+      near.configureBlocking(false);
+      TextReader reader = new TextReader(near, next);
+      return new Pair(near, far, reader, loop.watch(near, reader));
+    }
+  }
+
+  private record Pair(SocketChannel near, SocketChannel far, TextReader reader, ChannelLoop.Watch watch) {
+    void send(String text) throws IOException {
+      far.write(ByteBuffer.wrap(text.getBytes(US_ASCII)));
+    }
+  }
+
+  private static final class TextReader implements ChannelLoop.Reader {
+    private final SocketChannel channel;
+    private final Function<String, ChannelLoop.Next> next;
+    private final LinkedBlockingQueue<String> texts = new LinkedBlockingQueue<>();
+    private final CompletableFuture<@Nullable IOException> ended = new CompletableFuture<>();
+
+    TextReader(SocketChannel channel, Function<String, ChannelLoop.Next> next) {
+      this.channel = channel;
+      this.next = next;
+    }
+
+    @Override
+    public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+      int length = channel.read(scratch.clear());
+      if (length <= 0) {
+        return length < 0 ? ChannelLoop.Next.END : ChannelLoop.Next.MORE;
+      }
+      String text = US_ASCII.decode(scratch.flip()).toString();
+      texts.add(text);
+      return next.apply(text);
+    }
+
+    @Override
+    public void ended(@Nullable IOException failure) {
+      if (!ended.complete(failure)) {
+        throw new IllegalStateException("ended twice");
+      }
+    }
+  }
+}
