@@ -50,6 +50,7 @@ final class RoomsTest {
           .layer("time").definedBy("io.kvasir.time..")
           .layer("http").definedBy("io.kvasir.http..")
           .layer("access").definedBy("io.kvasir.access..")
+          .layer("admission").definedBy("io.kvasir.admission..")
           .layer("limits").definedBy("io.kvasir.limits..")
           .layer("peer").definedBy("io.kvasir.peer..")
           .layer("lab").definedBy("io.kvasir.lab..")
@@ -69,7 +70,9 @@ final class RoomsTest {
           .whereLayer("index").mayOnlyAccessLayers("time")
           .whereLayer("telemetry").mayOnlyAccessLayers("time")
           .whereLayer("http").mayOnlyAccessLayers("telemetry", "time")
-          .whereLayer("access").mayOnlyAccessLayers("http", "telemetry", "time")
+          .whereLayer("admission").mayOnlyAccessLayers("telemetry", "time")
+          .whereLayer("admission").mayOnlyBeAccessedByLayers("access", "cell", "gateway", "app")
+          .whereLayer("access").mayOnlyAccessLayers("admission", "http", "telemetry", "time")
           .whereLayer("access").mayOnlyBeAccessedByLayers("limits", "gateway", "app")
           .whereLayer("limits").mayOnlyAccessLayers("access", "telemetry", "time")
           .whereLayer("limits").mayOnlyBeAccessedByLayers("gateway", "app")
@@ -79,7 +82,7 @@ final class RoomsTest {
           .whereLayer("prompt").mayOnlyAccessLayers("index", "telemetry", "http", "time")
           .whereLayer("routing").mayOnlyAccessLayers("index", "prompt", "telemetry", "time")
           .whereLayer("cell").mayOnlyAccessLayers(
-              "routing", "index", "events", "peer", "telemetry", "http", "time")
+              "admission", "routing", "index", "events", "peer", "telemetry", "http", "time")
           .whereLayer("discovery").mayOnlyAccessLayers(
               "cell", "engines", "kubernetes", "pools", "telemetry", "http", "time")
           .whereLayer("kubernetes").mayOnlyAccessLayers("pools", "telemetry", "http", "time")
@@ -98,7 +101,7 @@ final class RoomsTest {
           .whereLayer("llmd").mayNotAccessAnyLayer()
           .whereLayer("llmd").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
-              "access", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index", "answers",
+              "access", "admission", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index", "answers",
               "tracing", "telemetry", "time")
           .whereLayer("lab").mayOnlyAccessLayers("prompt", "routing", "index", "telemetry", "time")
           .whereLayer("engines").mayOnlyAccessLayers("http", "time")
@@ -215,7 +218,8 @@ final class RoomsTest {
   void plainJava() {
     ArchRuleDefinition.noClasses()
           .that().resideInAnyPackage(
-              "io.kvasir.index..", "io.kvasir.prompt..", "io.kvasir.routing..", "io.kvasir.lab..", "io.kvasir.time..")
+              "io.kvasir.index..", "io.kvasir.prompt..", "io.kvasir.routing..", "io.kvasir.lab..", "io.kvasir.time..",
+              "io.kvasir.admission..")
           .should().dependOnClassesThat().resideInAnyPackage("org.apache.pekko..")
           .because("the laboratory replays traces through these rooms without actors or HTTP")
         .check(HOUSE);

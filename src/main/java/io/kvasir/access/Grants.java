@@ -1,5 +1,6 @@
 package io.kvasir.access;
 
+import io.kvasir.admission.ServiceClass;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 

@@ -10,7 +10,7 @@ import io.kvasir.access.Grants;
 import io.kvasir.access.Isolation;
 import io.kvasir.access.KeyDigest;
 import io.kvasir.access.Limits;
-import io.kvasir.access.ServiceClass;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.http.ApiPath;
 import java.nio.file.Path;
 import java.time.Instant;

@@ -1,4 +1,0 @@
-package io.kvasir.access;
-
-/** How urgent a request is, the most urgent first. */
-public enum ServiceClass { SYSTEM, INTERACTIVE, DEFAULT, BULK }

@@ -1,0 +1,20 @@
+package io.kvasir.admission;
+
+/**
+ * Decides whether a request may go to the worker that has been chosen for it, or waits. A cell has one of each kind;
+ * they are looked at in order, and the first that does not let a request go decides. Called for each request of the cell
+ * by many threads at once, so an implementation is thread-safe, fast, and lets requests go by a comparison when there is
+ * room.
+ */
+@FunctionalInterface
+public interface Gate {
+  /**
+   * Looks at a request. May be called for the same request again and again while it waits, and says nothing of whether
+   * the request then goes: another gate may hold it.
+   *
+   * @param claim the request
+   * @param prospect what it may expect now
+   * @param nowNanos the clock of the waiting room
+   */
+  Verdict check(Claim claim, Prospect prospect, long nowNanos);
+}

@@ -1,0 +1,20 @@
+package io.kvasir.admission;
+
+/** What a {@link Gate} has to do with a request now. */
+public sealed interface Verdict {
+  /** It may go. */
+  Verdict GO = new Go();
+
+  /** It may go. */
+  record Go() implements Verdict {}
+
+  /**
+   * It waits, and is looked at again a moment later.
+   *
+   * @param reason a short word for metrics, from a fixed set
+   */
+  record Hold(String reason) implements Verdict {}
+
+  /** It is refused: waiting would not help. */
+  record Refuse(AdmissionRefusal refusal) implements Verdict {}
+}
