@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -103,7 +104,7 @@ final class FakeApi implements HttpHandler {
       }
       case "create" -> {
         ObjectNode object = (ObjectNode) JSON.readTree(exchange.getRequestBody());
-        requireValid(resource, object);
+        requireValid(resource, JSON.missingNode(), object);
         String given = object.at("/metadata/name").asText("");
         send(exchange, 201, state.objects.create(resource, new ObjectKey(namespace, given), object));
       }
@@ -121,14 +122,21 @@ final class FakeApi implements HttpHandler {
       throws RefusedException {
     ObjectNode before = state.objects.get(resource, key);
     if (before != null) {
-      requireValid(resource, FakeObjects.merged(before.deepCopy(), patch));
+      requireValid(resource, before, FakeObjects.merged(before.deepCopy(), patch));
     }
     return state.objects.patch(resource, key, patch, status);
   }
 
-  private void requireValid(ApiResource resource, JsonNode object) throws RefusedException {
-    if (!state.resources.getOrDefault(resource, _ -> true).test(object)) {
-      throw new RefusedException(422, "Invalid", resource + " \"" + ObjectKey.of(object).name() + "\" is invalid");
+  /** Refuses what breaks the schema, but for that which was wrong before already. */
+  private void requireValid(ApiResource resource, JsonNode before, JsonNode after) throws RefusedException {
+    Definition definition = state.resources.get(resource);
+    if (definition != null) {
+      List<String> faults = new ArrayList<>(definition.faults(after));
+      faults.removeAll(before.isMissingNode() ? List.of() : definition.faults(before));
+      if (!faults.isEmpty()) {
+        throw new RefusedException(
+            422, "Invalid", resource + " \"" + ObjectKey.of(after).name() + "\" is invalid: " + faults);
+      }
     }
   }
 

@@ -13,10 +13,10 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Predicate;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +48,7 @@ public final class FakeKubernetes implements AutoCloseable {
     this.tls = tls;
     state.users.put("secret", "system:serviceaccount:kvasir:kvasir");
     for (ApiResource resource : List.of(ApiResource.PODS, ApiResource.SERVICES, ApiResource.EVENTS)) {
-      install(resource, _ -> true);
+      state.resources.put(resource, Definition.of(resource, "{}"));
     }
     threads = Executors.newVirtualThreadPerTaskExecutor();
     server = start(0);
@@ -72,9 +72,9 @@ public final class FakeKubernetes implements AutoCloseable {
     return new KubernetesConnection(url(), token, Path.of(""));
   }
 
-  /** Installs a resource; objects that are not valid are refused with 422. */
-  public void install(ApiResource resource, Predicate<JsonNode> valid) {
-    state.resources.put(resource, valid);
+  /** Installs a resource; what breaks its schema is refused with 422. */
+  public void install(Definition definition) {
+    state.resources.put(definition.resource(), definition);
   }
 
   /** Takes a resource away, as when its definition is deleted. */
@@ -107,9 +107,13 @@ public final class FakeKubernetes implements AutoCloseable {
     state.denied.remove(verb + " " + resource);
   }
 
-  /** Creates an object, or replaces all of it but its status; a new one may have a status. */
+  /**
+   * Creates an object, or replaces all of it but its status; a new one may have a status. It may break the schema, as
+   * objects do that are older than it.
+   */
   public void put(ApiResource resource, String object) throws Exception {
-    ObjectNode node = (ObjectNode) JSON.readTree(object);
+    Definition definition = Objects.requireNonNull(state.resources.get(resource), "the resource is not installed");
+    ObjectNode node = definition.admitted((ObjectNode) JSON.readTree(object));
     ObjectKey key = ObjectKey.of(node);
     if (state.objects.get(resource, key) == null) {
       state.objects.create(resource, key, node);

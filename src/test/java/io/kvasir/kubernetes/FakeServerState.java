@@ -1,17 +1,15 @@
 package io.kvasir.kubernetes;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Predicate;
 
 /** What a fake API server has, does wrong and has counted. */
 final class FakeServerState {
   final FakeObjects objects = new FakeObjects();
-  /** The resources there are, and whether their objects are valid. */
-  final Map<ApiResource, Predicate<JsonNode>> resources = new ConcurrentHashMap<>();
+  /** The resources there are, and what their objects are held against. */
+  final Map<ApiResource, Definition> resources = new ConcurrentHashMap<>();
   final Map<String, String> users = new ConcurrentHashMap<>();
   final Set<String> denied = ConcurrentHashMap.newKeySet();
   final Map<String, AtomicInteger> requests = new ConcurrentHashMap<>();

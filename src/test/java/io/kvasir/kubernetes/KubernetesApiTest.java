@@ -32,7 +32,11 @@ final class KubernetesApiTest {
     Certificates made = new Certificates(directory).authority("ca").server("api", "ca");
     Path token = Files.writeString(directory.resolve("token"), "secret\n");
     kubernetes = new FakeKubernetes(made);
-    kubernetes.install(THINGS, object -> !object.at("/status/odd").asBoolean());
+    kubernetes.install(
+        Definition.of(
+            THINGS,
+            "{status: {type: object, x-kubernetes-preserve-unknown-fields: true,"
+                + " properties: {odd: {type: boolean, enum: [false]}}}}"));
     kubernetes.put(THINGS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"},\"spec\":{\"x\":1}}");
     api = new KubernetesApi(new KubernetesConnection(kubernetes.url(), token, Path.of(made.certificate("ca"))));
   }

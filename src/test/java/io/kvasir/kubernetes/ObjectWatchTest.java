@@ -33,7 +33,7 @@ final class ObjectWatchTest {
   private Path token = Path.of("");
 
   ObjectWatchTest() throws Exception {
-    kubernetes.install(NEW, _ -> true);
+    kubernetes.install(Definition.of(NEW, "{}"));
     opened.add(kubernetes);
   }
 
@@ -173,11 +173,11 @@ final class ObjectWatchTest {
     watch(pace, NEW, OLD);
     await(() -> !seen.failures.isEmpty());
     assertThat(seen.failures.getFirst().missing()).isTrue();
-    kubernetes.install(OLD, _ -> true);
+    kubernetes.install(Definition.of(OLD, "{}"));
     put(OLD, "old");
     await(() -> seen.has("old"));
     assertThat(seen.selection).extracting(ObjectSelection::resource).isEqualTo(OLD);
-    kubernetes.install(NEW, _ -> true);
+    kubernetes.install(Definition.of(NEW, "{}"));
     put(NEW, "new");
     await(() -> seen.has("new"));
     assertThat(seen.selection).extracting(ObjectSelection::resource).isEqualTo(NEW);

@@ -1,7 +1,9 @@
 package io.kvasir.kubernetes.inference;
 
 import io.kvasir.kubernetes.ApiResource;
+import io.kvasir.kubernetes.Definition;
 import io.kvasir.kubernetes.FakeKubernetes;
+import java.util.List;
 
 /** The resources of inference pools, for a fake API server, and objects of them. */
 public final class InferenceApi {
@@ -13,11 +15,17 @@ public final class InferenceApi {
 
   private InferenceApi() {}
 
-  /** Installs the definitions of today, which refuse a status that breaks their schemas. */
+  /** The definitions of today. */
+  public static List<Definition> definitions() {
+    return List.of(
+        Definition.published("inferencepools"),
+        Definition.published("inferenceobjectives").inGroup("llm-d.ai"),
+        Definition.published("inferencemodelrewrites").inGroup("llm-d.ai"));
+  }
+
+  /** Installs them. */
   public static void install(FakeKubernetes kubernetes) {
-    kubernetes.install(POOLS, StatusSchema::allowsPool);
-    kubernetes.install(OBJECTIVES, StatusSchema::allows);
-    kubernetes.install(REWRITES, StatusSchema::allows);
+    definitions().forEach(kubernetes::install);
   }
 
   /** A pool of pods with the label {@code app}, with a picker of its own. */

@@ -10,6 +10,7 @@ import static io.kvasir.kubernetes.inference.InferenceApi.pool;
 import static io.kvasir.kubernetes.inference.InferenceApi.rewrite;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.kubernetes.Definition;
 import io.kvasir.kubernetes.FakeKubernetes;
 import io.kvasir.kubernetes.ObjectKey;
 import io.kvasir.kubernetes.ObjectWatch;
@@ -123,14 +124,14 @@ final class InferenceObjectsTest {
   void missingDefinitions_areSurvived_andTheOldGroupIsReadWhereTheNewIsNot() throws Exception {
     kubernetes.uninstall(OBJECTIVES);
     kubernetes.uninstall(REWRITES);
-    kubernetes.install(OLD_OBJECTIVES, _ -> true);
+    kubernetes.install(Definition.published("inferenceobjectives"));
     kubernetes.put(POOLS, pool("a", "llama", "vllm", "{\"number\": 8000}"));
     kubernetes.put(OLD_OBJECTIVES, objective("a", "batch", "llama", "7"));
     InferenceObjects objects = start("");
     await(objects::isComplete);
     assertThat(objects.forPicker().priority("a/llama", "batch")).isEqualTo(7);
     assertThat(objects.problems()).isEmpty();
-    kubernetes.install(REWRITES, _ -> true);
+    kubernetes.install(InferenceApi.definitions().getLast());
     kubernetes.put(
         REWRITES,
         rewrite("a", "r", "llama", "2026-01-01T00:00:00Z", "[{\"targets\": [{\"modelRewrite\": \"any\"}]}]"));

@@ -1,29 +1,40 @@
-package io.kvasir.gateway.admin;
+package io.kvasir;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiPredicate;
 import java.util.regex.Pattern;
 
 /**
- * Checks JSON against the schemas of a document, as far as JSON Schema's keywords go that the admin API's document
- * needs. Any other keyword is a fault of the document, so that nothing passes unchecked.
+ * Checks JSON against the schemas of a document, as far as JSON Schema's keywords go that the admin API's document and
+ * definitions of custom resources need. Any other keyword is a fault of the document, so that nothing passes unchecked.
  */
-final class JsonSchema {
+public final class JsonSchema {
   private static final Set<String> WORDS = Set.of("description", "default");
 
   private final JsonNode document;
+  private final Map<String, BiPredicate<JsonNode, JsonNode>> more;
   private final List<String> faults = new ArrayList<>();
 
-  private JsonSchema(JsonNode document) {
+  private JsonSchema(JsonNode document, Map<String, BiPredicate<JsonNode, JsonNode>> more) {
     this.document = document;
+    this.more = more;
   }
 
   /** What is wrong with a value by the schema at a pointer into the document, each with the place; empty if nothing. */
-  static List<String> faults(JsonNode document, String pointer, JsonNode value) {
-    JsonSchema check = new JsonSchema(document);
+  public static List<String> faults(JsonNode document, String pointer, JsonNode value) {
+    return faults(document, pointer, value, Map.of());
+  }
+
+  /** The same with keywords of the document's own: whether what they want, the first, holds of a value. */
+  public static List<String> faults(
+      JsonNode document, String pointer, JsonNode value, Map<String, BiPredicate<JsonNode, JsonNode>> more) {
+    JsonSchema check = new JsonSchema(document, more);
     check.check(document.at(pointer), value, "");
     return check.faults;
   }
@@ -58,6 +69,11 @@ final class JsonSchema {
       case "minimum" -> !value.isNumber() || value.doubleValue() >= wanted.doubleValue();
       case "maximum" -> !value.isNumber() || value.doubleValue() <= wanted.doubleValue();
       case "pattern" -> !value.isTextual() || Pattern.compile(wanted.asText()).matcher(value.asText()).find();
+      case "minLength" -> !value.isTextual() || length(value) >= wanted.intValue();
+      case "maxLength" -> !value.isTextual() || length(value) <= wanted.intValue();
+      case "format" -> isOfFormat(wanted.asText(), value);
+      case "maxItems" -> !value.isArray() || value.size() <= wanted.intValue();
+      case "maxProperties" -> !value.isObject() || value.size() <= wanted.intValue();
       case "minItems" -> !value.isArray() || value.size() >= wanted.intValue();
       case "minProperties" -> !value.isObject() || value.size() >= wanted.intValue();
       case "required" -> !value.isObject() || elements(wanted).stream().allMatch(name -> value.has(name.asText()));
@@ -81,8 +97,36 @@ final class JsonSchema {
             .forEach(member -> additional(wanted, member.getValue(), at + "/" + member.getKey()));
         yield true;
       }
-      default -> throw new AssertionError("the document uses '" + keyword + "', which this check does not know");
+      default -> {
+        BiPredicate<JsonNode, JsonNode> own = more.get(keyword);
+        if (own == null) {
+          throw new AssertionError("the document uses '" + keyword + "', which this check does not know");
+        }
+        yield own.test(wanted, value);
+      }
     };
+  }
+
+  private static int length(JsonNode text) {
+    return text.asText().codePointCount(0, text.asText().length());
+  }
+
+  private static boolean isOfFormat(String format, JsonNode value) {
+    return switch (format) {
+      case "int32" -> !value.isNumber() || value.canConvertToInt();
+      case "int64" -> !value.isNumber() || value.canConvertToLong();
+      case "date-time" -> !value.isTextual() || isTime(value.asText());
+      default -> throw new AssertionError("there is no format '" + format + "'");
+    };
+  }
+
+  private static boolean isTime(String text) {
+    try {
+      OffsetDateTime.parse(text);
+      return true;
+    } catch (DateTimeParseException other) {
+      return false;
+    }
   }
 
   private void additional(JsonNode wanted, JsonNode value, String at) {
@@ -94,7 +138,7 @@ final class JsonSchema {
   }
 
   private boolean fits(JsonNode schema, JsonNode value) {
-    JsonSchema check = new JsonSchema(document);
+    JsonSchema check = new JsonSchema(document, more);
     check.check(schema, value, "");
     return check.faults.isEmpty();
   }
