@@ -2,6 +2,7 @@ package io.kvasir.picker;
 
 import com.google.protobuf.UnsafeByteOperations;
 import io.kvasir.gateway.ProxiedRequest;
+import io.kvasir.gateway.RequestOutline;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.Headers;
 import io.kvasir.http.MemoryBudget;
@@ -30,6 +31,7 @@ final class CompleteRequest {
   private final MemoryBudget.Account memory;
   private final CancellationSource cancellation;
   private final PickerServices services;
+  private @Nullable RequestOutline outline;
   private volatile boolean sent;
 
   /**
@@ -73,9 +75,10 @@ final class CompleteRequest {
     PoolSet pools = services.pools().current();
     Pool pool =
         PoolChoice.of(
-            pools, port, authority, begun.subset(), services.cells(), () -> RenamedModel.modelOf(original));
+            pools, port, authority, begun.subset(), services.cells(), () -> outline().model());
     RenamedModel renamed =
-        RenamedModel.of(pools, pool, begun.headers(), original, ThreadLocalRandom.current().nextDouble());
+        RenamedModel.of(
+            pools, pool, begun.headers(), original, this::outline, ThreadLocalRandom.current().nextDouble());
     byte[] bytes = renamed == null ? original : renamed.body();
     PickedEndpoint placement =
         new PickedEndpoint(
@@ -85,7 +88,7 @@ final class CompleteRequest {
     ProxyExchange exchange =
         new ProxyExchange(
             begun.method(),
-            begun.path() == null ? ProxyExchange.guessedTarget(begun.headers(), bytes) : begun.path(),
+            begun.path() == null ? ProxyExchange.guessedTarget(begun.headers(), outline().members()) : begun.path(),
             headers(begun, pools, pool, renamed != null),
             bytes,
             memory,
@@ -111,6 +114,16 @@ final class CompleteRequest {
     }
     return relayed(answer, writer, changes(answer, response, placement), response.headers()) ? "picked"
         : cancellation.isCancelled() ? "cancelled" : "failed";
+  }
+
+  /** What the body shows, looked for once, and only where it matters. */
+  private RequestOutline outline() {
+    RequestOutline known = outline;
+    if (known == null) {
+      known = RequestOutline.of(shown.body());
+      outline = known;
+    }
+    return known;
   }
 
   private static Headers headers(ProxyHead begun, PoolSet pools, Pool pool, boolean renamed) {

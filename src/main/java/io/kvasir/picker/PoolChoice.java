@@ -2,6 +2,7 @@ package io.kvasir.picker;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.gateway.RequestOutline;
 import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
 import java.util.List;
@@ -29,7 +30,7 @@ final class PoolChoice {
    */
   static Pool of(
       PoolSet known, int port, @Nullable String authority, @Nullable Endpoints subset, Cells cells,
-      Supplier<@Nullable String> model) {
+      Supplier<RequestOutline.@Nullable NamedModel> model) {
     List<Pool> pools = known.pools();
     if (pools.isEmpty()) {
       return ALL;
@@ -60,15 +61,15 @@ final class PoolChoice {
   }
 
   /** The pool that is for a model, else the first that serves it, else the first. */
-  private static Pool ofModel(List<Pool> pools, Cells cells, @Nullable String model) {
+  private static Pool ofModel(List<Pool> pools, Cells cells, RequestOutline.@Nullable NamedModel model) {
     if (model != null) {
       for (Pool pool : pools) {
-        if (pool.models().contains(model)) {
+        if (pool.models().contains(model.name())) {
           return pool;
         }
       }
       for (Pool pool : pools) {
-        if (has(cells.workers(model), new PoolWorkers(pool, null))) {
+        if (has(cells.workers(model.name()), new PoolWorkers(pool, null))) {
           return pool;
         }
       }

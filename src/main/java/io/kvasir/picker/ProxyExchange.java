@@ -1,11 +1,12 @@
 package io.kvasir.picker;
 
-import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.gateway.RequestOutline;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.Exchange;
 import java.net.InetAddress;
+import java.util.Set;
 
 /** A proxy's request as the gateway reads it. */
 record ProxyExchange(
@@ -29,15 +30,12 @@ record ProxyExchange(
   }
 
   /** What a request whose path the proxy does not tell is for, as far as its body shows that. */
-  static String guessedTarget(Headers headers, byte[] body) {
-    JsonMembers members = JsonMembers.tryOf(body);
-    if (members == null) {
-      return "/";
-    }
-    return members.has("messages")
+  static String guessedTarget(Headers headers, Set<RequestOutline.Member> members) {
+    return members.contains(RequestOutline.Member.MESSAGES)
         ? headers.has("anthropic-version") ? "/v1/messages" : "/v1/chat/completions"
-        : members.has("prompt") ? "/v1/completions"
-        : members.has("input") ? members.has("encoding_format") ? "/v1/embeddings" : "/v1/responses"
-        : "/";
+        : members.contains(RequestOutline.Member.PROMPT) ? "/v1/completions"
+        : !members.contains(RequestOutline.Member.INPUT) ? "/"
+        : members.contains(RequestOutline.Member.ENCODING_FORMAT) ? "/v1/embeddings"
+        : "/v1/responses";
   }
 }

@@ -1,9 +1,11 @@
 package io.kvasir.picker;
 
-import io.kvasir.execution.dialect.JsonMembers;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.kvasir.gateway.RequestOutline;
 import io.kvasir.http.Headers;
 import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,34 +21,26 @@ record RenamedModel(String requested, String served, byte[] body) {
   /**
    * The model that a pool's request gets by its header, else by the pool's rules; null when it keeps its own.
    *
+   * @param outline gives that of the body
    * @param random uniform in 0..1, 1 excluded
    */
-  static @Nullable RenamedModel of(PoolSet pools, Pool pool, Headers headers, byte[] body, double random) {
+  static @Nullable RenamedModel of(
+      PoolSet pools, Pool pool, Headers headers, byte[] body, Supplier<RequestOutline> outline, double random) {
     String wanted = ofHeader(headers);
-    if (wanted == null && pools.rewrites().isEmpty()) {
+    RequestOutline.NamedModel asked = wanted == null && pools.rewrites().isEmpty() ? null : outline.get().model();
+    if (asked == null) {
       return null;
     }
-    JsonMembers members = JsonMembers.tryOf(body);
-    String asked = members == null ? null : model(members);
-    if (members == null || asked == null) {
+    String target = wanted != null ? wanted : pools.rewritten(pool.id(), asked.name(), random);
+    if (target == null || target.equals(asked.name())) {
       return null;
     }
-    String target = wanted != null ? wanted : pools.rewritten(pool.id(), asked, random);
-    if (target == null || target.equals(asked)) {
-      return null;
-    }
-    JsonMembers renamed = members.withText("model", target);
-    return new RenamedModel(members.value("model").toString(), renamed.value("model").toString(), renamed.bytes());
+    String served = quoted(target);
+    return new RenamedModel(quoted(asked.name()), served, asked.replaced(body, served));
   }
 
-  /** The model that a request names, null when it names none that can be read. */
-  static @Nullable String modelOf(byte[] body) {
-    JsonMembers members = JsonMembers.tryOf(body);
-    return members == null ? null : model(members);
-  }
-
-  private static @Nullable String model(JsonMembers members) {
-    return members.value("model").isTextual() ? members.value("model").textValue() : null;
+  private static String quoted(String name) {
+    return JsonNodeFactory.instance.textNode(name).toString();
   }
 
   private static @Nullable String ofHeader(Headers headers) {
