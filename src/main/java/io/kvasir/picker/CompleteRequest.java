@@ -12,6 +12,7 @@ import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
 import java.io.IOException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +33,7 @@ final class CompleteRequest {
   private final CancellationSource cancellation;
   private final PickerServices services;
   private @Nullable RequestOutline outline;
+  private final BooleanSupplier claim;
   private volatile boolean sent;
 
   /**
@@ -39,6 +41,7 @@ final class CompleteRequest {
    *
    * @param port the listening port that the proxy called
    * @param authority the host that it called, null where it named none
+   * @param claim asked before the proxy is told anything: false when it has answered by itself
    */
   CompleteRequest(
       ShownRequest shown,
@@ -48,6 +51,7 @@ final class CompleteRequest {
       ResponseInbox inbox,
       MemoryBudget.Account memory,
       CancellationSource cancellation,
+      BooleanSupplier claim,
       PickerServices services) {
     this.shown = shown;
     this.port = port;
@@ -56,6 +60,7 @@ final class CompleteRequest {
     this.inbox = inbox;
     this.memory = memory;
     this.cancellation = cancellation;
+    this.claim = claim;
     this.services = services;
   }
 
@@ -84,7 +89,7 @@ final class CompleteRequest {
         new PickedEndpoint(
             services.cells(), services.exclusions(), candidates(begun, pool), services.settings().fallbacks());
     ProxyCall call =
-        new ProxyCall(shown, placement, proxy, inbox, services, () -> sent = true);
+        new ProxyCall(shown, placement, proxy, inbox, services, () -> sent = claim.getAsBoolean());
     ProxyExchange exchange =
         new ProxyExchange(
             begun.method(),
@@ -146,6 +151,9 @@ final class CompleteRequest {
   }
 
   private String answered(Response answer) {
+    if (!claim.getAsBoolean()) {
+      return "passed";
+    }
     switch (answer) {
       case Response.Buffered whole ->
           proxy.end(Replies.immediate(whole, UnsafeByteOperations.unsafeWrap(whole.body())));

@@ -25,7 +25,11 @@ final class HeaderChanges {
     HeaderChanges changes = new HeaderChanges();
     Map<String, List<String>> before = fields(from);
     Map<String, List<String>> after = fields(to);
-    before.keySet().stream().filter(name -> !after.containsKey(name)).forEach(changes::remove);
+    for (String name : before.keySet()) {
+      if (!after.containsKey(name)) {
+        changes.remove(name);
+      }
+    }
     after.forEach((name, values) -> {
       if (!values.equals(before.get(name))) {
         changes.set(name, String.join(", ", values));

@@ -3,12 +3,14 @@ package io.kvasir.picker;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.UnsafeByteOperations;
+import io.grpc.KnownLength;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.Status;
 import io.grpc.protobuf.ProtoUtils;
 import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 
@@ -37,7 +39,7 @@ final class ProcessMethod {
     @Override
     public ProcessingRequest parse(InputStream stream) {
       try {
-        CodedInputStream in = UnsafeByteOperations.unsafeWrap(stream.readAllBytes()).newCodedInput();
+        CodedInputStream in = UnsafeByteOperations.unsafeWrap(bytes(stream)).newCodedInput();
         in.enableAliasing(true);
         return ProcessingRequest.parseFrom(in);
       } catch (InvalidProtocolBufferException malformed) {
@@ -45,6 +47,18 @@ final class ProcessMethod {
       } catch (IOException impossible) {
         throw Status.INTERNAL.withCause(impossible).asRuntimeException();
       }
+    }
+
+    /** Reading without the length, where that is known, would take buffers of many times it. */
+    private static byte[] bytes(InputStream stream) throws IOException {
+      if (!(stream instanceof KnownLength)) {
+        return stream.readAllBytes();
+      }
+      byte[] bytes = new byte[stream.available()];
+      if (stream.readNBytes(bytes, 0, bytes.length) < bytes.length) {
+        throw new EOFException();
+      }
+      return bytes;
     }
   }
 }

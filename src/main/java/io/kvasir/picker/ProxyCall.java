@@ -16,6 +16,7 @@ import io.kvasir.picker.extproc.ProcessingResponse;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +34,7 @@ final class ProxyCall implements PodCall {
   private final PickerSettings settings;
   private final PodKeys keys;
   private final PickerMetrics metrics;
-  private final Runnable onSend;
+  private final BooleanSupplier claim;
 
   private @Nullable PodRequest request;
   private @Nullable ProxyResponse response;
@@ -41,11 +42,11 @@ final class ProxyCall implements PodCall {
   /**
    * A call of a stream.
    *
-   * @param onSend run before the proxy is told where the request goes
+   * @param claim asked before the proxy is told where the request goes: false when it has answered by itself
    */
   ProxyCall(
       ShownRequest shown, PickedEndpoint placement, ReplySender proxy, ResponseInbox inbox, PickerServices services,
-      Runnable onSend) {
+      BooleanSupplier claim) {
     this.shown = shown;
     this.head = shown.head();
     this.placement = placement;
@@ -54,7 +55,7 @@ final class ProxyCall implements PodCall {
     this.settings = services.settings();
     this.keys = services.keys();
     this.metrics = services.metrics();
-    this.onSend = onSend;
+    this.claim = claim;
   }
 
   /** The call of a request that is placed. */
@@ -77,7 +78,7 @@ final class ProxyCall implements PodCall {
     }
     if (settings.earlyClose()) {
       inbox.end(ResponseInbox.End.UNSEEN);
-    } else {
+    } else if (head.decidesOnHead()) {
       proxy.request();
     }
     ProcessingRequest response = inbox.awaitHead();
@@ -96,9 +97,15 @@ final class ProxyCall implements PodCall {
   private void direct(PodRequest to) throws IOException {
     Headers headers = placement.withSteps(to.headers());
     HeaderChanges changes = HeaderChanges.between(head.headers(), headers);
-    RoutingHeaders.RESERVED.stream().filter(name -> !headers.has(name)).forEach(changes::remove);
+    for (String name : RoutingHeaders.RESERVED) {
+      if (!headers.has(name)) {
+        changes.remove(name);
+      }
+    }
     String destination = placement.destination();
-    onSend.run();
+    if (!claim.getAsBoolean()) {
+      throw new IOException("the proxy has answered the request by itself");
+    }
     changes.set(RoutingHeaders.DESTINATION, destination);
     if (head.path() != null && !head.path().equals(to.target())) {
       changes.set(":path", to.target());
@@ -175,17 +182,12 @@ final class ProxyCall implements PodCall {
             ProxyHead.status(message.getResponseHeaders().getHeaders()),
             // They would promise a body, whose absence would be a failure.
             unseen ? Headers.EMPTY : headers,
-            whole || unseen ? 0 : length(headers),
+            whole || unseen ? 0 : ProxyHead.contentLength(message.getResponseHeaders().getHeaders()),
             inbox,
             new AnswerWriter(head.responseBody(), whole, proxy, inbox));
     shownResponse.served(served);
     response = shownResponse;
     return shownResponse;
-  }
-
-  private static long length(Headers headers) {
-    String length = headers.only("content-length");
-    return length != null && length.matches("\\d{1,18}") ? Long.parseLong(length) : -1;
   }
 
   @Override

@@ -73,12 +73,38 @@ record ProxyHead(
     return headers.build();
   }
 
+  /** The length of the body that a head promises; -1 where it promises none that can be read. */
+  static long contentLength(HeaderMap map) {
+    long length = -1;
+    for (HeaderValue header : map.getHeadersList()) {
+      if (header.getKey().equalsIgnoreCase("content-length")) {
+        if (length >= 0) {
+          return -1;
+        }
+        length = number(value(header));
+      }
+    }
+    return length;
+  }
+
+  private static long number(String value) {
+    if (value.isEmpty() || value.length() > 18) {
+      return -1;
+    }
+    for (int i = 0; i < value.length(); i++) {
+      if (value.charAt(i) < '0' || value.charAt(i) > '9') {
+        return -1;
+      }
+    }
+    return Long.parseLong(value);
+  }
+
   /** The status of a response's head; 200 where it has none that can be read. */
   static int status(HeaderMap map) {
     for (HeaderValue header : map.getHeadersList()) {
       if (header.getKey().equals(":status")) {
-        String value = value(header);
-        return value.matches("[2-5]\\d\\d") ? Integer.parseInt(value) : 200;
+        long status = number(value(header));
+        return status >= 200 && status <= 599 ? (int) status : 200;
       }
     }
     return 200;

@@ -29,6 +29,14 @@ import org.slf4j.LoggerFactory;
  * <p>The proxy is never answered by an error of gRPC while the client can still be answered: it would make a 500 of it.
  */
 final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
+  /** Who was first to say what becomes of the request. */
+  private enum Speaker {
+    NOBODY,
+    PICKER,
+    /** The proxy itself has answered before the picker did: the response is let through. */
+    PROXY
+  }
+
   private static final Logger LOG = LoggerFactory.getLogger(ProxyStream.class);
 
   private final PickerServices services;
@@ -40,15 +48,13 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   private final CancellationSource cancellation = new CancellationSource();
   private final AtomicReference<@Nullable String> outcome = new AtomicReference<>();
   private final AtomicBoolean over = new AtomicBoolean();
+  private final AtomicReference<Speaker> speaker = new AtomicReference<>(Speaker.NOBODY);
 
   // Of the connection's thread, which has written it before another begins to read.
   private @Nullable ProxyHead head;
   private @Nullable IncomingBody body;
   private boolean trailers;
   private boolean observed;
-
-  /** Whether the proxy itself has answered the request before the picker did: the response is let through. */
-  private boolean passed;
 
   /** Whether a piece of the body has come that has not been added to it. Guarded by this. */
   private boolean pieceWaits;
@@ -123,10 +129,10 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
         services.settings().keys() && read.path() != null
             ? services.gateway().refusal(arrived(read))
             : null;
-    String length = read.headers().only("content-length");
+    long length = ProxyHead.contentLength(message.getRequestHeaders().getHeaders());
     if (refused != null) {
       answer(refused);
-    } else if (length != null && length.matches("\\d{1,18}") && body.isTooLongWith(Long.parseLong(length))) {
+    } else if (length >= 0 && body.isTooLongWith(length)) {
       tooLong();
     } else {
       if (read.waitsForHeadReply()) {
@@ -212,6 +218,10 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     complete = true;
     IncomingBody held = body;
     if (held == null || memory.complete()) {
+      if (held != null && !services.settings().earlyClose()) {
+        // What comes next is the response, which may be asked for from here without a change of threads.
+        proxy.request();
+      }
       Thread.ofVirtual().name("picker").start(this::run);
     } else {
       // It has been cancelled, or refused, while its last piece waited for memory.
@@ -220,12 +230,11 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   }
 
   private void responseHead(ProcessingRequest message) throws IOException {
-    if (isSent()) {
-      inbox.head(message);
+    if (!speaker.compareAndSet(Speaker.NOBODY, Speaker.PROXY) && !passed()) {
+      inbox.head(message, isShort(message));
       return;
     }
     // The proxy has an answer of its own, or another filter: whatever is on its way for the request is of no use.
-    passed = true;
     complete = true;
     cancellation.cancel();
     memory.close();
@@ -233,8 +242,24 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     proxy.request();
   }
 
+  /** Whether a response's body is so short that it is read when all of it is there. */
+  private boolean isShort(ProcessingRequest message) {
+    ProxyHead begun = head;
+    long length = ProxyHead.contentLength(message.getResponseHeaders().getHeaders());
+    return begun != null && begun.duplexResponse() && length >= 0 && length <= ResponseInbox.SHORT;
+  }
+
+  private boolean passed() {
+    return speaker.get() == Speaker.PROXY;
+  }
+
+  /** Whether the picker says what becomes of the request, from now on or already. */
+  private boolean speak() {
+    return speaker.compareAndSet(Speaker.NOBODY, Speaker.PICKER) || !passed();
+  }
+
   private void responseBody(HttpBody part) throws IOException {
-    if (!passed) {
+    if (!passed()) {
       inbox.body(part.getBody(), part.getEndOfStream());
       return;
     }
@@ -246,7 +271,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   }
 
   private void responseTrailers() throws IOException {
-    if (passed || inbox.end() == ResponseInbox.End.UNSEEN) {
+    if (passed() || inbox.end() == ResponseInbox.End.UNSEEN) {
       proxy.send(Replies.RESPONSE_TRAILERS_AS_THEY_ARE);
     } else {
       inbox.end(ResponseInbox.End.TRAILERS);
@@ -272,7 +297,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     inbox.end(ResponseInbox.End.UNSEEN);
     if (!complete) {
       halfClosedAmidTheRequest(begun);
-    } else if (passed || over.get()) {
+    } else if (passed() || over.get()) {
       proxy.end();
       over("passed");
     }
@@ -303,8 +328,8 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     proxy.closedByProxy();
     inbox.end(ResponseInbox.End.ABORTED);
     memory.close();
-    if (!complete || passed) {
-      over(passed ? "passed" : "cancelled");
+    if (!complete || passed()) {
+      over(passed() ? "passed" : "cancelled");
     }
   }
 
@@ -321,7 +346,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       CompleteRequest whole =
           new CompleteRequest(
               new ShownRequest(Objects.requireNonNull(head), bytes, trailers), port, authority, proxy, inbox, memory,
-              cancellation, services);
+              cancellation, this::speak, services);
       request = whole;
       over(whole.handle());
     } catch (InterruptedException stopping) {
@@ -350,7 +375,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   private void failed() {
     if (isSent()) {
       proxy.cut();
-    } else {
+    } else if (speak()) {
       Response.Buffered error = services.gateway().failure(
           arrived(head), new RequestFailure(500, "the router failed to handle this request"));
       proxy.end(Replies.immediate(error, UnsafeByteOperations.unsafeWrap(error.body())));

@@ -7,13 +7,20 @@ import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
 import java.io.IOException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** The picker's side of a stream. Thread-safe; what is sent by one thread keeps its order. */
 final class ReplySender {
   private final ServerCall<ProcessingRequest, ProcessingResponse> call;
   private final Executor connection;
 
-  // Guarded by this.
+  /** No monitor: a virtual thread that waits for one is woken by way of a thread more. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private final Condition changed = lock.newCondition();
+
+  // Guarded by the lock.
   private boolean closed;
 
   /** Whether the connection's thread is about to end the stream. */
@@ -35,11 +42,16 @@ final class ReplySender {
    *
    * @throws IOException when the stream has ended
    */
-  synchronized void send(ProcessingResponse reply) throws IOException {
-    if (closed) {
-      throw new IOException("the proxy's stream has ended");
+  void send(ProcessingResponse reply) throws IOException {
+    lock.lock();
+    try {
+      if (closed) {
+        throw new IOException("the proxy's stream has ended");
+      }
+      call.sendMessage(reply);
+    } finally {
+      lock.unlock();
     }
-    call.sendMessage(reply);
   }
 
   /** Asks the proxy for its next message. */
@@ -57,65 +69,103 @@ final class ReplySender {
    *
    * @throws IOException when the stream has ended
    */
-  synchronized void awaitReady() throws IOException {
-    while (!closed && !call.isReady()) {
-      try {
-        wait();
-      } catch (InterruptedException stopping) {
-        Thread.currentThread().interrupt();
-        throw new IOException("interrupted while the proxy is slow", stopping);
+  void awaitReady() throws IOException {
+    lock.lock();
+    try {
+      while (!closed && !call.isReady()) {
+        changed.await();
       }
-    }
-    if (closed) {
-      throw new IOException("the proxy's stream has ended");
+      if (closed) {
+        throw new IOException("the proxy's stream has ended");
+      }
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while the proxy is slow", stopping);
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Wakes who waits for the proxy. */
-  synchronized void ready() {
-    notifyAll();
+  void ready() {
+    lock.lock();
+    try {
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Sends a last message; nothing when the stream has ended. */
-  synchronized void end(ProcessingResponse last) {
-    if (!closed) {
-      call.sendMessage(last);
-      end();
+  void end(ProcessingResponse last) {
+    lock.lock();
+    try {
+      if (!closed) {
+        call.sendMessage(last);
+        end();
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Sends a last message and ends the stream, so that the proxy sees both at once. Does not wait. */
-  synchronized void endAtOnce(ProcessingResponse last) {
-    ending = true;
+  void endAtOnce(ProcessingResponse last) {
+    lock.lock();
+    try {
+      ending = true;
+    } finally {
+      lock.unlock();
+    }
     connection.execute(() -> {
-      synchronized (this) {
+      lock.lock();
+      try {
         ending = false;
         end(last);
+      } finally {
+        lock.unlock();
       }
     });
   }
 
   /** Ends the stream in peace. Idempotent. */
-  synchronized void end() {
-    if (!closed && !ending) {
-      closed = true;
-      call.close(Status.OK, new Metadata());
-      notifyAll();
+  void end() {
+    lock.lock();
+    try {
+      if (!ending) {
+        close(Status.OK);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Cuts the stream, so that the proxy resets what it has begun to answer. Idempotent. */
-  synchronized void cut() {
+  void cut() {
+    lock.lock();
+    try {
+      close(Status.INTERNAL.withDescription("the response was cut"));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void close(Status status) {
     if (!closed) {
       closed = true;
-      call.close(Status.INTERNAL.withDescription("the response was cut"), new Metadata());
-      notifyAll();
+      call.close(status, new Metadata());
+      changed.signalAll();
     }
   }
 
   /** The proxy has ended the stream. */
-  synchronized void closedByProxy() {
-    closed = true;
-    notifyAll();
+  void closedByProxy() {
+    lock.lock();
+    try {
+      closed = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
   }
 }

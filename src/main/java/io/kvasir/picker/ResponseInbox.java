@@ -7,11 +7,13 @@ import io.kvasir.picker.extproc.ProcessingRequest;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a proxy shows of a response: its head, then its body, of which it may show one message beyond what has been
- * read. Filled by the stream's thread, read by one other, or, while that waits in {@link #stream}, on the stream's own.
+ * read, or all of it where it is short. Filled by the stream's thread, read by one other, or, while that waits in {@link #stream}, on the stream's own.
  */
 final class ResponseInbox {
   /** How a body's end has come about. */
@@ -28,14 +30,32 @@ final class ResponseInbox {
     ABORTED
   }
 
+  /** A body that is gathered has so many bytes at most. */
+  static final int SHORT = 64 << 10;
+
   private final ReplySender proxy;
 
-  // Guarded by this.
+  /** No monitor: a virtual thread that waits for one is woken by way of a thread more. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private final Condition changed = lock.newCondition();
+
+  // Guarded by the lock.
   private final Deque<ByteString> pieces = new ArrayDeque<>();
   private @Nullable ProcessingRequest head;
   private End end = End.OPEN;
   private int offset;
   private int unanswered;
+
+  /** Whether nobody is told of what comes before the end. */
+  private boolean gathering;
+
+  /** How many bytes of pieces have not been read. */
+  private int waiting;
+
+  /** For how many of the pieces that wait the next one has been asked for. */
+  private int askedAhead;
+
   private byte @Nullable [] buffer;
   private @Nullable PieceReceiver receiver;
   private @Nullable Throwable failure;
@@ -44,64 +64,111 @@ final class ResponseInbox {
     this.proxy = proxy;
   }
 
-  /** The response's head has come. */
-  synchronized void head(ProcessingRequest message) {
-    head = message;
-    if (message.getResponseHeaders().getEndOfStream()) {
-      end = End.BODY;
-    } else {
-      proxy.request();
+  /**
+   * The response's head has come.
+   *
+   * @param gathered whether its body is short, so that nobody needs to be told before all of it is there
+   */
+  void head(ProcessingRequest message, boolean gathered) {
+    lock.lock();
+    try {
+      head = message;
+      if (message.getResponseHeaders().getEndOfStream()) {
+        end = End.BODY;
+      } else {
+        gathering = gathered;
+        proxy.request();
+      }
+      progress();
+    } finally {
+      lock.unlock();
     }
-    notifyAll();
   }
 
   /** A part of its body has come. */
-  synchronized void body(ByteString piece, boolean last) {
-    if (end != End.OPEN) {
-      return;
+  void body(ByteString piece, boolean last) {
+    lock.lock();
+    try {
+      if (end != End.OPEN) {
+        return;
+      }
+      if (last) {
+        end = End.BODY;
+      }
+      unanswered++;
+      if (!piece.isEmpty()) {
+        pieces.add(piece);
+        waiting += piece.size();
+        gathering &= waiting <= SHORT;
+      }
+      if (!last && (piece.isEmpty() || gathering)) {
+        askedAhead += piece.isEmpty() ? 0 : 1;
+        proxy.request();
+      }
+      progress();
+    } finally {
+      lock.unlock();
     }
-    if (last) {
-      end = End.BODY;
-    }
-    unanswered++;
-    if (!piece.isEmpty()) {
-      pieces.add(piece);
-    } else if (!last) {
-      proxy.request();
-    }
-    progress();
   }
 
   /** The body has ended so; the first end counts. */
-  synchronized void end(End how) {
-    if (end == End.OPEN) {
-      end = how;
-      progress();
+  void end(End how) {
+    lock.lock();
+    try {
+      if (end == End.OPEN) {
+        end = how;
+        progress();
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
-  synchronized End end() {
-    return end;
+  End end() {
+    lock.lock();
+    try {
+      return end;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** How many chunks have been read whole and not been answered, but for the last of the body. */
-  synchronized int owedChunks() {
-    return unanswered - pieces.size() - (end != End.OPEN && pieces.isEmpty() ? 1 : 0);
+  int owedChunks() {
+    lock.lock();
+    try {
+      return unanswered - pieces.size() - (end != End.OPEN && pieces.isEmpty() ? 1 : 0);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Whether a chunk has come that has not been answered. */
-  synchronized boolean hasUnanswered() {
-    return unanswered > 0;
+  boolean hasUnanswered() {
+    lock.lock();
+    try {
+      return unanswered > 0;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** A chunk has been answered. */
-  synchronized void chunkAnswered() {
-    unanswered--;
+  void chunkAnswered() {
+    lock.lock();
+    try {
+      unanswered--;
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void progress() {
-    push();
-    notifyAll();
+    gathering &= end == End.OPEN;
+    if (!gathering) {
+      push();
+      changed.signalAll();
+    }
   }
 
   /**
@@ -109,31 +176,41 @@ final class ResponseInbox {
    *
    * @return null when the proxy does not show it
    */
-  synchronized @Nullable ProcessingRequest awaitHead() throws PodException {
-    while (head == null) {
-      switch (end) {
-        case OPEN -> await();
-        case ABORTED -> throw aborted();
-        case BODY, TRAILERS, UNSEEN -> {
-          return null;
+  @Nullable ProcessingRequest awaitHead() throws PodException {
+    lock.lock();
+    try {
+      while (head == null || gathering) {
+        switch (end) {
+          case OPEN -> await();
+          case ABORTED -> throw aborted();
+          case BODY, TRAILERS, UNSEEN -> {
+            return null;
+          }
         }
       }
+      return head;
+    } finally {
+      lock.unlock();
     }
-    return head;
   }
 
   /** Waits for a part of the body and copies it; -1 at its end. */
-  synchronized int read(byte[] bytes, int from, int length) throws PodException {
-    while (pieces.isEmpty()) {
-      switch (end) {
-        case OPEN -> await();
-        case ABORTED -> throw aborted();
-        case BODY, TRAILERS, UNSEEN -> {
-          return -1;
+  int read(byte[] bytes, int from, int length) throws PodException {
+    lock.lock();
+    try {
+      while (pieces.isEmpty()) {
+        switch (end) {
+          case OPEN -> await();
+          case ABORTED -> throw aborted();
+          case BODY, TRAILERS, UNSEEN -> {
+            return -1;
+          }
         }
       }
+      return take(bytes, from, length);
+    } finally {
+      lock.unlock();
     }
-    return take(bytes, from, length);
   }
 
   private int take(byte[] bytes, int from, int length) {
@@ -141,10 +218,13 @@ final class ResponseInbox {
     int count = Math.min(length, first.size() - offset);
     first.substring(offset, offset + count).copyTo(bytes, from);
     offset += count;
+    waiting -= count;
     if (offset == first.size()) {
       pieces.remove();
       offset = 0;
-      if (end == End.OPEN) {
+      if (askedAhead > 0) {
+        askedAhead--;
+      } else if (end == End.OPEN) {
         proxy.request();
       }
     }
@@ -152,8 +232,13 @@ final class ResponseInbox {
   }
 
   /** Whether nothing is left to read. */
-  synchronized boolean hasEnded() {
-    return pieces.isEmpty() && (end == End.BODY || end == End.TRAILERS || end == End.UNSEEN);
+  boolean hasEnded() {
+    lock.lock();
+    try {
+      return pieces.isEmpty() && (end == End.BODY || end == End.TRAILERS || end == End.UNSEEN);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -161,22 +246,27 @@ final class ResponseInbox {
    *
    * @return whether all of it has been read; false when the receiver wanted no more
    */
-  synchronized boolean stream(byte[] into, PieceReceiver to) throws IOException {
-    buffer = into;
-    receiver = to;
-    failure = null;
-    push();
-    while (receiver != null) {
-      await();
+  boolean stream(byte[] into, PieceReceiver to) throws IOException {
+    lock.lock();
+    try {
+      buffer = into;
+      receiver = to;
+      failure = null;
+      push();
+      while (receiver != null) {
+        await();
+      }
+      switch (failure) {
+        case null -> {}
+        case IOException e -> throw e;
+        case RuntimeException e -> throw e;
+        case Error e -> throw e;
+        default -> throw new IllegalStateException(failure);
+      }
+      return hasEnded();
+    } finally {
+      lock.unlock();
     }
-    switch (failure) {
-      case null -> {}
-      case IOException e -> throw e;
-      case RuntimeException e -> throw e;
-      case Error e -> throw e;
-      default -> throw new IllegalStateException(failure);
-    }
-    return hasEnded();
   }
 
   /** Gives the receiver what is there. */
@@ -206,7 +296,7 @@ final class ResponseInbox {
   @SuppressWarnings("WaitNotInLoop") // Every caller waits in a loop, each for something else.
   private void await() throws PodException {
     try {
-      wait();
+      changed.await();
     } catch (InterruptedException stopping) {
       Thread.currentThread().interrupt();
       throw new PodException(PodException.Kind.ABORTED, "interrupted while waiting for the proxy", stopping);

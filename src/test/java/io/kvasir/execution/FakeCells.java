@@ -76,6 +76,9 @@ public final class FakeCells implements Cells {
   public volatile Decision.NoWorkerReason otherwise = Decision.NoWorkerReason.NONE_HEALTHY;
   /** Whether nobody is chosen, whoever is there. */
   public volatile boolean refuse;
+
+  /** What happens while a request waits for its decision. */
+  public volatile Runnable deciding = () -> {};
   /** What is predicted for every request. */
   public volatile int predicted;
 
@@ -147,6 +150,7 @@ public final class FakeCells implements Cells {
   public Decision decide(DecisionRequest request) {
     requests.add(request);
     asked.add(request.requestId());
+    deciding.run();
     DecisionRequest.StepReplacement again = request.constraints().replacement();
     if (again != null) {
       boolean prefill = again.step().equals(RoutingPlan.PREFILL);

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -67,6 +68,7 @@ final class UnusualStreamTest {
     cells.outcomes.clear();
     cells.requests.clear();
     cells.refuse = false;
+    cells.deciding = () -> {};
   }
 
   @Test
@@ -85,6 +87,26 @@ final class UnusualStreamTest {
     assertThat(TestStream.set(head.getHeaderMutation()))
         .doesNotContainKeys("x-prefiller-host-port", "x-kv-cache-source-host-port");
     stream.cancel();
+  }
+
+  @Test
+  void proxyThatAnswersByItself_whileThePickerDecides_isLetThrough_andToldNothingElse() throws Exception {
+    cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");
+    CountDownLatch answered = new CountDownLatch(1);
+    cells.deciding = () -> Await.await(() -> answered.getCount() == 0);
+    double before = picker.metric("kvasir_picker_streams", "passed");
+    TestStream stream = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    Await.await(() -> !cells.requests.isEmpty());
+
+    stream.responseHead(504, null, false, "content-length", "7");
+    assertThat(stream.reply().hasResponseHeaders()).isTrue();
+    answered.countDown();
+    stream.responseBody("timeout", true);
+    assertThat(stream.responseEcho()).isEqualTo("timeout");
+    stream.halfClose();
+    assertThat(stream.end().isOk()).isTrue();
+    assertThat(stream.hasReply()).isFalse();
+    Await.await(() -> picker.metric("kvasir_picker_streams", "passed") == before + 1);
   }
 
   /** Envoy looks for the very text that it writes itself, and sends the request anywhere when it finds none. */
