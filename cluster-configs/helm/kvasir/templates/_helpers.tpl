@@ -160,6 +160,7 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
   "host" "0.0.0.0"
   "port" 7626
   "tls" (dict "certificate" "/etc/kvasir-management-tls/tls.crt" "key" "/etc/kvasir-management-tls/tls.key") }}
+{{- if ne .Values.monitoring.access "open" }}{{ $_ := set $management "metrics-access" .Values.monitoring.access }}{{ end }}
 {{- if .Values.admin.keysSecret }}{{ $_ := set $management "admin-key-file" "/etc/kvasir-admin/keys" }}{{ end }}
 {{- $gateway := dict "drain-timeout" (printf "%d s" (int64 .Values.drain.timeoutSeconds)) "port" 8080 }}
 {{- if not .Values.gateway.enabled }}{{ $_ := set $gateway "host" "127.0.0.1" }}{{ end }}
@@ -208,6 +209,11 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 {{- end }}
 {{- if and (eq .Values.tls.source "secrets") (not (and .Values.tls.clusterSecret .Values.tls.managementSecret)) }}
 {{- fail "tls.source is secrets: name them in tls.clusterSecret and tls.managementSecret" }}
+{{- end }}
+{{- with .Values.monitoring }}
+{{- if and (eq .access "kubernetes") .podMonitor.enabled (not .podMonitor.tokenSecret) }}
+{{- fail "monitoring.access is kubernetes: name the Secret with Prometheus' token in monitoring.podMonitor.tokenSecret" }}
+{{- end }}
 {{- end }}
 {{- if and .Values.pools (not .Values.picker.enabled) }}
 {{- fail "pools are the picker's: set picker.enabled, or leave them out" }}

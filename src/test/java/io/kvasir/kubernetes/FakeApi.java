@@ -74,11 +74,8 @@ final class FakeApi implements HttpHandler {
     boolean status = target.group("status") != null;
     String verb = verb(exchange.getRequestMethod(), target.group("name") != null, query.containsKey("watch"));
     state.requests.computeIfAbsent(verb + " " + resource, _ -> new AtomicInteger()).incrementAndGet();
-    if (resource.equals(TOKEN_REVIEWS) || resource.equals(ACCESS_REVIEWS)) {
-      send(exchange, 201, review((ObjectNode) JSON.readTree(exchange.getRequestBody()), resource));
-      return;
-    }
-    if (!state.resources.containsKey(resource)) {
+    boolean review = resource.equals(TOKEN_REVIEWS) || resource.equals(ACCESS_REVIEWS);
+    if (!review && !state.resources.containsKey(resource)) {
       throw new RefusedException(404, "NotFound", "the server could not find the requested resource");
     }
     String namespace = target.group("namespace") == null ? "" : target.group("namespace");
@@ -88,6 +85,10 @@ final class FakeApi implements HttpHandler {
           403, "Forbidden", resource + " is forbidden: User \"" + user + "\" cannot " + verb + " resource \""
               + resource.plural() + (status ? "/status" : "") + "\" in API group \"" + group + "\" in the namespace \""
               + namespace + "\"");
+    }
+    if (review) {
+      send(exchange, 201, review((ObjectNode) JSON.readTree(exchange.getRequestBody()), resource));
+      return;
     }
     String name = target.group("name") == null ? "" : target.group("name");
     Predicate<ObjectNode> selected = selected(namespace, query.getOrDefault("labelSelector", ""));
@@ -265,14 +266,21 @@ final class FakeApi implements HttpHandler {
   }
 
   /** Whose a token is, or whether somebody may do something: everyone but {@code nobody} may. */
-  private ObjectNode review(ObjectNode review, ApiResource resource) {
+  private ObjectNode review(ObjectNode review, ApiResource resource) throws RefusedException {
     if (resource.equals(TOKEN_REVIEWS)) {
+      if (review.at("/spec/token").asText().isEmpty()) {
+        throw new RefusedException(400, "BadRequest", "token is required for TokenReview in authentication");
+      }
       String user = state.users.get(review.at("/spec/token").asText());
       ObjectNode status = review.putObject("status").put("authenticated", user != null);
       if (user != null) {
         status.putObject("user").put("username", user);
       }
     } else {
+      if (!review.at("/spec/nonResourceAttributes").isObject() || review.at("/spec/user").asText().isEmpty()) {
+        throw new RefusedException(
+            422, "Invalid", "spec.user and one of resourceAttributes and nonResourceAttributes are needed");
+      }
       review.putObject("status").put("allowed", !review.at("/spec/user").asText().equals("nobody"));
     }
     return review;

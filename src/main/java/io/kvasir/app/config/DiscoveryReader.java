@@ -21,22 +21,44 @@ import org.jspecify.annotations.Nullable;
 final class DiscoveryReader {
   private static final String ROLES = "pekko.cluster.roles";
 
+  private final ConfigSection kubernetes;
+  private final String api;
+  private final Path token;
+  private final Path authority;
   private final Discovery.Settings settings;
+  private @Nullable KubernetesConnection connection;
 
   DiscoveryReader(ConfigSection podsFrom) {
     ConfigSection file = podsFrom.section("file");
     String path = file.text("path");
     Duration interval = file.duration("interval");
     file.rejectUnread();
-    ConfigSection section = podsFrom.section("kubernetes");
-    KubernetesSettings kubernetes = kubernetes(section);
-    section.rejectUnread();
+    this.kubernetes = podsFrom.section("kubernetes");
+    this.api = kubernetes.text("api");
+    this.token = Path.of(kubernetes.text("token"));
+    this.authority = Path.of(kubernetes.text("authority"));
+    KubernetesSettings pods = kubernetes();
+    kubernetes.rejectUnread();
     podsFrom.rejectUnread();
-    this.settings = new Discovery.Settings(path.isEmpty() ? null : Path.of(path), interval, kubernetes);
+    this.settings = new Discovery.Settings(path.isEmpty() ? null : Path.of(path), interval, pods);
   }
 
   Discovery.Settings settings() {
     return settings;
+  }
+
+  /** The API server, whatever is asked of it; empty where none is named and this node runs in no Kubernetes. */
+  Optional<KubernetesConnection> connection() {
+    if (connection == null) {
+      Optional<URI> server = api.isEmpty() ? KubernetesConnection.ownCluster() : Optional.of(kubernetes.url("api"));
+      if (server.isPresent()) {
+        if (server.get().getScheme().equals("https") && !Files.isReadable(authority)) {
+          kubernetes.fault("authority", authority + " cannot be read; it proves who the API server is");
+        }
+        connection = new KubernetesConnection(server.get(), token, authority);
+      }
+    }
+    return Optional.ofNullable(connection);
   }
 
   /** The platform's settings with the cluster roles of nodes that can watch these sources. */
@@ -46,12 +68,9 @@ final class DiscoveryReader {
     return platform.withValue(ROLES, ConfigValueFactory.fromIterable(roles));
   }
 
-  private static @Nullable KubernetesSettings kubernetes(ConfigSection kubernetes) {
+  private @Nullable KubernetesSettings kubernetes() {
     String selector = kubernetes.text("selector");
-    String api = kubernetes.text("api");
-    Path token = Path.of(kubernetes.text("token"));
-    Path authority = Path.of(kubernetes.text("authority"));
-    String namespace = kubernetes.text("namespace");
+    String named = kubernetes.text("namespace");
     Duration relist = kubernetes.duration("relist");
     List<String> labels = kubernetes.texts("labels");
     Config pod = ConfigFactory.parseMap(kubernetes.values("pod"));
@@ -59,15 +78,15 @@ final class DiscoveryReader {
     if (selector.isBlank() && pools == null) {
       return null;
     }
-    URI uri = api.isEmpty() ? inside(kubernetes) : kubernetes.url("api");
-    if (uri.getScheme().equals("https") && !Files.isReadable(authority)) {
-      kubernetes.fault("authority", authority + " cannot be read; it proves who the API server is");
+    Optional<KubernetesConnection> server = connection();
+    if (server.isEmpty()) {
+      kubernetes.fault(
+          "api", "is needed outside Kubernetes: such as https://10.0.0.1:6443; or name no selector and no pools");
     }
-    if (namespace.isEmpty()) {
-      namespace = ownNamespace(kubernetes, token.resolveSibling("namespace"));
-    }
-    return new KubernetesSettings(
-        new KubernetesConnection(uri, token, authority), namespace, selector, relist, labels, pools, pod);
+    String namespace = named.isEmpty() ? ownNamespace(kubernetes, token.resolveSibling("namespace")) : named;
+    return server
+        .map(known -> new KubernetesSettings(known, namespace, selector, relist, labels, pools, pod))
+        .orElse(null);
   }
 
   private static @Nullable PoolSettings pools(ConfigSection pools) {
@@ -83,15 +102,6 @@ final class DiscoveryReader {
     return namespaces.isEmpty()
         ? null
         : new PoolSettings(namespaces.contains("*") ? List.of("") : namespaces, writesStatus);
-  }
-
-  private static URI inside(ConfigSection kubernetes) {
-    Optional<URI> own = KubernetesConnection.ownCluster();
-    if (own.isEmpty()) {
-      kubernetes.fault(
-          "api", "is needed outside Kubernetes: such as https://10.0.0.1:6443; or name no selector and no pools");
-    }
-    return own.orElse(URI.create("http://localhost"));
   }
 
   private static String ownNamespace(ConfigSection kubernetes, Path file) {

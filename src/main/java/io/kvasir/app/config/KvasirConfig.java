@@ -15,6 +15,7 @@ import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
+import io.kvasir.kubernetes.KubernetesConnection;
 import io.kvasir.peer.PeerSettings;
 import io.kvasir.picker.PickerSettings;
 import io.kvasir.prompt.ModelConfig;
@@ -160,9 +161,15 @@ public record KvasirConfig(
    * @param tls its certificate, and the authority of client certificates; null for plain HTTP
    * @param keys who may use {@code /admin}
    * @param llmdMetrics whether scrapers read metrics by the names of llm-d's picker, too
+   * @param metricsReviewer the Kubernetes API that says who may read {@code /metrics}; null: everybody may
    */
   public record ManagementConfig(
-      String host, int port, @Nullable TlsFiles tls, AdminKeys keys, boolean llmdMetrics) {
+      String host,
+      int port,
+      @Nullable TlsFiles tls,
+      AdminKeys keys,
+      boolean llmdMetrics,
+      @Nullable KubernetesConnection metricsReviewer) {
     /** Whether other machines can reach it. */
     public boolean isReachable() {
       return !LoopbackHosts.contain(host);

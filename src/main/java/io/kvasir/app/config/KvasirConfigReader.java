@@ -94,7 +94,7 @@ final class KvasirConfigReader {
     FleetConfig fleet = fleet(root.section("cell"), prompts.models(), discovery, memory);
     OperationsConfig operations =
         new OperationsConfig(
-            ManagementReader.read(management),
+            ManagementReader.read(management, discovery::connection),
             warmUp(root.section("warm-up")),
             DecisionLogReader.read(root.section("decisions")),
             logFile("audit"),

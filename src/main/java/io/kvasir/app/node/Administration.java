@@ -25,6 +25,8 @@ import io.kvasir.gateway.admin.PrefixesHandler;
 import io.kvasir.gateway.admin.ProfilesHandler;
 import io.kvasir.gateway.admin.SessionHandler;
 import io.kvasir.gateway.admin.tenants.TenantReport;
+import io.kvasir.kubernetes.KubernetesConnection;
+import io.kvasir.kubernetes.PathReviews;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.DecisionLog;
@@ -90,7 +92,7 @@ final class Administration {
     this.server =
         node.resources().own(
             new ManagementServer(
-                node.system(), node.config().operations().management(), node.tls().management(), node.metrics(),
+                node.system(), node.config().operations().management(), node.tls().management(), metrics(),
                 node.readiness(), api));
     node.resources().own(live);
   }
@@ -103,6 +105,16 @@ final class Administration {
   /** Where its port is. */
   ListenerAddress address() {
     return new ListenerAddress(server.address(), node.tls().management() != null);
+  }
+
+  private MetricsPage metrics() {
+    KubernetesConnection reviewer = node.config().operations().management().metricsReviewer();
+    if (reviewer == null) {
+      return new MetricsPage(node.metrics(), null);
+    }
+    PathReviews reviews = new PathReviews(reviewer, MetricsPage.PATH, node.metrics());
+    node.readiness().degradation(() -> reviews.problem().stream().toList());
+    return new MetricsPage(node.metrics(), reviews);
   }
 
   private AuditLog audit() {

@@ -15,9 +15,7 @@ import io.kvasir.console.ConsoleAssets;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.ListenerTls;
 import io.kvasir.http.server.RequestFailure;
-import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -66,7 +64,7 @@ final class ManagementServer implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final ActorSystem<?> system;
-  private final Metrics metrics;
+  private final MetricsPage metrics;
   private final Readiness readiness;
   private final HttpHandler admin;
   private final HttpHandler console = new ConsoleAssets();
@@ -83,7 +81,7 @@ final class ManagementServer implements AutoCloseable {
       ActorSystem<?> system,
       ManagementConfig at,
       @Nullable ListenerTls tls,
-      Metrics metrics,
+      MetricsPage metrics,
       Readiness readiness,
       HttpHandler admin)
       throws StartException {
@@ -126,25 +124,12 @@ final class ManagementServer implements AutoCloseable {
   /** With TLS other nodes contact this one by https, as they find in its routes. */
   private Route routes(@Nullable HttpsConnectionContext https) {
     return concat(
-        path("metrics", () -> get(() -> extractRequest(request -> complete(metrics(request))))),
+        path("metrics", () -> get(() -> extractRequest(request -> completeWithFuture(metrics.answer(request))))),
         path("ready", () -> get(() -> onSuccess(readiness(), answer -> complete(answer)))),
         pathPrefix("admin", () -> extractRequest(request -> completeWithFuture(admin(request)))),
         pathPrefix("console", () -> extractRequest(request -> complete(console(request)))),
         PekkoManagement.get(system)
             .getRoutes(settings -> https == null ? settings : settings.withHttpsConnectionContext(https)));
-  }
-
-  private HttpResponse metrics(HttpRequest request) {
-    String accept = request.getHeader("Accept").map(header -> header.value()).orElse("");
-    ByteArrayOutputStream text = new ByteArrayOutputStream(1 << 16);
-    try {
-      String contentType = metrics.write(accept, text);
-      return HttpResponse.create()
-          .withEntity(HttpEntities.create(
-              ContentTypes.parse(contentType), text.toByteArray()));
-    } catch (IOException impossible) {
-      throw new UncheckedIOException(impossible);
-    }
   }
 
   /** Readiness may wait for another node, so it is evaluated off the dispatcher. */

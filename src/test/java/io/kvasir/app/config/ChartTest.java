@@ -300,6 +300,26 @@ final class ChartTest {
         .containsOnlyKeys("pods", "inferencepools", "inferenceobjectives", "inferencemodelrewrites");
   }
 
+  /** Nodes may ask about readers of metrics, nobody reads them by the chart alone, and Prometheus shows its token. */
+  @Test
+  void metrics_areGuardedByKubernetes_whenAskedFor() {
+    RenderedChart chart = chart("guarded-metrics");
+    assertThat(chart.configuration()).contains("\"metrics-access\": \"kubernetes\"");
+    assertThat(rights(chart.manifest("ClusterRole llm-kvasir-reviews in ")))
+        .isEqualTo(Map.of("tokenreviews", Set.of("create"), "subjectaccessreviews", Set.of("create")));
+    assertThat(chart.manifest("ClusterRoleBinding llm-kvasir-reviews in ").at("/roleRef/name").asText())
+        .isEqualTo("llm-kvasir-reviews");
+    assertThat(texts(chart.manifest("ClusterRole llm-kvasir-metrics in ").at("/rules/0/nonResourceURLs")))
+        .containsExactly("/metrics");
+    assertThat(chart.ofKind("ClusterRoleBinding")).hasSize(1);
+    assertThat(
+            chart.manifest("PodMonitor kvasir")
+                .at("/spec/podMetricsEndpoints/0/authorization/credentials/name").asText())
+        .isEqualTo("prometheus-token");
+    assertThat(chart("defaults").configuration()).doesNotContain("metrics-access");
+    assertThat(chart("defaults").ofKind("ClusterRole")).isEmpty();
+  }
+
   private static Map<String, Set<String>> rights(JsonNode role) {
     Map<String, Set<String>> rights = new HashMap<>();
     for (JsonNode rule : role.path("rules")) {

@@ -40,7 +40,7 @@ final class MetricCatalog {
         """
         kvasir {
           gateway { host = "127.0.0.1", port = 0, drain-timeout = 1 s }
-          management.port = 0
+          management { port = 0, metrics-access = kubernetes }
           access {
             keys-file = "DIRECTORY/keys.json"
             jwt { issuer = "i", audience = a, jwks-url = "https://127.0.0.1:9/", roles = [{ name = r }] }
