@@ -53,6 +53,7 @@ final class RoomsTest {
           .layer("admission").definedBy("io.kvasir.admission..")
           .layer("limits").definedBy("io.kvasir.limits..")
           .layer("peer").definedBy("io.kvasir.peer..")
+          .layer("programs").definedBy("io.kvasir.programs..")
           .layer("lab").definedBy("io.kvasir.lab..")
           .layer("engines").definedBy("io.kvasir.engines..")
           .layer("doctor").definedBy("io.kvasir.doctor..")
@@ -103,7 +104,8 @@ final class RoomsTest {
           .whereLayer("gateway").mayOnlyAccessLayers(
               "access", "admission", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index", "answers",
               "tracing", "telemetry", "time")
-          .whereLayer("lab").mayOnlyAccessLayers("prompt", "routing", "index", "telemetry", "time")
+          .whereLayer("programs").mayOnlyAccessLayers("index")
+          .whereLayer("lab").mayOnlyAccessLayers("programs", "prompt", "routing", "index", "telemetry", "time")
           .whereLayer("engines").mayOnlyAccessLayers("http", "time")
           .whereLayer("engines").mayOnlyBeAccessedByLayers("discovery", "doctor", "app")
           .whereLayer("doctor").mayOnlyAccessLayers(

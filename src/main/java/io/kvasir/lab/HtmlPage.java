@@ -29,13 +29,14 @@ final class HtmlPage {
   }
 
   /** The subject of a section: what its runs have in common, which differ in load, profile and seed. */
-  private record Experiment(String trace, String engine, Pools workers, String index) {}
+  private record Experiment(String trace, String engine, Pools workers, String index, String guard) {}
 
   private static Map<Experiment, List<Summary>> experiments(List<RunReport> runs) {
     Map<Experiment, List<Summary>> experiments = new LinkedHashMap<>();
     for (Summary summary : Summary.of(runs)) {
       RunReport.RunSetup setup = summary.first().setup();
-      Experiment experiment = new Experiment(setup.trace(), setup.engine(), setup.workers(), setup.index());
+      Experiment experiment =
+          new Experiment(setup.trace(), setup.engine(), setup.workers(), setup.index(), setup.guard());
       experiments.computeIfAbsent(experiment, _ -> new ArrayList<>()).add(summary);
     }
     return experiments;
@@ -44,7 +45,8 @@ final class HtmlPage {
   private static void section(Experiment about, List<Summary> summaries, StringBuilder page) {
     page.append("<section>\n<h2>").append(Plot.escaped(about.trace)).append("</h2>\n<p class=\"about\">");
     page.append(about.workers).append(" &times; ").append(Plot.escaped(about.engine));
-    page.append(", index ").append(Plot.escaped(about.index)).append(", ");
+    page.append(", index ").append(Plot.escaped(about.index));
+    page.append(", guard ").append(Plot.escaped(about.guard)).append(", ");
     page.append(summaries.getFirst().first().requests()).append(" requests, cache ceiling ");
     page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().cache().ceiling()));
     page.append(", mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");

@@ -93,6 +93,17 @@ final class LabFleet implements Fleet {
     index.search(chain, candidates.live, candidates.depth);
   }
 
+  /** Leading tokens of a prompt that some worker holds. */
+  int heldTokens(Chain chain) {
+    long[] all = new long[table.length >>> 6];
+    for (int slot = 0; slot < workers; slot++) {
+      all[slot >>> 6] |= 1L << slot;
+    }
+    int[] depths = new int[table.length];
+    int _ = index.search(chain, all, depths);
+    return Arrays.stream(depths).max().orElse(0) * chain.blockSize();
+  }
+
   @Override
   public boolean reserve(int slot, Booking booking) {
     if (inFlight[slot] >= maxInFlight) {

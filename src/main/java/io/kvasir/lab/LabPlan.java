@@ -22,8 +22,8 @@ public final class LabPlan {
   /** The load of a run: a trace at a multiple of its own load, with the seed of everything random. */
   record Load(TraceSource source, double scale, long seed) {}
 
-  /** The router of a run: its index mode, as written, its estimates of engine speed and its profile. */
-  record RouterChoice(String index, Coefficients coefficients, ProfileChoice profile) {}
+  /** The router of a run: its index mode, as written, its estimates of engine speed, its guard and its profile. */
+  record RouterChoice(String index, Coefficients coefficients, GuardChoice guard, ProfileChoice profile) {}
 
   /** One run, on so many engines of one model. */
   record Run(Load load, String engine, Pools workers, RouterChoice router, Slo slo) {
@@ -31,7 +31,7 @@ public final class LabPlan {
     RunReport.RunSetup setup() {
       return new RunReport.RunSetup(
           load.source().name(), engine, workers, load.scale(), load.seed(), router.index(),
-          router.profile().name());
+          router.guard().written(), router.profile().name());
     }
   }
 }

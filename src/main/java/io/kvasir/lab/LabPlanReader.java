@@ -50,8 +50,9 @@ public final class LabPlanReader {
    * @param profiles built-in names, {@code all}, or files with profiles
    * @param index the index mode, see {@link IndexMode}
    * @param coefficients the router's estimates of engine speed, see {@link Coefficients}
+   * @param guard the thrash guard, see {@link GuardChoice}
    */
-  public record RouterOptions(List<String> profiles, String index, String coefficients) {}
+  public record RouterOptions(List<String> profiles, String index, String coefficients, String guard) {}
 
   /** The plan; null when there are {@link #faults}. */
   public @Nullable LabPlan read(LabOptions options) {
@@ -76,9 +77,10 @@ public final class LabPlanReader {
     } catch (IllegalArgumentException unknown) {
       faults.add("index: " + unknown.getMessage());
     }
+    GuardChoice guard = guard(options.router().guard());
     try {
       Coefficients coefficients = Coefficients.parse(options.router().coefficients());
-      return faults.isEmpty() ? plan(options, pools, sources, profiles, coefficients) : null;
+      return faults.isEmpty() ? plan(options, pools, sources, profiles, coefficients, guard) : null;
     } catch (IllegalArgumentException unknown) {
       faults.add("coefficients: " + unknown.getMessage());
       return null;
@@ -95,7 +97,8 @@ public final class LabPlanReader {
       Pools pools,
       List<TraceSource> sources,
       List<LabPlan.ProfileChoice> profiles,
-      Coefficients coefficients) {
+      Coefficients coefficients,
+      GuardChoice guard) {
     List<LabPlan.Run> runs = new ArrayList<>();
     for (TraceSource source : sources) {
       for (double scale : options.load().scales()) {
@@ -106,13 +109,22 @@ public final class LabPlanReader {
                     new LabPlan.Load(source, scale, seed),
                     options.engines().model(),
                     pools,
-                    new LabPlan.RouterChoice(options.router().index(), coefficients, profile),
+                    new LabPlan.RouterChoice(options.router().index(), coefficients, guard, profile),
                     options.slo()));
           }
         }
       }
     }
     return new LabPlan(runs);
+  }
+
+  private GuardChoice guard(String written) {
+    try {
+      return GuardChoice.parse(written);
+    } catch (IllegalArgumentException malformed) {
+      faults.add("guard: " + malformed.getMessage());
+      return GuardChoice.OFF;
+    }
   }
 
   private Pools pools(String written) {

@@ -45,6 +45,7 @@ public final class LabReport {
       row.put("scale", setup.scale());
       row.put("seed", setup.seed());
       row.put("index", setup.index());
+      row.put("guard", setup.guard());
       row.put("profile", setup.profile());
       put(row, "goodput", run.goodput(), 1e4);
       put(row, "hit_rate", run.cache().rate(), 1e4);
@@ -53,6 +54,10 @@ public final class LabReport {
       put(row.putObject("e2e_ms"), "mean", run.latencies().e2e().mean(), 1e2);
       put(row, "imbalance", run.imbalance(), 1e3);
       row.put("rejected", run.rejected());
+      row.put("held", run.holds().held());
+      put(row, "longest_hold_ms", run.holds().longestMs(), 1e2);
+      put(row, "goodput_of_others", run.holds().goodputOfOthers(), 1e4);
+      percentiles(row.putObject("session_ms"), run.latencies().session());
       list.append(list.length() == 1 ? "\n" : ",\n").append(JSON.writeValueAsString(row));
     }
     return list.append("\n]\n").toString();

@@ -54,6 +54,7 @@ final class LabRun implements LabSequence.Listener {
   private final IndexFeed feed;
   private final Workflow workflow;
   private final Outcomes outcomes;
+  private final GuardedArrivals guarded;
   private final PriorityQueue<PendingArrival> arrivals = new PriorityQueue<>();
   private final PriorityQueue<PendingTransfer> transfers = new PriorityQueue<>();
   private final Map<Integer, PendingDecode> pendingDecodes = new HashMap<>();
@@ -111,6 +112,9 @@ final class LabRun implements LabSequence.Listener {
     this.costs = run.router().coefficients().costs();
     this.workflow = workflow(random);
     this.outcomes = new Outcomes(trace, run.workers());
+    this.guarded =
+        new GuardedArrivals(
+            run.router().guard(), trace.requests().size(), (long) model.kvTokens() * engines.length, fleet::heldTokens);
     this.firstChild = new int[trace.requests().size()];
     this.nextSibling = new int[firstChild.length];
   }
@@ -133,16 +137,19 @@ final class LabRun implements LabSequence.Listener {
     while (true) {
       int slot = next();
       double stepEndsMs = engines[slot].stepEndsMs();
-      PendingArrival arrival = arrivals.peek();
-      PendingTransfer transfer = transfers.peek();
-      if (transfer != null && transfer.atMs < stepEndsMs && (arrival == null || transfer.atMs <= arrival.atMs)) {
-        transfers.remove();
-        clock.nowMs = transfer.atMs;
-        copied(transfer.sequence);
-      } else if (arrival != null && arrival.atMs < stepEndsMs) {
-        arrivals.remove();
-        clock.nowMs = arrival.atMs;
-        arrive(arrival.request);
+      double arrivalMs = arrivals.isEmpty() ? LabEngine.NEVER : arrivals.peek().atMs;
+      double transferMs = transfers.isEmpty() ? LabEngine.NEVER : transfers.peek().atMs;
+      double dueMs = Math.min(Math.min(arrivalMs, transferMs), guarded.nextMs());
+      if (dueMs < stepEndsMs) {
+        clock.nowMs = dueMs;
+        if (transferMs == dueMs) {
+          copied(transfers.remove().sequence);
+        } else if (arrivalMs == dueMs) {
+          arrive(arrivals.remove().request);
+        } else {
+          catchUp();
+          guarded.release(clock.nowMs).forEach(this::route);
+        }
       } else if (stepEndsMs < LabEngine.NEVER) {
         clock.nowMs = stepEndsMs;
         engines[slot].endStep();
@@ -187,11 +194,27 @@ final class LabRun implements LabSequence.Listener {
       reject(index);
       return;
     }
+    catchUp();
+    if (guarded.arrive(index, request, chain(request), clock.nowMs)) {
+      route(index);
+    }
+  }
+
+  private void catchUp() {
     feed.catchUp(clock.nowMs);
     for (SlotWriter writer : writers) {
       writer.expire(clock.nowMs);
     }
-    Chain chain = new Chain(Arrays.copyOf(request.chain(), trace.promptBlocks(request)), trace.blockSize());
+  }
+
+  private Chain chain(LabRequest request) {
+    return new Chain(Arrays.copyOf(request.chain(), trace.promptBlocks(request)), trace.blockSize());
+  }
+
+  private void route(int index) {
+    LabRequest request = trace.requests().get(index);
+    Chain chain = chain(request);
+    outcomes.went(index, clock.nowMs);
     RoutingContext context =
         new RoutingContext("lab", LabFleet.MODEL, Role.BOTH, Set.of())
             .put(Slots.PROMPT_TOKENS, (long) request.promptTokens())
@@ -272,6 +295,7 @@ final class LabRun implements LabSequence.Listener {
     }
     outcomes.ended(sequence, clock.nowMs);
     fleet.release(sequence.slot, sequence.booking());
+    guarded.ended(sequence.index, sequence.request(), clock.nowMs);
     outputs.observe(LabFleet.MODEL, sequence.request().outputTokens());
     finish(sequence.index);
   }

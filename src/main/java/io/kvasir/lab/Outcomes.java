@@ -6,6 +6,7 @@ import java.util.Arrays;
 final class Outcomes {
   private final WorkloadTrace trace;
   private final double[] arrivedMs;
+  private final double[] wentMs;
   private final double[] firstMs;
   private final double[] endedMs;
   private final int[] cached;
@@ -17,6 +18,7 @@ final class Outcomes {
     int requests = trace.requests().size();
     this.trace = trace;
     this.arrivedMs = new double[requests];
+    this.wentMs = new double[requests];
     this.firstMs = new double[requests];
     this.endedMs = new double[requests];
     Arrays.fill(endedMs, Double.NaN);
@@ -26,6 +28,12 @@ final class Outcomes {
 
   void arrived(int request, double nowMs) {
     arrivedMs[request] = nowMs;
+    wentMs[request] = nowMs;
+  }
+
+  /** Records that nothing holds a request back any more. */
+  void went(int request, double nowMs) {
+    wentMs[request] = nowMs;
   }
 
   void rejected() {
@@ -64,6 +72,7 @@ final class Outcomes {
     int measured = 0;
     int multiToken = 0;
     int good = 0;
+    int goodAtOnce = 0;
     long prompts = 0;
     long hits = 0;
     long outputs = 0;
@@ -81,6 +90,7 @@ final class Outcomes {
         multiToken++;
       }
       good += met ? 1 : 0;
+      goodAtOnce += met && wentMs[i] == arrivedMs[i] ? 1 : 0;
       measured++;
       prompts += request.promptTokens();
       hits += cached[i];
@@ -92,11 +102,46 @@ final class Outcomes {
         count,
         rejected,
         count == 0 ? 0 : (double) good / count,
+        holds(goodAtOnce),
         new RunReport.CacheHits(prompts == 0 ? 0 : (double) hits / prompts, trace.ceiling()),
         new RunReport.Latencies(
-            Latency.of(ttft, measured), Latency.of(tpot, multiToken), Latency.of(e2e, measured)),
+            Latency.of(ttft, measured), Latency.of(tpot, multiToken), Latency.of(e2e, measured), sessions()),
         imbalance(),
         seconds > 0 ? outputs / seconds : 0);
+  }
+
+  private RunReport.Holds holds(int goodAtOnce) {
+    int held = 0;
+    double longest = 0;
+    for (int i = 0; i < arrivedMs.length; i++) {
+      held += wentMs[i] > arrivedMs[i] ? 1 : 0;
+      longest = Math.max(longest, wentMs[i] - arrivedMs[i]);
+    }
+    int others = arrivedMs.length - held;
+    return new RunReport.Holds(held, longest, others == 0 ? Double.NaN : (double) goodAtOnce / others);
+  }
+
+  /** The times of the conversations whose every turn was answered. */
+  private Latency sessions() {
+    int[] roots = new int[arrivedMs.length];
+    int[] turns = new int[roots.length];
+    double[] lastMs = new double[roots.length];
+    for (int i = 0; i < roots.length; i++) {
+      int parent = trace.requests().get(i).parent();
+      int root = parent == LabRequest.NO_PARENT ? i : roots[parent];
+      roots[i] = root;
+      turns[root]++;
+      // NaN, when a turn was not answered, stays.
+      lastMs[root] = Math.max(lastMs[root], endedMs[i]);
+    }
+    double[] sessions = new double[roots.length];
+    int count = 0;
+    for (int i = 0; i < roots.length; i++) {
+      if (turns[i] > 1 && !Double.isNaN(lastMs[i])) {
+        sessions[count++] = lastMs[i] - arrivedMs[i];
+      }
+    }
+    return Latency.of(sessions, count);
   }
 
   private double seconds() {

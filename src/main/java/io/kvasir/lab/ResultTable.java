@@ -24,6 +24,11 @@ final class ResultTable {
           new Column("p99", "%.0f", run -> run.latencies().e2e().p99()),
           new Column("imbalance", "%.2f", RunReport::imbalance),
           new Column("rejected", "%.0f", RunReport::rejected),
+          new Column("held", "%.0f", run -> run.holds().held()),
+          new Column("longest", "%.0f", run -> run.holds().longestMs()),
+          new Column("goodput of others", "%.3f", run -> run.holds().goodputOfOthers()),
+          new Column("session mean", "%.0f", run -> run.latencies().session().mean()),
+          new Column("p99", "%.0f", run -> run.latencies().session().p99()),
           new Column("out tok/s", "%.0f", RunReport::outputTokensPerSecond));
 
   private record Column(String title, String format, ToDoubleFunction<RunReport> of) {}
@@ -72,13 +77,14 @@ final class ResultTable {
     RunReport.RunSetup setup = run.setup();
     return String.format(
         Locale.ROOT,
-        "%s at x%s: %d requests, %s x %s, index %s, ceiling %.3f, mean of %d %s; milliseconds",
+        "%s at x%s: %d requests, %s x %s, index %s, guard %s, ceiling %.3f, mean of %d %s; milliseconds",
         setup.trace(),
         plain(setup.scale()),
         run.requests(),
         setup.workers(),
         setup.engine(),
         setup.index(),
+        setup.guard(),
         run.cache().ceiling(),
         summary.runs().size(),
         summary.runs().size() == 1 ? "seed" : "seeds");

@@ -7,6 +7,7 @@ package io.kvasir.lab;
  * @param requests requests of the trace
  * @param rejected requests for which no worker was found
  * @param goodput share of the requests that met the objective, 0 to 1; rejected ones did not
+ * @param holds the requests that the guard held back
  * @param cache how much of the prompts was found in caches
  * @param latencies times of the answered requests
  * @param imbalance prompt tokens computed by the busiest engine, in multiples of the mean
@@ -17,6 +18,7 @@ public record RunReport(
     int requests,
     int rejected,
     double goodput,
+    Holds holds,
     CacheHits cache,
     Latencies latencies,
     double imbalance,
@@ -30,10 +32,27 @@ public record RunReport(
    * @param scale load, as a multiple of the trace's own
    * @param seed seed of everything random
    * @param index the index mode, as written
+   * @param guard the thrash guard, as written
    * @param profile name of the profile
    */
   public record RunSetup(
-      String trace, String engine, Pools workers, double scale, long seed, String index, String profile) {}
+      String trace,
+      String engine,
+      Pools workers,
+      double scale,
+      long seed,
+      String index,
+      String guard,
+      String profile) {}
+
+  /**
+   * The requests that the thrash guard held back. The time is part of their times to the first token.
+   *
+   * @param held how many
+   * @param longestMs the longest hold, milliseconds
+   * @param goodputOfOthers goodput of those that were not held; NaN when all were
+   */
+  public record Holds(int held, double longestMs, double goodputOfOthers) {}
 
   /**
    * The use of the engines' caches.
@@ -49,6 +68,7 @@ public record RunReport(
    * @param ttft to the first token
    * @param tpot per further token
    * @param e2e to the last token
+   * @param session from a conversation's first request to its last token, where turns follow answers
    */
-  public record Latencies(Latency ttft, Latency tpot, Latency e2e) {}
+  public record Latencies(Latency ttft, Latency tpot, Latency e2e, Latency session) {}
 }

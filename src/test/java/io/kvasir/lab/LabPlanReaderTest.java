@@ -25,7 +25,7 @@ final class LabPlanReaderTest {
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(List.of("nowhere.jsonl", "gen:nothing"), List.of(-1.0), 0, false),
                 new LabPlanReader.EngineOptions("abacus", "0"),
-                new LabPlanReader.RouterOptions(List.of("best", "absent.conf"), "psychic", "off:0"),
+                new LabPlanReader.RouterOptions(List.of("best", "absent.conf"), "psychic", "off:0", "maybe"),
                 new Slo(0, 50)));
 
     assertThat(plan).isNull();
@@ -33,7 +33,7 @@ final class LabPlanReaderTest {
         .extracting(fault -> fault.replaceFirst(":.*", ""))
         .containsExactlyInAnyOrder(
             "engine", "trace", "trace", "profiles", "profiles", "workers", "seeds", "scale", "slo-ttft, slo-tpot",
-            "index", "coefficients");
+            "index", "coefficients", "guard");
   }
 
   @Test
@@ -92,7 +92,7 @@ final class LabPlanReaderTest {
     return new LabPlanReader.LabOptions(
         new LabPlanReader.LoadOptions(List.of(trace.toString()), List.of(1.0, 2.0), 3, false),
         new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2"),
-        new LabPlanReader.RouterOptions(List.of(profiles), "exact", "learnt:3"),
+        new LabPlanReader.RouterOptions(List.of(profiles), "exact", "learnt:3", "on"),
         new Slo(2000, 50));
   }
 }

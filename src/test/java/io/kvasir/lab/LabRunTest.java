@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.StepTime;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.DoubleAdder;
 import org.junit.jupiter.api.Test;
@@ -99,6 +100,64 @@ final class LabRunTest {
 
     assertThat(TestTraces.report(trace, 4, "random", "exact", 1).latencies().ttft())
         .isNotEqualTo(TestTraces.report(trace, 4, "random", "exact", 2).latencies().ttft());
+  }
+
+  /** Agents whose contexts do not fit together: half of them, one after the other, are served better than all. */
+  @Test
+  void execute_guarded_programsThatDoNotFitWait_andTheOthersFindTheirPrefixes() {
+    WorkloadTrace trace = agents(2 * FITTING);
+
+    RunReport free = TestTraces.guarded(trace, 1, "off");
+    RunReport guarded = TestTraces.guarded(trace, 1, "alive=5");
+
+    assertThat(free.holds().held()).isZero();
+    assertThat(guarded.holds().held()).isBetween(FITTING / 2, 2 * FITTING);
+    assertThat(guarded.holds().longestMs()).isPositive();
+    assertThat(guarded.cache().rate()).isGreaterThan(free.cache().rate() + 0.1);
+    assertThat(guarded.goodput()).isGreaterThan(free.goodput() + 0.1);
+    assertThat(guarded.latencies().session().mean()).isLessThan(free.latencies().session().mean());
+    assertThat(guarded.latencies().ttft().mean())
+        .as("the wait is part of it")
+        .isGreaterThan(guarded.holds().longestMs() / trace.requests().size());
+  }
+
+  @Test
+  void execute_guardedWithRoom_isTheSameAsWithoutAGuard() {
+    WorkloadTrace trace = agents(FITTING / 2);
+
+    RunReport guarded = TestTraces.guarded(trace, 1, "on");
+
+    RunReport free = TestTraces.guarded(trace, 1, "off");
+    assertThat(guarded.holds().held()).isZero();
+    assertThat(guarded.latencies()).isEqualTo(free.latencies());
+    assertThat(guarded.cache()).isEqualTo(free.cache());
+  }
+
+  /** With a bound on the wait, the last one is served too, though there is no room for it. */
+  @Test
+  void execute_guardedBeyondTheLongestWait_everyProgramIsServed() {
+    WorkloadTrace trace = agents(3 * FITTING);
+
+    RunReport guarded = TestTraces.guarded(trace, 1, "longest-wait=20,alive=5");
+
+    assertThat(guarded.rejected()).isZero();
+    assertThat(guarded.holds().longestMs()).isBetween(20_000.0, 21_500.0);
+  }
+
+  /** Programs that fit into one engine's memory: 100,000 tokens each. */
+  private static final int FITTING = TestTraces.KV_TOKENS / 100_000;
+
+  /** Programs of ten turns each, with 100,000 tokens at the end, that think for two seconds. */
+  private static WorkloadTrace agents(int programs) {
+    List<LabRequest> requests = new ArrayList<>();
+    for (int program = 0; program < programs; program++) {
+      long[] chain = Chains.of(100_000, 512, 0, 0, program);
+      for (int turn = 0; turn < 10; turn++) {
+        LabRequest request = LabRequest.at(program * 1_000, 54_000 + turn * 5_000, 100, chain, "");
+        requests.add(turn == 0 ? request : request.following(requests.size() - 1, 2_000));
+      }
+    }
+    return new WorkloadTrace(512, requests);
   }
 
   /** One prompt alone: read by one engine, copied, and continued by another. */

@@ -1,6 +1,7 @@
 package io.kvasir.lab;
 
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.lab.engine.EngineModel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -9,6 +10,9 @@ import java.util.concurrent.atomic.DoubleAdder;
 /** Small traces and how to run them. */
 final class TestTraces {
   static final String ENGINE = "h200-Qwen3-32B-tp2";
+
+  /** Tokens that one engine holds. */
+  static final int KV_TOKENS = EngineModel.named(ENGINE).kvTokens();
 
   private TestTraces() {}
 
@@ -55,7 +59,8 @@ final class TestTraces {
     return new LabPlan.Run(
         new LabPlan.Load(of(trace), 1, seed), ENGINE, new Pools(workers, 0, 0),
         new LabPlan.RouterChoice(
-            index, Coefficients.parse(coefficients), new LabPlan.ProfileChoice(profile, ConfigFactory.empty())),
+            index, Coefficients.parse(coefficients), GuardChoice.OFF,
+            new LabPlan.ProfileChoice(profile, ConfigFactory.empty())),
         new Slo(2000, 50));
   }
 
@@ -65,7 +70,7 @@ final class TestTraces {
         new LabPlan.Run(
             new LabPlan.Load(of(trace), 1, 1), ENGINE, Pools.parse(fleet),
             new LabPlan.RouterChoice(
-                "exact", Coefficients.parse("exact"),
+                "exact", Coefficients.parse("exact"), GuardChoice.OFF,
                 new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings))),
             new Slo(2000, 50));
     return new LabRun(run, new DoubleAdder()).execute();
@@ -73,5 +78,17 @@ final class TestTraces {
 
   static RunReport report(WorkloadTrace trace, int workers, String profile, String index, long seed) {
     return new LabRun(run(trace, workers, profile, index, seed), new DoubleAdder()).execute();
+  }
+
+  /** What the default profile makes of a trace under a guard. */
+  static RunReport guarded(WorkloadTrace trace, int workers, String guard) {
+    LabPlan.Run run =
+        new LabPlan.Run(
+            new LabPlan.Load(of(trace), 1, 1), ENGINE, new Pools(workers, 0, 0),
+            new LabPlan.RouterChoice(
+                "exact", Coefficients.parse("exact"), GuardChoice.parse(guard),
+                new LabPlan.ProfileChoice("expected-cost", ConfigFactory.empty())),
+            new Slo(5000, 50));
+    return new LabRun(run, new DoubleAdder()).execute();
   }
 }

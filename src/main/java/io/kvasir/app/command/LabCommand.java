@@ -118,6 +118,16 @@ public final class LabCommand implements Callable<Integer> {
   private String coefficients = "";
 
   @Option(
+      names = "--guard",
+      defaultValue = "off",
+      paramLabel = "off|on|NAME=VALUE[,...]",
+      description = {
+        "The thrash guard: off, on, or with settings of your own, such as 'admit-below=0.8,longest-wait=300':",
+        "shares of the engines' memory, seconds."
+      })
+  private String guard = "";
+
+  @Option(
       names = "--slo-ttft",
       defaultValue = "2000",
       paramLabel = "MS",
@@ -147,7 +157,7 @@ public final class LabCommand implements Callable<Integer> {
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(traces, scales, seeds, think),
                 new LabPlanReader.EngineOptions(engine, workers),
-                new LabPlanReader.RouterOptions(profiles, index, coefficients),
+                new LabPlanReader.RouterOptions(profiles, index, coefficients, guard),
                 new Slo(sloTtft, sloTpot)));
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));

@@ -1,0 +1,115 @@
+package io.kvasir.programs;
+
+/** What is known of one program. Times are milliseconds of the guard's clock. Not thread-safe. */
+final class Program {
+  /** The part of a difference by which one shorter context shortens what is counted. */
+  private static final int SHORTER_COUNTS = 8;
+
+  /** Whether it may send turns. */
+  enum State {
+    /** It has not been let in yet. */
+    NEW,
+    /** Its turns go at once, and its blocks are counted. */
+    LIVE,
+    /** It was live. Its blocks are not counted, and its next turn waits while there is no room. */
+    PAUSED
+  }
+
+  private final String name;
+  private State state = State.NEW;
+  private int running;
+  private boolean last;
+  private long turns;
+  private long activeMs;
+  private long gapsMs;
+  private long gaps;
+  private long returnedTokens;
+  private long heldTokens;
+
+  /** Leading tokens that others had brought before its first turn: they count as theirs. */
+  private int sharedTokens;
+
+  private int contextTokens;
+
+  /** A program whose first turn is {@code first}. */
+  Program(ProgramTurn first) {
+    this.name = first.program();
+    this.sharedTokens = first.heldTokens();
+  }
+
+  String name() {
+    return name;
+  }
+
+  State state() {
+    return state;
+  }
+
+  void state(State next) {
+    state = next;
+  }
+
+  /** Its last sign of life: a turn that went, or the end of one. */
+  long activeMs() {
+    return activeMs;
+  }
+
+  void active(long nowMs) {
+    activeMs = nowMs;
+  }
+
+  boolean isRunning() {
+    return running > 0;
+  }
+
+  /** Whether its latest turn is the last one, as it says. */
+  boolean isLast() {
+    return last;
+  }
+
+  /** Notes a turn that goes; the time since the last one is a gap, unless they overlap. */
+  void began(ProgramTurn turn, long nowMs) {
+    if (turns > 0 && running == 0) {
+      gaps++;
+      gapsMs += Math.max(0, nowMs - activeMs);
+      returnedTokens += turn.promptTokens();
+      heldTokens += turn.heldTokens();
+    }
+    turns++;
+    running++;
+    last = turn.last();
+    activeMs = nowMs;
+    grow(turn.promptTokens());
+  }
+
+  /** Notes the end of a turn that went. */
+  void ended(int context, long nowMs) {
+    running = Math.max(0, running - 1);
+    activeMs = nowMs;
+    grow(context);
+  }
+
+  /**
+   * A shorter context is a question asked beside the conversation, or the conversation was summarised: it counts by a
+   * part, so that the latter is known after some turns.
+   */
+  private void grow(int context) {
+    contextTokens =
+        context >= contextTokens ? context : contextTokens - (contextTokens - context) / SHORTER_COUNTS;
+  }
+
+  /** The tokens of its own. */
+  int ownTokens() {
+    return Math.max(0, contextTokens - sharedTokens);
+  }
+
+  /** The tokens of its own that it would have with a prompt as long as that. */
+  int ownTokens(int promptTokens) {
+    return Math.max(0, Math.max(contextTokens, promptTokens) - sharedTokens);
+  }
+
+  ProgramStatus status() {
+    return new ProgramStatus(
+        name, state == State.LIVE, turns, gaps == 0 ? 0 : gapsMs / gaps, returnedTokens, heldTokens, ownTokens());
+  }
+}

@@ -1,0 +1,228 @@
+package io.kvasir.programs;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the programs of a cell from evicting each other. A live program comes back with its whole context; when the
+ * contexts of all live programs are more than the workers can hold, each turn evicts what the next one needs, and
+ * everything is computed again and again. So new programs wait until there is room, and so does the next turn of a
+ * program that was paused; turns of live programs never do. While there is room, nothing waits.
+ *
+ * <p>A program counts with the tokens of its own: those that others had brought before its first turn are theirs. It is
+ * let in below one share of what the workers can hold, and idle programs are paused above another, those that have been
+ * idle for longest first, so that a fleet at its limit does not let in and pause by turns. Programs wait in this order:
+ * those whose prefix a worker still holds, paused ones, new ones; among these, by arrival. After the longest wait a
+ * program is let in all the same. One that is not offered any more has left.
+ *
+ * <p>After ThunderAgent (arXiv 2602.13692), which holds back programs between their turns. Time is passed in, so that
+ * the laboratory uses this class, too. Thread-safe: one lock, held for the time of a few look-ups.
+ */
+public final class ThrashGuard {
+  /** A waiting turn is offered again more often than this, or its client has left. */
+  static final long LEFT_MS = 5_000;
+
+  /** Above this share of a prompt, a worker still holds the program's prefix. */
+  private static final double STILL_HELD = 0.5;
+
+  private final GuardSettings settings;
+
+  /** All that are remembered, the one that was quiet for longest first. */
+  private final LinkedHashMap<String, Program> programs = new LinkedHashMap<>(16, 0.75f, true);
+
+  /** Live programs without a running turn, the one that has been idle for longest first. */
+  private final LinkedHashMap<String, Program> idle = new LinkedHashMap<>();
+
+  private final Map<String, Wait> waits = new HashMap<>();
+  private final TreeSet<Wait> queue = new TreeSet<>();
+  private long liveTokens;
+  private int live;
+  private long held;
+  private long paused;
+  private long forced;
+
+  /** A program that waits: since when, and when it was last offered. */
+  private record Wait(String program, int rank, long sinceMs, long offeredMs) implements Comparable<Wait> {
+    @Override
+    public int compareTo(Wait other) {
+      int order = Integer.compare(rank, other.rank);
+      order = order != 0 ? order : Long.compare(sinceMs, other.sinceMs);
+      return order != 0 ? order : program.compareTo(other.program);
+    }
+  }
+
+  /** A guard that knows no programs. */
+  public ThrashGuard(GuardSettings settings) {
+    this.settings = settings;
+  }
+
+  /**
+   * Whether a turn may go. One that may not is to be offered again, at least once a second, until it may or has left.
+   * That a turn may go makes its program live, whether the turn then goes or something else holds it.
+   *
+   * @param capacityTokens what the workers can hold, all together; 0 while that is not known: then every turn may go
+   */
+  public synchronized boolean mayGo(ProgramTurn turn, long capacityTokens, long nowMs) {
+    expire(nowMs);
+    Program known = programs.get(turn.program());
+    if (known != null && known.state() == Program.State.LIVE) {
+      return true;
+    }
+    Program program = known == null ? remember(new Program(turn)) : known;
+    if (waits.isEmpty() && hasRoom(program, turn, capacityTokens)) {
+      admit(program, nowMs);
+      return true;
+    }
+    Wait wait = await(program, turn, nowMs);
+    boolean late = nowMs - wait.sinceMs >= settings.longestWaitMs();
+    if (late || (wait.equals(firstWait(nowMs)) && hasRoom(program, turn, capacityTokens))) {
+      forced += late ? 1 : 0;
+      remove(wait);
+      admit(program, nowMs);
+      return true;
+    }
+    return false;
+  }
+
+  /** Handles that a turn goes. */
+  public synchronized void began(ProgramTurn turn, long nowMs) {
+    Program program = programs.get(turn.program());
+    if (program == null) {
+      program = remember(new Program(turn));
+    }
+    if (program.state() != Program.State.LIVE) {
+      admit(program, nowMs);
+    }
+    idle.remove(program.name());
+    int before = program.ownTokens();
+    program.began(turn, nowMs);
+    liveTokens += program.ownTokens() - before;
+  }
+
+  /**
+   * Handles the end of a turn that went.
+   *
+   * @param contextTokens tokens of its prompt and its answer
+   * @param capacityTokens as for {@link #mayGo}
+   */
+  public synchronized void ended(String name, int contextTokens, long capacityTokens, long nowMs) {
+    Program program = programs.get(name);
+    if (program == null) {
+      return;
+    }
+    int before = program.ownTokens();
+    program.ended(contextTokens, nowMs);
+    if (program.state() == Program.State.LIVE) {
+      liveTokens += program.ownTokens() - before;
+      if (!program.isRunning()) {
+        idle.putLast(name, program);
+        if (program.isLast()) {
+          pause(program);
+        }
+      }
+    }
+    while (capacityTokens > 0 && liveTokens > settings.pauseAbove() * capacityTokens && !idle.isEmpty()) {
+      pause(idle.firstEntry().getValue());
+      paused++;
+    }
+  }
+
+  /** The state of the guard, for people and metrics. */
+  public synchronized GuardStatus status() {
+    return new GuardStatus(programs.size(), live, liveTokens, waits.size(), held, paused, forced);
+  }
+
+  /** The programs that are remembered, the one with most tokens of its own first, and at most so many. */
+  public synchronized List<ProgramStatus> largest(int most) {
+    List<ProgramStatus> all = new ArrayList<>(programs.size());
+    programs.values().forEach(program -> all.add(program.status()));
+    all.sort((one, other) -> Integer.compare(other.ownTokens(), one.ownTokens()));
+    return List.copyOf(all.subList(0, Math.min(most, all.size())));
+  }
+
+  /** Adds a program, and forgets the one that was quiet for longest when there are too many. */
+  private Program remember(Program program) {
+    programs.put(program.name(), program);
+    if (programs.size() > settings.maxPrograms()) {
+      Program eldest = programs.firstEntry().getValue();
+      pause(eldest);
+      Wait wait = waits.get(eldest.name());
+      if (wait != null) {
+        remove(wait);
+      }
+      programs.remove(eldest.name());
+    }
+    return program;
+  }
+
+  private boolean hasRoom(Program program, ProgramTurn turn, long capacityTokens) {
+    if (capacityTokens <= 0 || live == 0) {
+      return true;
+    }
+    double share = rank(program, turn) == 0 ? settings.pauseAbove() : settings.admitBelow();
+    return liveTokens + program.ownTokens(turn.promptTokens()) <= share * capacityTokens;
+  }
+
+  private static int rank(Program program, ProgramTurn turn) {
+    if (program.state() == Program.State.NEW) {
+      return 2;
+    }
+    return turn.heldTokens() >= turn.promptTokens() * STILL_HELD ? 0 : 1;
+  }
+
+  /** The wait of a program, begun or continued. */
+  private Wait await(Program program, ProgramTurn turn, long nowMs) {
+    Wait before = waits.get(program.name());
+    if (before == null) {
+      held++;
+    } else {
+      remove(before);
+    }
+    Wait wait = new Wait(program.name(), rank(program, turn), before == null ? nowMs : before.sinceMs, nowMs);
+    waits.put(wait.program, wait);
+    queue.add(wait);
+    return wait;
+  }
+
+  private void remove(Wait wait) {
+    waits.remove(wait.program);
+    queue.remove(wait);
+  }
+
+  /** The first of those that have not left. */
+  private @Nullable Wait firstWait(long nowMs) {
+    while (!queue.isEmpty() && nowMs - queue.first().offeredMs > LEFT_MS) {
+      remove(queue.first());
+    }
+    return queue.isEmpty() ? null : queue.first();
+  }
+
+  private void admit(Program program, long nowMs) {
+    program.state(Program.State.LIVE);
+    program.active(nowMs);
+    live++;
+    liveTokens += program.ownTokens();
+    idle.putLast(program.name(), program);
+  }
+
+  /** Programs that have been idle for so long that they are not expected back. */
+  private void expire(long nowMs) {
+    while (!idle.isEmpty() && nowMs - idle.firstEntry().getValue().activeMs() >= settings.aliveMs()) {
+      pause(idle.firstEntry().getValue());
+    }
+  }
+
+  private void pause(Program program) {
+    if (program.state() == Program.State.LIVE) {
+      program.state(Program.State.PAUSED);
+      idle.remove(program.name());
+      live--;
+      liveTokens -= program.ownTokens();
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package io.kvasir.programs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.index.Chain;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+final class PrefixProgramsTest {
+  private static final int BLOCK = 16;
+  private static final int STEP = PrefixPrograms.STEP_TOKENS / BLOCK;
+
+  private final PrefixPrograms programs = new PrefixPrograms(3);
+
+  @Test
+  void of_aPromptThatGoesOn_isTheSameProgram() {
+    long[] talk = talk(1);
+
+    String name = programs.of("t", first(talk, 5 * STEP + 3));
+
+    assertThat(programs.of("t", first(talk, 5 * STEP + 9))).isEqualTo(name);
+    assertThat(programs.of("t", first(talk, 7 * STEP))).isEqualTo(name);
+    assertThat(programs.of("t", first(talk, 7 * STEP))).as("the same again").isEqualTo(name);
+    assertThat(programs.of("t", first(talk, 40 * STEP))).isEqualTo(name);
+  }
+
+  @Test
+  void of_otherPrompts_areOtherPrograms_evenBehindACommonBeginning() {
+    long[] one = talk(1);
+    long[] other = one.clone();
+    System.arraycopy(talk(2), 0, other, 4 * STEP, other.length - 4 * STEP);
+
+    String first = programs.of("t", first(one, 6 * STEP));
+
+    assertThat(programs.of("t", first(other, 6 * STEP))).isNotEqualTo(first);
+    assertThat(programs.of("t", first(one, 8 * STEP))).isEqualTo(first);
+  }
+
+  @Test
+  void of_aBranch_isAProgramOfItsOwn() {
+    long[] trunk = talk(1);
+    long[] branch = trunk.clone();
+    System.arraycopy(talk(2), 0, branch, 6 * STEP, branch.length - 6 * STEP);
+
+    String name = programs.of("t", first(trunk, 6 * STEP));
+
+    assertThat(programs.of("t", first(trunk, 8 * STEP))).isEqualTo(name);
+    assertThat(programs.of("t", first(branch, 8 * STEP))).isNotEqualTo(name);
+  }
+
+  @Test
+  void of_anotherTenantsPrompt_isAnotherProgram() {
+    long[] talk = talk(1);
+
+    assertThat(programs.of("a", first(talk, 5 * STEP))).isNotEqualTo(programs.of("b", first(talk, 6 * STEP)));
+  }
+
+  @Test
+  void of_aPromptShorterThanAStep_isNone() {
+    assertThat(programs.of("t", first(talk(1), STEP - 1))).isNull();
+    assertThat(programs.of("t", Chain.EMPTY)).isNull();
+  }
+
+  @Test
+  void of_moreThanAreRemembered_forgetsTheOneThatWasQuietForLongest() {
+    String quiet = programs.of("t", first(talk(1), 5 * STEP));
+    String busy = programs.of("t", first(talk(2), 5 * STEP));
+    programs.of("t", first(talk(3), 5 * STEP));
+    programs.of("t", first(talk(2), 6 * STEP));
+
+    programs.of("t", first(talk(4), 5 * STEP));
+
+    assertThat(programs.of("t", first(talk(2), 7 * STEP))).isEqualTo(busy);
+    assertThat(programs.of("t", first(talk(1), 6 * STEP))).isNotEqualTo(quiet);
+  }
+
+  private static long[] talk(long seed) {
+    return new SplittableRandom(seed).longs(50L * STEP).toArray();
+  }
+
+  private static Chain first(long[] hashes, int blocks) {
+    return new Chain(Arrays.copyOf(hashes, blocks), BLOCK);
+  }
+}

@@ -1,0 +1,289 @@
+package io.kvasir.programs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class ThrashGuardTest {
+  private static final long CAPACITY = 1_000;
+  private static final GuardSettings SETTINGS = new GuardSettings(0.6, 0.9, 10_000, 60_000, 50);
+
+  private final ThrashGuard guard = new ThrashGuard(SETTINGS);
+  private long now;
+
+  @Test
+  void mayGo_withRoom_always() {
+    for (int i = 0; i < 6; i++) {
+      assertThat(go("p" + i, 100, 0)).isTrue();
+    }
+    assertThat(guard.status()).isEqualTo(new GuardStatus(6, 6, 600, 0, 0, 0, 0));
+  }
+
+  @Test
+  void mayGo_aNewProgramWithoutRoom_waitsUntilAnotherIsNotExpectedBack() {
+    assertThat(go("old", 600, 0)).isTrue();
+    assertThat(go("new", 100, 0)).isFalse();
+    end("old", 600);
+    assertThat(go("new", 100, 0)).as("it thinks, but is alive").isFalse();
+
+    pass(SETTINGS.aliveMs(), "new");
+
+    assertThat(go("new", 100, 0)).isTrue();
+    assertThat(guard.status().held()).isOne();
+  }
+
+  @Test
+  void mayGo_aProgramThatHasSaidItEnds_makesRoomAtOnce() {
+    guard.began(new ProgramTurn("old", 600, 0, true), now);
+    assertThat(go("new", 100, 0)).isFalse();
+
+    end("old", 600);
+
+    assertThat(go("new", 100, 0)).isTrue();
+  }
+
+  @Test
+  void mayGo_aLiveProgram_neverWaits() {
+    assertThat(go("a", 300, 0)).isTrue();
+    assertThat(go("b", 300, 0)).isTrue();
+    assertThat(go("c", 300, 0)).isFalse();
+
+    assertThat(go("a", 700, 0)).as("though others wait and there is no room").isTrue();
+  }
+
+  @Test
+  void mayGo_sharedPrefixes_countOnce() {
+    assertThat(go("a", 500, 0)).isTrue();
+
+    for (int i = 0; i < 5; i++) {
+      assertThat(go("sibling " + i, 510, 500)).isTrue();
+    }
+    assertThat(guard.status().liveTokens()).isEqualTo(550);
+  }
+
+  @Test
+  void ended_contextsThatGrowTooFar_pauseThoseThatHaveBeenIdleForLongest() {
+    go("a", 200, 0);
+    go("b", 200, 0);
+    go("c", 200, 0);
+    end("b", 200);
+    now++;
+    end("a", 200);
+
+    end("c", 600);
+
+    assertThat(guard.status().paused()).isOne();
+    assertThat(live()).containsExactlyInAnyOrder("a", "c");
+  }
+
+  @Test
+  void mayGo_whoWaits_goesInOrderOfWhatIsStillHeld() {
+    go("a", 300, 0);
+    go("b", 300, 0);
+    end("a", 300);
+    now++;
+    end("b", 650); // pauses a
+    assertThat(live()).containsExactly("b");
+    assertThat(go("new", 100, 0)).isFalse();
+    now++;
+    assertThat(go("a", 310, 0)).as("its prefix was evicted").isFalse();
+
+    // b makes room for one of them.
+    pass(SETTINGS.aliveMs(), "new", "a");
+
+    assertThat(offer("new", 550, 0)).as("a was known before").isFalse();
+    assertThat(go("a", 310, 300)).isTrue();
+  }
+
+  /** Between the two shares, a prefix that is held lets its program in; one that would have to be computed does not. */
+  @Test
+  void mayGo_betweenTheShares_onlyWhatIsHeld() {
+    go("a", 150, 0);
+    go("b", 150, 0);
+    end("a", 150);
+    pass(SETTINGS.aliveMs(), "b");
+    go("b", 700, 0);
+    assertThat(go("new", 100, 0)).isFalse();
+
+    assertThat(go("a", 160, 20)).isFalse();
+    assertThat(go("a", 160, 150)).isTrue();
+  }
+
+  @Test
+  void mayGo_afterTheLongestWait_inAnyCase() {
+    go("old", 900, 0);
+    assertThat(go("new", 500, 0)).isFalse();
+
+    pass(SETTINGS.longestWaitMs() - 1, "old", "new");
+    assertThat(go("new", 500, 0)).isFalse();
+    now++;
+
+    assertThat(go("new", 500, 0)).isTrue();
+    assertThat(guard.status().forced()).isOne();
+  }
+
+  @Test
+  void mayGo_whoIsOfferedNoMore_holdsNobodyBack() {
+    go("old", 550, 0);
+    assertThat(go("left", 100, 0)).isFalse();
+    assertThat(offer("small", 10, 0)).as("behind the first").isFalse();
+
+    now += ThrashGuard.LEFT_MS + 1;
+
+    assertThat(offer("small", 10, 0)).isTrue();
+  }
+
+  @Test
+  void mayGo_moreThanAllWorkersHold_goesAlone() {
+    assertThat(go("huge", 5_000, 0)).isTrue();
+    assertThat(go("other", 10, 0)).isFalse();
+  }
+
+  @Test
+  void mayGo_unknownCapacity_always() {
+    for (int i = 0; i < 20; i++) {
+      assertThat(guard.mayGo(new ProgramTurn("p" + i, 900, 0, false), 0, now)).isTrue();
+    }
+  }
+
+  @Test
+  void programs_moreThanAreRemembered_areForgotten() {
+    for (int i = 0; i < 3 * SETTINGS.maxPrograms(); i++) {
+      go("p" + i, 1, 0);
+    }
+    assertThat(guard.status().programs()).isEqualTo(SETTINGS.maxPrograms());
+    assertThat(guard.status().liveTokens()).isEqualTo(SETTINGS.maxPrograms());
+  }
+
+  @Test
+  void largest_hasWhatIsKnown() {
+    go("a", 100, 40);
+    now += 10;
+    end("a", 120);
+    now += 500;
+    go("a", 150, 112);
+    end("a", 160);
+    now += 700;
+    go("a", 170, 160);
+    go("b", 10, 0);
+
+    assertThat(guard.largest(1)).containsExactly(new ProgramStatus("a", true, 3, 600, 320, 272, 130));
+    assertThat(guard.largest(9)).extracting(ProgramStatus::program).containsExactly("a", "b");
+  }
+
+  /** A conversation that was summarised is found out; a short question beside it changes little. */
+  @Test
+  void ended_aShorterContext_countsByAPart() {
+    go("a", 500, 0);
+    end("a", 500);
+    go("a", 20, 0);
+    end("a", 20);
+    assertThat(guard.status().liveTokens()).isBetween(350L, 450L);
+
+    for (int i = 0; i < 30; i++) {
+      go("a", 100, 0);
+      end("a", 100);
+    }
+    assertThat(guard.status().liveTokens()).isLessThan(120);
+  }
+
+  @Test
+  void settings_outOfRange_areNamed() {
+    assertThatThrownBy(() -> new GuardSettings(0, 1, 1, 1, 1)).hasMessageContaining("admit-below");
+    assertThatThrownBy(() -> new GuardSettings(0.9, 0.8, 1, 1, 1)).hasMessageContaining("pause-above");
+    assertThatThrownBy(() -> new GuardSettings(0.5, 0.8, 0, 1, 1)).hasMessageContaining("alive");
+    assertThatThrownBy(() -> new GuardSettings(0.5, 0.8, 1, 0, 1)).hasMessageContaining("longest-wait");
+    assertThatThrownBy(() -> new GuardSettings(0.5, 0.8, 1, 1, 0)).hasMessageContaining("max-programs");
+  }
+
+  /** Random programs over a long time, against sums and waits that are computed anew at each step. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void anyHistory_keepsItsRules(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<ProgramTurn> waiting = new ArrayList<>();
+    Map<String, Long> since = new HashMap<>();
+    List<ProgramTurn> running = new ArrayList<>();
+    for (int step = 0; step < 5_000; step++) {
+      now += random.nextInt(300);
+      if (random.nextInt(4) == 0) {
+        String name = "p" + random.nextInt(40);
+        if (waiting.stream().noneMatch(turn -> turn.program().equals(name))) {
+          int prompt = 1 + random.nextInt(300);
+          waiting.add(new ProgramTurn(name, prompt, random.nextInt(prompt), random.nextInt(20) == 0));
+          since.put(name, now);
+        }
+      }
+      if (!running.isEmpty() && random.nextInt(3) == 0) {
+        ProgramTurn ended = running.remove(random.nextInt(running.size()));
+        end(ended.program(), ended.promptTokens() + random.nextInt(100));
+      }
+      for (ProgramTurn turn : List.copyOf(waiting)) {
+        boolean live = live().contains(turn.program());
+        GuardStatus before = guard.status();
+        boolean goes = guard.mayGo(turn, CAPACITY, now);
+        long waited = now - since.getOrDefault(turn.program(), now);
+        assertThat(waited).isLessThan(SETTINGS.longestWaitMs() + 300);
+        if (live && live().contains(turn.program())) {
+          assertThat(goes).as("a live program's turn").isTrue();
+        } else if (goes && guard.status().forced() == before.forced()) {
+          long others = guard.status().liveTokens();
+          assertThat(others).as("let in while there was room").isLessThanOrEqualTo((long) (0.9 * CAPACITY));
+        }
+        if (goes) {
+          guard.began(turn, now);
+          running.add(turn);
+          waiting.remove(turn);
+        }
+      }
+      List<ProgramStatus> all = guard.largest(100);
+      long own = all.stream().filter(ProgramStatus::live).mapToLong(ProgramStatus::ownTokens).sum();
+      assertThat(guard.status().liveTokens()).isEqualTo(own);
+      assertThat(guard.status().live()).isEqualTo((int) all.stream().filter(ProgramStatus::live).count());
+      assertThat(guard.status().waiting()).isEqualTo(waiting.size());
+    }
+    assertThat(guard.status().held()).isPositive();
+    assertThat(guard.status().paused()).isPositive();
+  }
+
+  private boolean offer(String program, int prompt, int held) {
+    return guard.mayGo(new ProgramTurn(program, prompt, held, false), CAPACITY, now);
+  }
+
+  private boolean go(String program, int prompt, int held) {
+    boolean goes = offer(program, prompt, held);
+    if (goes) {
+      guard.began(new ProgramTurn(program, prompt, held, false), now);
+    }
+    return goes;
+  }
+
+  private void end(String program, int context) {
+    guard.ended(program, context, CAPACITY, now);
+  }
+
+  /** Lets time pass; the programs named keep offering their turns, as a waiting room does. */
+  private void pass(long millis, String... offering) {
+    long until = now + millis;
+    while (now < until) {
+      now = Math.min(until, now + 1_000);
+      if (now < until) {
+        for (String program : offering) {
+          boolean _ = offer(program, 2_000, 0);
+        }
+      }
+    }
+  }
+
+  private List<String> live() {
+    return guard.largest(100).stream().filter(ProgramStatus::live).map(ProgramStatus::program).toList();
+  }
+}
