@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   /** Who was first to say what becomes of the request. */
-  private enum Speaker {
+  private enum Decider {
     NOBODY,
     PICKER,
     /** The proxy itself has answered before the picker did: the response is let through. */
@@ -48,7 +48,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   private final CancellationSource cancellation = new CancellationSource();
   private final AtomicReference<@Nullable String> outcome = new AtomicReference<>();
   private final AtomicBoolean over = new AtomicBoolean();
-  private final AtomicReference<Speaker> speaker = new AtomicReference<>(Speaker.NOBODY);
+  private final AtomicReference<Decider> decider = new AtomicReference<>(Decider.NOBODY);
 
   // Of the connection's thread, which has written it before another begins to read.
   private @Nullable ProxyHead head;
@@ -230,7 +230,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   }
 
   private void responseHead(ProcessingRequest message) throws IOException {
-    if (!speaker.compareAndSet(Speaker.NOBODY, Speaker.PROXY) && !passed()) {
+    if (!decider.compareAndSet(Decider.NOBODY, Decider.PROXY) && !passed()) {
       inbox.head(message, isShort(message));
       return;
     }
@@ -250,12 +250,12 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   }
 
   private boolean passed() {
-    return speaker.get() == Speaker.PROXY;
+    return decider.get() == Decider.PROXY;
   }
 
   /** Whether the picker says what becomes of the request, from now on or already. */
-  private boolean speak() {
-    return speaker.compareAndSet(Speaker.NOBODY, Speaker.PICKER) || !passed();
+  private boolean claim() {
+    return decider.compareAndSet(Decider.NOBODY, Decider.PICKER) || !passed();
   }
 
   private void responseBody(HttpBody part) throws IOException {
@@ -346,7 +346,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       CompleteRequest whole =
           new CompleteRequest(
               new ShownRequest(Objects.requireNonNull(head), bytes, trailers), port, authority, proxy, inbox, memory,
-              cancellation, this::speak, services);
+              cancellation, this::claim, services);
       request = whole;
       over(whole.handle());
     } catch (InterruptedException stopping) {
@@ -375,7 +375,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   private void failed() {
     if (isSent()) {
       proxy.cut();
-    } else if (speak()) {
+    } else if (claim()) {
       Response.Buffered error = services.gateway().failure(
           arrived(head), new RequestFailure(500, "the router failed to handle this request"));
       proxy.end(Replies.immediate(error, UnsafeByteOperations.unsafeWrap(error.body())));

@@ -3,10 +3,12 @@ package io.kvasir.app.node;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.warmup.Entrance;
 import io.kvasir.app.warmup.LoopbackEngine;
+import io.kvasir.app.warmup.SampleProxy;
 import io.kvasir.app.warmup.SampleTraffic;
-import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.RemoteSettings;
+import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus.Health;
@@ -22,6 +24,10 @@ import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpServer;
 import io.kvasir.http.server.HttpSettings;
+import io.kvasir.picker.EndpointPicker;
+import io.kvasir.picker.PickerSettings;
+import io.kvasir.pools.LivePools;
+import io.kvasir.pools.PoolSet;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptSettings;
@@ -36,6 +42,7 @@ import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -100,10 +107,16 @@ final class WarmUpGateway {
     HttpServer listener =
         resources.own(HttpServer.start(system, loopback(config.gateway().http()), gateway, metrics, NanoClock.SYSTEM));
     SampleTraffic traffic = resources.own(new SampleTraffic(null));
+    List<Entrance> entrances = new ArrayList<>();
+    entrances.add(traffic.gateway(URI.create("http://127.0.0.1:" + listener.address().getPort())));
+    PickerSettings picker = config.picker();
+    if (picker != null) {
+      entrances.add(proxy(resources, picker, gateway, cells, metrics));
+    }
     awaitHealthy(cells);
     try {
       traffic.send(
-          List.of(URI.create("http://127.0.0.1:" + listener.address().getPort())),
+          entrances,
           models.stream().map(ModelConfig::name).toList(),
           CLIENTS,
           Integer.MAX_VALUE,
@@ -114,6 +127,19 @@ final class WarmUpGateway {
         LOG.warn("the warm-up failed in part: the first requests take longer; {}", traffic.failure());
       }
     }
+  }
+
+  /** A proxy before a picker of its own, as the operator's. */
+  private static SampleProxy proxy(
+      Resources resources, PickerSettings own, Gateway gateway, Cells cells, Metrics metrics) throws IOException {
+    PickerSettings settings =
+        new PickerSettings(
+            new PickerSettings.Listener("127.0.0.1", 0, 0, false, null), own.limits(), false, own.fallbacks(),
+            own.earlyClose(), own.unseenBooking(), false, PoolSet.NONE);
+    EndpointPicker picker =
+        resources.own(
+            new EndpointPicker(settings, gateway, cells, new LivePools(), PodKeys.NONE, metrics, () -> true));
+    return resources.own(new SampleProxy(picker.ports().getFirst()));
   }
 
   /** Requests before that would be refused. */

@@ -136,7 +136,8 @@ public final class LoopbackEngine implements AutoCloseable {
     exchange.end();
   }
 
-  private static String whole(String path) {
+  /** The answer of a path, not streamed. */
+  static String whole(String path) {
     return switch (path) {
       case "/v1/messages" ->
           "{\"id\":\"msg_0\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","

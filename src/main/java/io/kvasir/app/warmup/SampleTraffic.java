@@ -87,12 +87,12 @@ public final class SampleTraffic implements AutoCloseable {
   }
 
   /**
-   * Has so many clients at a time send requests to the gateways in turn, each when its last was answered, until so many
-   * requests were sent or the time is over.
+   * Has so many clients at a time send requests by the entrances in turn, each when its last was answered, until so
+   * many requests were sent or the time is over.
    *
    * @throws InterruptedException when interrupted, with the clients
    */
-  public void send(List<URI> gateways, List<String> models, int clients, int requests, Duration longest)
+  public void send(List<Entrance> entrances, List<String> models, int clients, int requests, Duration longest)
       throws InterruptedException {
     long end = System.nanoTime() + longest.toNanos();
     List<Thread> threads = new ArrayList<>();
@@ -103,7 +103,7 @@ public final class SampleTraffic implements AutoCloseable {
               for (int number = next.getAndIncrement();
                   number < requests && System.nanoTime() - end < 0 && !Thread.currentThread().isInterrupted();
                   number = next.getAndIncrement()) {
-                post(gateways.get(number % gateways.size()), models.get(number % models.size()), number);
+                post(entrances.get(number % entrances.size()), models.get(number % models.size()), number);
               }
             }));
       }
@@ -118,8 +118,9 @@ public final class SampleTraffic implements AutoCloseable {
 
   /** What an operator's tools read of a management port. */
   public void observe(URI management) {
-    call(new PodRequest(management, "GET", "/ready", headers, new byte[0]));
-    call(new PodRequest(management, "GET", "/metrics", headers, new byte[0]));
+    for (String path : List.of("/ready", "/metrics")) {
+      check(path, answer(new PodRequest(management, "GET", path, headers, new byte[0])));
+    }
   }
 
   /** How many requests were answered, with whatever status. */
@@ -137,35 +138,39 @@ public final class SampleTraffic implements AutoCloseable {
     client.close();
   }
 
-  private void post(URI gateway, String model, int number) {
+  /** The listener of a router's gateway. */
+  public Entrance gateway(URI url) {
+    return (path, body) -> answer(new PodRequest(url, "POST", path, headers, body));
+  }
+
+  private void post(Entrance entrance, String model, int number) {
     Api api = Api.of(number);
     byte[] body =
         bodies.computeIfAbsent(
             new BodyKey(model, number % BODIES),
             key -> body(api, model, key.number()).toString().getBytes(StandardCharsets.UTF_8));
-    call(new PodRequest(gateway, "POST", api.path, headers, body));
+    check(api.path, entrance.post(api.path, body));
     answered.incrementAndGet();
   }
 
-  private void call(PodRequest request) {
+  /** Why a request failed, null when it did not. */
+  private @Nullable String answer(PodRequest request) {
     byte[] buffer = new byte[4096];
     try (PodResponse response = client.call(request).send()) {
       int read = 0;
       while (read >= 0) {
         read = response.read(buffer, 0, buffer.length);
       }
-      if (response.status() != 200) {
-        fail(request.target() + " was answered with " + response.status());
-      }
+      return response.status() == 200 ? null : "answered with " + response.status();
     } catch (PodException failed) {
-      fail(request.target() + ": " + failed.getMessage());
+      return failed.getMessage();
     }
   }
 
   /** What an interrupted client does not finish is no failure. */
-  private void fail(String why) {
-    if (!Thread.currentThread().isInterrupted()) {
-      failure.compareAndSet(null, why);
+  private void check(String path, @Nullable String why) {
+    if (why != null && !Thread.currentThread().isInterrupted()) {
+      failure.compareAndSet(null, path + ": " + why);
     }
   }
 
