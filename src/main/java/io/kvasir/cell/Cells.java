@@ -77,6 +77,9 @@ public interface Cells {
   /** Every name requests may call a model by, wherever its workers are. */
   Set<String> models();
 
+  /** The pods of the roster, from this node's memory: never waits. */
+  List<PodSpec> pods();
+
   /**
    * Adds a pod's workers (one per rank).
    *
@@ -92,6 +95,17 @@ public interface Cells {
    * @return what was refused, in plain words, such as a name that a pod of another source has; empty if nothing was
    */
   List<String> declare(PodSource source, List<DiscoveredPod> pods);
+
+  /** Adds a pod of this node's configuration, unless one of its name is known. Does not wait. */
+  void announce(PodSpec pod);
+
+  /**
+   * Puts another description of a pod in the place of one that turned out to be out of date. Workers whose engine is
+   * another than it was begin with an empty index.
+   *
+   * @return whether that was still the pod's description
+   */
+  boolean replace(PodSpec before, PodSpec after);
 
   /** Lets a pod finish what it has and gives it nothing new; false when there is no such pod. */
   boolean drain(String pod);

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param engine how its engine is set up
  * @param events where its cache events come from, none for an engine without events
  * @param kvTransfer how it hands KV blocks over or takes them, null when it does not
+ * @param learnt what was learnt from its engine, null when the operator described all of it
  */
 public record PodSpec(
     String name,
@@ -30,7 +31,22 @@ public record PodSpec(
     Map<String, String> labels,
     Engine engine,
     List<EventFeed> events,
-    @Nullable KvTransfer kvTransfer) {
+    @Nullable KvTransfer kvTransfer,
+    @Nullable Learnt learnt) {
+  /**
+   * What a pod's engine told, where its description left that open.
+   *
+   * @param described what its description has, as JSON of an entry of the configuration's pods
+   * @param engine kind and version, such as {@code vLLM 0.32.0}
+   * @param remarks what the engine does not tell or could do better, each a sentence with the remedy
+   */
+  public record Learnt(String described, String engine, List<String> remarks) {
+    /** Copies the list. */
+    public Learnt {
+      remarks = List.copyOf(remarks);
+    }
+  }
+
   /**
    * How a pod's engine is set up.
    *
@@ -49,6 +65,24 @@ public record PodSpec(
   public PodSpec {
     engine = orUnknown(engine);
     events = copy(events);
+  }
+
+  /** A pod of which nothing was learnt. */
+  public PodSpec(
+      String name,
+      URI url,
+      Role role,
+      Set<String> models,
+      Map<String, String> labels,
+      Engine engine,
+      List<EventFeed> events,
+      @Nullable KvTransfer kvTransfer) {
+    this(name, url, role, models, labels, engine, events, kvTransfer, null);
+  }
+
+  /** The same pod with what was learnt from its engine. */
+  public PodSpec with(Learnt now) {
+    return new PodSpec(name, url, role, models, labels, engine, events, kvTransfer, now);
   }
 
   private static Engine orUnknown(@Nullable Engine engine) {

@@ -68,10 +68,10 @@ public final class Discovery implements AutoCloseable {
    * What discovery needs to know of the pods that it finds.
    *
    * @param reader of their descriptions
-   * @param inquiry after the models of those that name none
+   * @param inquiry after what the engines of those are that name no models
    * @param pools takes the InferencePools that this node sees, and what belongs to them, after each change
    */
-  public record Readers(PodsReader reader, ModelInquiry inquiry, Consumer<PoolSet> pools) {}
+  public record Readers(PodsReader reader, PodInquiry inquiry, Consumer<PoolSet> pools) {}
 
   /**
    * Starts the singletons, which read the sources on this node when it is the oldest, and the watch of InferencePools,

@@ -2,13 +2,12 @@ package io.kvasir.discovery;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigException;
-import com.typesafe.config.ConfigFactory;
-import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.kubernetes.ObjectKey;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -21,11 +20,14 @@ import org.jspecify.annotations.Nullable;
  * serves on. A pod whose annotations have become invalid stays as it was.
  */
 final class KubernetesPods implements AutoCloseable {
+  /** Readiness tells of a new process at once; this is for what changes in a running one. */
+  private static final Duration LEARN_INTERVAL = Duration.ofMinutes(2);
+
   private final KubernetesSettings settings;
   private final PodsReader reader;
   private final Cells cells;
   private final SourceState state;
-  private final EngineModels models;
+  private final LearntPods learnt;
   private final PodWatches watches;
   /** The last valid reading of each endpoint, by its name. Guarded by this. */
   private final Map<String, DiscoveredPod> accepted = new HashMap<>();
@@ -36,12 +38,12 @@ final class KubernetesPods implements AutoCloseable {
    * @param source where pods are read
    */
   KubernetesPods(
-      KubernetesSource source, PodsReader reader, ModelInquiry inquiry, Cells cells, SourceState state) {
+      KubernetesSource source, PodsReader reader, PodInquiry inquiry, Cells cells, SourceState state) {
     this.settings = source.settings();
     this.reader = reader;
     this.cells = cells;
     this.state = state;
-    this.models = new EngineModels(inquiry, this::declare);
+    this.learnt = new LearntPods(inquiry, LEARN_INTERVAL, this::declare);
     this.watches = new PodWatches(source, this::declare, state::failed);
     watches.start();
   }
@@ -49,7 +51,7 @@ final class KubernetesPods implements AutoCloseable {
   @Override
   public void close() {
     watches.close();
-    models.close();
+    learnt.close();
   }
 
   /** Declares all pods, as soon as the API has answered for all of them: those that are not declared are removed. */
@@ -79,7 +81,7 @@ final class KubernetesPods implements AutoCloseable {
       }
     }
     accepted.keySet().retainAll(found.keySet());
-    models.retain(urls);
+    learnt.retain(urls);
     faults.addAll(cells.declare(PodSource.KUBERNETES, List.copyOf(found.values())));
     state.accepted(found.size(), faults);
   }
@@ -88,25 +90,22 @@ final class KubernetesPods implements AutoCloseable {
       KubernetesPod pod, PodEndpoint endpoint, List<URI> urls, List<String> faults) {
     try {
       Config described = pod.toPodConfig(endpoint, settings.labels(), settings.pod());
-      if (!described.hasPath("models") && described.hasPath("url")) {
-        URI url = URI.create(described.getString("url"));
-        List<String> served = pod.isWithheld() ? List.of() : models.of(url);
-        if (served.isEmpty()) {
-          // While it starts or stops nothing is known, and nothing wrong.
-          if (!pod.isWithheld()) {
-            urls.add(url);
-            models.failure(url).ifPresent(reason -> faults.add("names no models, and its engine neither: " + reason));
-          }
-          return null;
-        }
-        urls.add(url);
-        described = described.withValue("models", ConfigValueFactory.fromIterable(served));
+      if (described.hasPath("models") || !described.hasPath("url")) {
+        return reader.readOne(described, faults::add);
       }
-      Config list =
-          ConfigFactory.empty()
-              .withValue("pods", ConfigValueFactory.fromIterable(List.of(described.root())));
-      List<DiscoveredPod> read = reader.read(list, faults::add);
-      return read.size() == 1 ? read.getFirst() : null;
+      // While it starts or stops nothing is known, and nothing wrong.
+      if (pod.isWithheld()) {
+        return null;
+      }
+      URI url = URI.create(described.getString("url"));
+      urls.add(url);
+      LearntPod engine = learnt.of(url);
+      if (engine == null) {
+        learnt.failure(url).ifPresent(reason -> faults.add("names no models, and its engine neither: " + reason));
+        return null;
+      }
+      DiscoveredPod read = reader.readOne(engine.complete(described), faults::add);
+      return read == null ? null : new DiscoveredPod(read.spec().with(engine.learnt(described)), read.withheld());
     } catch (ConfigException | IllegalArgumentException malformed) {
       faults.add(String.valueOf(malformed.getMessage()));
       return null;

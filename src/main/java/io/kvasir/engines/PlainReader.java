@@ -19,7 +19,7 @@ final class PlainReader implements DescriptionReader {
           + " before it? Give the pods themselves as workers."));
     }
     unknowns.add(new Unknown("block size", "Set models[].block-size in the router's configuration."));
-    unknowns.add(new Unknown("cache events", kind == EngineKind.LLAMA_CPP
+    unknowns.add(new Unknown(Unknown.EVENTS, kind == EngineKind.LLAMA_CPP
         ? "llama.cpp has none: leave events out, and the router learns from what it sends."
         : "Set events of the pod in the router's configuration, if the engine publishes any."));
     return new EngineDescription(

@@ -24,7 +24,7 @@ final class SglangReader implements DescriptionReader {
       unknowns.add(new Unknown("block size, ranks, role and cache events", "Let the router reach its /server_info; or"
           + " set block-size, ranks, role and events of the pod in the router's configuration."));
     } else if (events instanceof EventPublishing.Untold) {
-      unknowns.add(new Unknown("cache events", "Its /server_info has no kv_events, as before May 2026: set events of"
+      unknowns.add(new Unknown(Unknown.EVENTS, "Its /server_info has no kv_events, as before May 2026: set events of"
           + " the pod as its --kv-events-config has them."));
     }
     return new EngineDescription(

@@ -18,7 +18,7 @@ final class TensorRtReader implements DescriptionReader {
       unknowns.add(new Unknown("block size", "Set models[].block-size as its kv_cache_config.tokens_per_block, which is"
           + " 32 unless set."));
     }
-    unknowns.add(new Unknown("cache events", "Set events of the pod: source = tensorrt with"
+    unknowns.add(new Unknown(Unknown.EVENTS, "Set events of the pod: source = tensorrt with"
         + " kv_cache_config.event_buffer_max_size above 0, zmq with kv_cache_config.kv_events_config."));
     unknowns.add(new Unknown("ranks", "Set ranks of the pod as its attention data parallelism has."));
     unknowns.add(new Unknown("role", "Set role and kv-transfer of the pod, as its configuration divides prefill and"

@@ -6,4 +6,7 @@ package io.kvasir.engines;
  * @param what such as {@code block size}
  * @param remedy the engine's flag, or the line of the router's configuration, that would tell it; a whole sentence
  */
-public record Unknown(String what, String remedy) {}
+public record Unknown(String what, String remedy) {
+  /** What {@code what} is where an engine does not tell how it publishes cache events. */
+  public static final String EVENTS = "cache events";
+}

@@ -37,7 +37,7 @@ final class VllmReader implements DescriptionReader {
           + " --enable-prompt-tokens-details."));
     }
     if (events instanceof EventPublishing.Untold) {
-      unknowns.add(new Unknown("cache events", "Set events of the pod as its --kv-events-config has them, "
+      unknowns.add(new Unknown(Unknown.EVENTS, "Set events of the pod as its --kv-events-config has them, "
           + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
     }
     if (!config.isObject()) {

@@ -14,8 +14,10 @@ import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -37,19 +39,38 @@ public final class Prompts {
   private static final int MAX_COMPARISONS = 2;
   private static final int BYTES_PER_TOKEN = 4;
 
-  private final Map<String, PromptModel> models = new HashMap<>();
-  private final Map<String, String> adapters = new HashMap<>();
+  private volatile ModelTable models = new ModelTable(Map.of(), Set.of());
   private final PromptModel other;
   private final PromptMetrics metrics;
   private final Executor background;
   private final PreparationLimiter limiter;
   private final Semaphore comparisons = new Semaphore(MAX_COMPARISONS);
+  private final ModelLoader loader;
 
-  private Prompts(PromptMetrics metrics, PromptModel other, PreparationLimiter limiter, Executor background) {
+  /** Loads a model as all of these prompts are loaded. */
+  @FunctionalInterface
+  private interface ModelLoader {
+    PromptModel load(ModelConfig config) throws IOException;
+  }
+
+  /**
+   * The models by the names that requests may call them by.
+   *
+   * @param adapters names of LoRA adapters
+   */
+  private record ModelTable(Map<String, PromptModel> byName, Set<String> adapters) {
+    PromptModel of(String name, PromptModel otherwise) {
+      return byName.getOrDefault(name, otherwise);
+    }
+  }
+
+  private Prompts(
+      PromptMetrics metrics, PromptModel other, PreparationLimiter limiter, Executor background, ModelLoader loader) {
     this.metrics = metrics;
     this.limiter = limiter;
     this.other = other;
     this.background = background;
+    this.loader = loader;
   }
 
   /**
@@ -79,11 +100,14 @@ public final class Prompts {
         promptMetrics,
         new PromptModel(ModelConfig.text("other"), null, null, null, memo, promptMetrics),
         new PreparationLimiter(settings, nanos, new PreparationMetrics(metrics.registry())),
-        background);
+        background,
+        config -> {
+          EngineTokenizer engine = engines.apply(config.name());
+          CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, nanos);
+          return load(config, tokens, clock, nanos, memo, promptMetrics);
+        });
     for (ModelConfig config : configs) {
-      EngineTokenizer engine = engines.apply(config.name());
-      CachingEngineTokenizer tokens = engine == null ? null : new CachingEngineTokenizer(engine, nanos);
-      prompts.add(load(config, tokens, clock, nanos, memo, promptMetrics));
+      prompts.add(prompts.loader.load(config));
     }
     return prompts;
   }
@@ -102,10 +126,14 @@ public final class Prompts {
         promptMetrics,
         other.separate(memo, promptMetrics),
         new PreparationLimiter(settings, nanos, new PreparationMetrics(separateMetrics.registry())),
-        background);
+        background,
+        loader);
+    ModelTable now = models;
+    Map<String, PromptModel> separated = new HashMap<>();
     for (String name : names) {
-      separate.models.put(name, models.getOrDefault(name, other).separate(memo, promptMetrics));
+      separated.put(name, now.of(name, other).separate(memo, promptMetrics));
     }
+    separate.models = new ModelTable(Map.copyOf(separated), Set.of());
     return separate;
   }
 
@@ -135,14 +163,52 @@ public final class Prompts {
 
   private void add(PromptModel model) throws IOException {
     ModelConfig config = model.config();
+    Map<String, PromptModel> byName = new HashMap<>(models.byName());
+    Set<String> adapters = new HashSet<>(models.adapters());
     List<String> names = new ArrayList<>(config.adapters());
     names.add(config.name());
     for (String name : names) {
-      if (models.put(name, model) != null) {
+      if (byName.put(name, model) != null) {
         throw new IOException("two models or adapters are named " + name);
       }
     }
-    config.adapters().forEach(adapter -> adapters.put(adapter, adapter));
+    adapters.addAll(config.adapters());
+    models = new ModelTable(Map.copyOf(byName), Set.copyOf(adapters));
+  }
+
+  /**
+   * Loads a model that was learnt while requests are prepared; it takes the place of one of its name. Names that
+   * other models have are left to them.
+   *
+   * @throws IOException when it cannot be loaded; nothing has changed then
+   */
+  public synchronized void learn(ModelConfig config) throws IOException {
+    PromptModel model = loader.load(config);
+    ModelTable before = models;
+    Map<String, PromptModel> byName = new HashMap<>(before.byName());
+    Set<String> adapters = new HashSet<>(before.adapters());
+    byName.values().removeIf(known -> known.name().equals(config.name()));
+    adapters.removeIf(adapter -> !byName.containsKey(adapter));
+    byName.putIfAbsent(config.name(), model);
+    for (String adapter : config.adapters()) {
+      if (byName.putIfAbsent(adapter, model) == null) {
+        adapters.add(adapter);
+      }
+    }
+    models = new ModelTable(Map.copyOf(byName), Set.copyOf(adapters));
+    log.info(
+        "model {}: prompts are prepared by mode {}, in blocks of {} tokens, as its engines tell", config.name(),
+        config.mode(), config.blockSize());
+  }
+
+  /** Forgets a model that was learnt: its prompts are compared by their text from now on. */
+  public synchronized void forget(String name) {
+    ModelTable before = models;
+    Map<String, PromptModel> byName = new HashMap<>(before.byName());
+    byName.values().removeIf(known -> known.name().equals(name));
+    Set<String> adapters = new HashSet<>(before.adapters());
+    adapters.retainAll(byName.keySet());
+    models = new ModelTable(Map.copyOf(byName), Set.copyOf(adapters));
   }
 
   /** The limiter of large requests: each is read and prepared with a permit of it. */
@@ -152,7 +218,7 @@ public final class Prompts {
 
   /** The models, in no order. */
   public Collection<PromptModel> models() {
-    return models.values().stream().distinct().toList();
+    return models.byName().values().stream().distinct().toList();
   }
 
   /**
@@ -173,12 +239,13 @@ public final class Prompts {
    */
   public Prompt prepare(PromptRequest request, Permit permit, @Nullable PromptTimes times) {
     String requested = request.model();
-    PromptModel model = models.getOrDefault(requested, other);
+    ModelTable now = models;
+    PromptModel model = now.of(requested, other);
     Prompt prompt;
     try {
       checkTemplate(model, request);
       PromptSource source = PromptSource.of(request.api(), request.body());
-      BlockNamespace namespace = namespace(model, requested, request.body());
+      BlockNamespace namespace = namespace(now, model, requested, request.body());
       prompt = model.prepare(source, requested, namespace, permit, times);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
@@ -205,7 +272,7 @@ public final class Prompts {
    *     a chat template that is not allowed
    */
   public int @Nullable [] tokens(PromptRequest request, Runnable beforeWaiting) {
-    PromptModel model = models.getOrDefault(request.model(), other);
+    PromptModel model = models.of(request.model(), other);
     checkTemplate(model, request);
     return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model(), beforeWaiting);
   }
@@ -217,10 +284,10 @@ public final class Prompts {
     }
   }
 
-  private BlockNamespace namespace(PromptModel model, String requested, JsonNode body) {
+  private BlockNamespace namespace(ModelTable now, PromptModel model, String requested, JsonNode body) {
     String salt = body.path("cache_salt").asText(null);
     String name = model == other ? requested : model.name();
-    return BlockNamespace.of(name, model.config().blockSize(), adapters.get(requested), salt);
+    return BlockNamespace.of(name, model.config().blockSize(), now.adapters().contains(requested) ? requested : null, salt);
   }
 
   private void sample(PromptModel model, PromptSource source, PromptRequest request, Prompt prompt) {

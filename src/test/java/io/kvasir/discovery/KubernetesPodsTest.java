@@ -4,6 +4,8 @@ import static io.kvasir.Await.await;
 import static io.kvasir.kubernetes.inference.InferenceApi.POOLS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.DiscoveredPod;
@@ -29,6 +31,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -49,13 +52,15 @@ final class KubernetesPodsTest {
   private final SourceState state =
       new SourceState(PodSource.KUBERNETES, new Metrics(new PrometheusRegistry()));
   private final Map<URI, List<String>> models = new ConcurrentHashMap<>();
-  private final ModelInquiry inquiry =
+  private final PodInquiry inquiry =
       engine -> {
         List<String> served = models.get(engine);
         if (served == null) {
           throw new IOException("no answer");
         }
-        return served;
+        ObjectNode settings = JsonNodeFactory.instance.objectNode();
+        served.forEach(settings.putArray("models")::add);
+        return new LearntPod("unnamed", settings, "vLLM 0.32.0", List.of("It could do better."));
       };
   private final FakeKubernetes kubernetes;
   private final List<AutoCloseable> opened = new ArrayList<>();
@@ -236,6 +241,10 @@ final class KubernetesPodsTest {
     put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
     await(() -> urls().containsKey("a"));
     assertThat(spec("a").models()).containsExactly("m", "lora");
+    PodSpec.Learnt learnt = Objects.requireNonNull(spec("a").learnt());
+    assertThat(learnt.engine()).isEqualTo("vLLM 0.32.0");
+    assertThat(learnt.remarks()).containsExactly("It could do better.");
+    assertThat(learnt.described()).contains("\"name\":\"a\"").doesNotContain("models");
     models.put(URI.create("http://10.0.0.2:8000"), List.of("m"));
     await(() -> urls().containsKey("b") && state.problems().isEmpty());
     models.clear();

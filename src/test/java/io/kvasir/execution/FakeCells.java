@@ -259,6 +259,23 @@ public final class FakeCells implements Cells {
   }
 
   @Override
+  public List<PodSpec> pods() {
+    return List.copyOf(added);
+  }
+
+  @Override
+  public void announce(PodSpec pod) {
+    if (added.stream().noneMatch(known -> known.name().equals(pod.name()))) {
+      added.add(pod);
+    }
+  }
+
+  @Override
+  public boolean replace(PodSpec before, PodSpec after) {
+    return added.remove(before) && added.add(after);
+  }
+
+  @Override
   public void add(PodSpec pod) {
     if (added.stream().anyMatch(known -> known.name().equals(pod.name()))) {
       throw new IllegalArgumentException("there is a pod '" + pod.name() + "' already");

@@ -3,6 +3,7 @@ package io.kvasir.app.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,18 +57,21 @@ final class WorkersCommand extends GroupCommand {
   /** {@code kvasir admin workers add}. */
   @Command(
       name = "add",
-      description = "Adds a pod's workers. Options left out are as in kvasir.pod-defaults.",
+      description = {
+        "Adds a pod's workers. Without --model the engine is asked what it is: its models, KV blocks, ranks, cache",
+        "events and role; options win over what it tells. Otherwise what is left out is as in kvasir.pod-defaults."
+      },
       mixinStandardHelpOptions = true)
   static final class Add extends AdminRequestCommand {
-    @Parameters(index = "0", paramLabel = "POD", description = "Its name.")
-    private String pod = "";
-
-    @Parameters(index = "1", paramLabel = "URL", description = "Such as http://10.0.0.7:8000.")
-    private String url = "";
+    @Parameters(
+        arity = "1..2",
+        paramLabel = "[POD] URL",
+        hideParamSyntax = true,
+        description = "Its URL, such as http://10.0.0.7:8000; before it its name, or it is called by host and port.")
+    private List<String> place = List.of();
 
     @Option(
         names = "--model",
-        required = true,
         split = ",",
         paramLabel = "NAME",
         description = "As requests call it; further ones are its LoRA adapters.")
@@ -102,13 +106,30 @@ final class WorkersCommand extends GroupCommand {
     @Override
     String format(JsonNode answer) {
       int workers = answer.path("workers").asInt();
-      return "%s: added, %d %s%n".formatted(
-          answer.path("pod").asText(), workers, workers == 1 ? "worker" : "workers");
+      StringBuilder text =
+          new StringBuilder("%s: added, %d %s%n".formatted(
+              answer.path("pod").asText(), workers, workers == 1 ? "worker" : "workers"));
+      JsonNode learnt = answer.path("learnt");
+      if (learnt.isObject()) {
+        List<String> served = new ArrayList<>();
+        learnt.path("models").forEach(model -> served.add(model.asText()));
+        String events = learnt.path("events").asText();
+        text.append("  %s, %s, KV blocks of %d tokens, %s%n".formatted(
+            learnt.path("engine").asText(), String.join(", ", served), learnt.path("block_size").asInt(),
+            events.isEmpty() ? "no cache events" : "cache events by " + events));
+        learnt.path("remarks").forEach(remark -> text.append("  ").append(remark.asText()).append('\n'));
+      }
+      return text.toString();
     }
 
     private ObjectNode described() {
-      ObjectNode described = JsonNodeFactory.instance.objectNode().put("name", pod).put("url", url);
-      models.forEach(described.putArray("models")::add);
+      ObjectNode described = JsonNodeFactory.instance.objectNode().put("url", place.getLast());
+      if (place.size() > 1) {
+        described.put("name", place.getFirst());
+      }
+      if (!models.isEmpty()) {
+        models.forEach(described.putArray("models")::add);
+      }
       if (role != null) {
         described.put("role", role);
       }

@@ -9,6 +9,7 @@ import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigSyntax;
 import io.kvasir.routing.ConfigPlace;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -17,8 +18,13 @@ import java.util.function.BiConsumer;
  * Translates settings in the admin API's spelling, {@code bootstrap_port}, to that of configuration files, {@code
  * bootstrap-port}; both are accepted.
  */
-final class AdminJsonConfig {
+public final class AdminJsonConfig {
   private AdminJsonConfig() {}
+
+  /** A pod's description as an entry of the configuration's pods. */
+  public static Config pod(ObjectNode described) {
+    return configuration("pod", described, new ArrayList<>()).getConfig("pod");
+  }
 
   /**
    * A member of a request to the admin API as a configuration that has it under the same key.

@@ -83,9 +83,11 @@ public record KvasirConfig(
    * How prompts become tokens.
    *
    * @param models the models with a tokenizer or settings of their own
+   * @param learnt settings of models that engines serve and this configuration does not name; name, adapters, block
+   *     size and files are the engines'
    * @param settings of all models together
    */
-  public record PromptConfig(List<ModelConfig> models, PromptSettings settings) {}
+  public record PromptConfig(List<ModelConfig> models, ModelConfig learnt, PromptSettings settings) {}
 
   /**
    * How requests are sent to pods.

@@ -210,7 +210,7 @@ final class KvasirConfigReader {
             prompt.bytesOrAuto("memo").orElse(MemoryPlan.prompts(heap)),
             preparations == 0 ? PromptSettings.processorsButOne() : preparations,
             prompt.duration("preparation-wait"));
-    PromptConfig read = new PromptConfig(models(), settings);
+    PromptConfig read = new PromptConfig(models(), learntModel(), settings);
     prompt.rejectUnread();
     return read;
   }
@@ -318,6 +318,19 @@ final class KvasirConfigReader {
       models.add(model);
     }
     return models;
+  }
+
+  private ModelConfig learntModel() {
+    ConfigSection section = root.section("model-defaults");
+    return new ModelConfig(
+        "",
+        Set.of(),
+        section.count("block-size", 1, 4096),
+        PromptMode.ENGINE,
+        ModelConfig.FileSources.NONE,
+        section.values("template-kwargs"),
+        section.share("parity-sample"),
+        section.flag("request-templates"));
   }
 
   private static ModelConfig model(ConfigSection section) {

@@ -21,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads pods: those of the configuration, and lists of the same format from other sources. */
 final class PodListReader {
+  private static final int MOST_BLOCK_SIZE = 1 << 20;
+
   private final ConfigSection root;
   private final Config over;
   private final EventFeedReader feeds;
@@ -140,12 +142,18 @@ final class PodListReader {
             role,
             models,
             section.labels("labels"),
-            engine(section, ranks, defaults.engine().blockSize().applyAsInt(first)),
+            engine(section, ranks, blockSize(section, first)),
             section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
             transfers.read(section, role, url));
     PodKeyReader.markRead(section);
     section.rejectUnread();
     return pod;
+  }
+
+  private int blockSize(ConfigSection section, String model) {
+    return section.has("block-size")
+        ? section.count("block-size", 1, MOST_BLOCK_SIZE)
+        : defaults.engine().blockSize().applyAsInt(model);
   }
 
   private static PodSpec.Engine engine(ConfigSection section, int ranks, int blockSize) {

@@ -8,15 +8,19 @@ import io.kvasir.app.node.StartException;
 import io.kvasir.engines.CacheDescription;
 import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineKind;
+import io.kvasir.engines.EventOrigin;
 import io.kvasir.engines.EventPublishing;
-import io.kvasir.engines.ServedModel;
-import io.kvasir.engines.TransferDescription.Role;
+import io.kvasir.engines.KvHandover;
+import io.kvasir.engines.ModelSearch;
+import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.engines.TransferDescription;
+import io.kvasir.engines.TransferDescription.Role;
 import io.kvasir.engines.Unknown;
 import io.kvasir.gateway.admin.PodDefaults;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -63,9 +67,9 @@ final class FleetConfiguration {
   }
 
   private boolean hasPartner(SurveyedEngine engine, KvHandover own) {
-    Set<String> served = Set.copyOf(names(engine.description()));
+    Set<String> served = Set.copyOf(engine.modelNames());
     return engines.stream()
-        .filter(other -> names(other.description()).stream().anyMatch(served::contains))
+        .filter(other -> other.modelNames().stream().anyMatch(served::contains))
         .flatMap(other -> KvHandover.of(other).stream())
         .anyMatch(other -> other.role() != own.role() && other.dialect().equals(own.dialect()));
   }
@@ -136,7 +140,7 @@ final class FleetConfiguration {
     text.value("name", engine.name());
     text.value("url", description.url().toString());
     text.comment("Told by /v1/models.");
-    text.values("models", names(description));
+    text.values("models", engine.modelNames());
     cache(engine);
     handover(engine);
     events(engine);
@@ -174,11 +178,25 @@ final class FleetConfiguration {
     TransferDescription told = engine.description().transfer();
     if (known.isPresent()) {
       text.comment("Role and connector: told by its configuration.");
-      known.get().write(text);
+      handover(known.get());
     } else if (told != null) {
       text.comment("Its connector is " + told.connector() + ". Where it is for prefill or for decode only, say so:");
       text.suggestion("role = prefill, kv-transfer.dialect = vllm-nixl");
     }
+  }
+
+  private void handover(KvHandover handover) {
+    TransferDescription told = handover.transfer();
+    text.choice("role", handover.role().name().toLowerCase(Locale.ROOT));
+    text.open("kv-transfer {");
+    text.choice("dialect", handover.dialect());
+    if (told.bootstrapPort() != null && handover.role() == Role.PREFILL) {
+      text.value("bootstrap-port", told.bootstrapPort());
+    }
+    if (told.engineId() != null && handover.dialect().equals("vllm-push")) {
+      text.value("engine-id", told.engineId());
+    }
+    text.close("}");
   }
 
   private void events(SurveyedEngine engine) {
@@ -222,7 +240,7 @@ final class FleetConfiguration {
     EngineDescription description = engine.description();
     Integer blockSize = description.cache().blockSize();
     return "%s: %s at %s, %s, %s%n  %s".formatted(
-        engine.name(), description.identity(), description.url(), String.join(", ", names(description)),
+        engine.name(), description.identity(), description.url(), String.join(", ", engine.modelNames()),
         blockSize == null ? "KV blocks of unknown size" : "KV blocks of %d tokens".formatted(blockSize),
         switch (engine.events()) {
           case EventOrigin.Announced(EventPublishing.Zmq zmq) -> "cache events at " + zmq.endpoint();
@@ -234,7 +252,7 @@ final class FleetConfiguration {
   }
 
   private static boolean isConfigured(Unknown unknown) {
-    return unknown.what().equals("block size") || unknown.what().equals("cache events");
+    return unknown.what().equals("block size") || unknown.what().equals(Unknown.EVENTS);
   }
 
   private static String cacheOrigin(EngineKind kind) {
@@ -243,12 +261,5 @@ final class FleetConfiguration {
       case SGLANG, TENSORRT_LLM -> "its /server_info";
       case LLAMA_CPP, UNKNOWN -> "the engine";
     };
-  }
-
-  /** The names of an engine's models, those of LoRA adapters last. */
-  private static List<String> names(EngineDescription engine) {
-    List<String> names = new ArrayList<>(engine.baseModels().stream().map(ServedModel::name).toList());
-    names.addAll(engine.adapters());
-    return names;
   }
 }

@@ -1,8 +1,10 @@
 package io.kvasir.app.init;
 
-import io.kvasir.app.init.ModelSearch.Found;
 import io.kvasir.app.node.StartException;
+import io.kvasir.engines.ModelSearch;
+import io.kvasir.engines.ModelSearch.Found;
 import io.kvasir.engines.ServedModel;
+import io.kvasir.engines.SurveyedEngine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -56,23 +58,13 @@ record FleetModel(
       for (ServedModel model : server.description().models()) {
         if (model.name().equals(name) && found.isEmpty()) {
           found = files.find(model, onlyModel, server.description().identity().simulated());
-        } else if (belongsTo(model, name, server)) {
-          adapters.add(model.name());
         }
       }
+      adapters.addAll(server.adaptersOf(name));
     }
     return new FleetModel(
         name, adapters, blockSize(name, servers), found.orElse(null),
         servers.stream().filter(SurveyedEngine::tokenizes).map(SurveyedEngine::name).toList());
-  }
-
-  /** Whether a model is an adapter of this one, which those of an alias or of an unknown name are of the first. */
-  private static boolean belongsTo(ServedModel adapter, String name, SurveyedEngine server) {
-    if (!adapter.isAdapter()) {
-      return false;
-    }
-    List<String> bases = server.description().baseModels().stream().map(ServedModel::name).toList();
-    return name.equals(adapter.parent()) || (!bases.contains(adapter.parent()) && name.equals(bases.getFirst()));
   }
 
   private static @Nullable Integer blockSize(String name, List<SurveyedEngine> servers) throws StartException {

@@ -4,6 +4,9 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.StartException;
+import io.kvasir.engines.EngineSurvey;
+import io.kvasir.engines.ModelSearch;
+import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.ReloadingTls;
 import io.kvasir.http.TlsFiles;
@@ -50,10 +53,18 @@ public final class FleetOptions {
    */
   public LearntConfiguration learn(List<String> urls) throws StartException, ConfigException, InterruptedException {
     Map<String, String> environment = System.getenv();
-    ModelSearch files = new ModelSearch(modelDirectories, environment);
+    ModelSearch files = modelSearch(environment);
     try (HttpCalls calls = new HttpCalls(CONNECT_TIMEOUT, tls())) {
-      List<SurveyedEngine> engines = new EngineSurvey(calls, key(environment), TIMEOUT).survey(urls);
+      List<SurveyedEngine> engines = new FleetSurvey(new EngineSurvey(calls, TIMEOUT), key(environment)).survey(urls);
       return FleetConfiguration.of(engines, files, keyFile == null ? null : keyFile.toAbsolutePath());
+    }
+  }
+
+  private ModelSearch modelSearch(Map<String, String> environment) throws StartException {
+    try {
+      return new ModelSearch(modelDirectories, environment);
+    } catch (IOException none) {
+      throw new StartException(String.valueOf(none.getMessage()), none);
     }
   }
 

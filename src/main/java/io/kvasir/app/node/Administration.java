@@ -79,7 +79,7 @@ final class Administration {
             node.readiness()::problems,
             () -> TenantReport.ofNode(front.gateway().tenants().figures(), front.limiter().statuses()));
     List<AdminResource> parts = new ArrayList<>(live.resources());
-    parts.add(new FleetHandler(node.cells(), live.cluster(), node.config().fleet().podDefaults()));
+    parts.add(new FleetHandler(node.cells(), live.cluster(), node.config().fleet().podDefaults(), node.survey()));
     parts.add(new LogHandler(audit, node.cells()));
     parts.add(new ExplainHandler(front.gateway()::explain));
     parts.add(new ProfilesHandler(reloader, live.profileFigures()));

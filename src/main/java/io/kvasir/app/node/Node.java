@@ -1,13 +1,12 @@
 package io.kvasir.app.node;
 
+import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
-import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.client.CellsWiring;
 import io.kvasir.discovery.Discovery;
-import io.kvasir.discovery.ModelInquiry;
 import io.kvasir.gateway.admin.AdminApi;
 import io.kvasir.gateway.admin.DemoHandler;
 import io.kvasir.llmd.LlmdMetrics;
@@ -38,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * actor system, cells, execution, the gateway, management. Closing drains the gateway and leaves the cluster.
  */
 public final class Node implements AutoCloseable {
-  private static final Duration INQUIRY_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration SURVEY_TIMEOUT = Duration.ofSeconds(5);
 
   /** Closed when the gateway has drained. */
   private final Resources resources = new Resources();
@@ -97,14 +96,17 @@ public final class Node implements AutoCloseable {
       this.peers = peerConnections();
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
+      PodSurvey survey =
+          resources.own(new PodSurvey(SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells::pods));
       ServedModels models = resources.own(new ServedModels(
-              config.prompts(), cells, tls.pods(), config.fleet().podKeys(), metrics, readiness));
+              config.prompts(), cells, tls.pods(), config.fleet().podKeys(), survey, metrics,
+              readiness));
       resources.own(warmUp).begin(warmUpWith(models.prompts()));
       NodeServices services =
-          new NodeServices(config, tls, system, membership, cells, metrics, readiness, resources);
+          new NodeServices(config, tls, system, membership, cells, survey, metrics, readiness, resources);
       this.front = new FrontDoor(services, routing, events, models.prompts(), pools);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
-      report(reloader, discovery());
+      report(reloader, discovery(survey));
       this.administration = new Administration(services, routing, reloader, decisions, peers, front, demo);
       if (config.cluster().discovery() != NodeDiscovery.SEEDS) {
         findOtherNodes();
@@ -249,13 +251,11 @@ public final class Node implements AutoCloseable {
     ClusterBootstrap.get(system).start();
   }
 
-  private Discovery discovery() {
+  private Discovery discovery(PodSurvey survey) {
     FleetConfig fleet = config.fleet();
-    ModelInquiry inquiry =
-        resources.own(new EngineModelInquiry(INQUIRY_TIMEOUT, tls.pods(), fleet.podKeys()));
     Discovery.Readers readers =
         new Discovery.Readers(
-            fleet.podsReader(), inquiry, found -> pools.replace(LivePools.Source.KUBERNETES, found));
+            fleet.podsReader(), survey, found -> pools.replace(LivePools.Source.KUBERNETES, found));
     return resources.own(new Discovery(system, fleet.discovery(), readers, cells, metrics));
   }
 

@@ -9,6 +9,7 @@ import org.apache.pekko.actor.typed.ActorSystem;
 /**
  * What the parts of a node are built on. Confined to the thread that starts the node.
  *
+ * @param survey of engines
  * @param resources what they own is closed when the gateway has drained
  */
 record NodeServices(
@@ -17,6 +18,7 @@ record NodeServices(
     ActorSystem<Void> system,
     Membership membership,
     Cells cells,
+    PodSurvey survey,
     Metrics metrics,
     Readiness readiness,
     Resources resources) {}

@@ -4,6 +4,7 @@ import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.engines.ModelSearch;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.PromptModel;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,6 +43,7 @@ final class ServedModels implements AutoCloseable {
   private final Prompts prompts;
   private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpCalls calls;
+  private final LearntModels learnt;
   /** The models whose engines were asked for their version; of the watching thread. */
   private final Set<String> versionAsked = new HashSet<>();
   private int checks;
@@ -50,6 +53,7 @@ final class ServedModels implements AutoCloseable {
    *
    * @param tls for https pods, null for what the JVM trusts
    * @param keys the API keys of pods
+   * @param survey of engines whose models the configuration does not name
    * @throws StartException when one cannot be loaded; names it and what is missing
    */
   ServedModels(
@@ -57,6 +61,7 @@ final class ServedModels implements AutoCloseable {
       Cells cells,
       @Nullable SSLContext tls,
       PodKeys keys,
+      PodSurvey survey,
       Metrics metrics,
       Readiness readiness)
       throws StartException {
@@ -72,6 +77,9 @@ final class ServedModels implements AutoCloseable {
               Clock.system(ZoneId.systemDefault()),
               NanoClock.SYSTEM,
               metrics);
+      this.learnt =
+          new LearntModels(
+              prompts, config, survey, new ModelSearch(List.of(), System.getenv()), cells::pods, this::healthy);
     } catch (IOException unusable) {
       close();
       throw new StartException(String.valueOf(unusable.getMessage()), unusable);
@@ -106,7 +114,8 @@ final class ServedModels implements AutoCloseable {
     }
   }
 
-  private void check() {
+  private void check() throws InterruptedException {
+    learnt.check();
     if (checks++ % CHECKS_PER_VERSION == 0) {
       versionAsked.clear();
     }
@@ -122,7 +131,9 @@ final class ServedModels implements AutoCloseable {
   }
 
   private List<Problem> problems() {
-    return prompts.models().stream().flatMap(model -> model.problems().stream()).toList();
+    return Stream.concat(
+            learnt.problems().stream(), prompts.models().stream().flatMap(model -> model.problems().stream()))
+        .toList();
   }
 
   private @Nullable URI healthy(String model) {

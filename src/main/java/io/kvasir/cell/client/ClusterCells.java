@@ -16,6 +16,7 @@ import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellView;
@@ -194,6 +195,21 @@ public final class ClusterCells implements Cells {
   @Override
   public Set<String> models() {
     return roster.get().models();
+  }
+
+  @Override
+  public List<PodSpec> pods() {
+    return roster.get().pods().stream().map(PodEntry::spec).toList();
+  }
+
+  @Override
+  public void announce(PodSpec pod) {
+    directory.announce(pod);
+  }
+
+  @Override
+  public boolean replace(PodSpec before, PodSpec after) {
+    return directory.replace(before, after);
   }
 
   @Override

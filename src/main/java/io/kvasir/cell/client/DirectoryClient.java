@@ -7,6 +7,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.directory.Directory;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.AskPattern;
@@ -33,6 +34,14 @@ final class DirectoryClient {
 
   List<String> declare(PodSource source, List<DiscoveredPod> pods) {
     return this.<Directory.DeclareReply>ask(replyTo -> new Directory.Declare(source, pods, replyTo)).problems();
+  }
+
+  void announce(PodSpec pod) {
+    directory.tell(new Directory.Announce(Set.of(pod)));
+  }
+
+  boolean replace(PodSpec before, PodSpec after) {
+    return this.<Boolean>ask(replyTo -> new Directory.Replace(before, after, replyTo));
   }
 
   boolean drain(String pod) {

@@ -208,6 +208,21 @@ public final class LocalCells implements Cells, AutoCloseable {
   }
 
   @Override
+  public List<PodSpec> pods() {
+    return roster.pods().stream().map(PodEntry::spec).toList();
+  }
+
+  @Override
+  public void announce(PodSpec pod) {
+    throw fixed();
+  }
+
+  @Override
+  public boolean replace(PodSpec before, PodSpec after) {
+    throw fixed();
+  }
+
+  @Override
   public void add(PodSpec pod) {
     throw fixed();
   }

@@ -59,6 +59,9 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   /** What was refused, in plain words. */
   public record DeclareReply(List<String> problems) {}
 
+  /** Replaces the description of a pod, of the same name; answers whether the first was still its description. */
+  public record Replace(PodSpec before, PodSpec after, ActorRef<Boolean> replyTo) implements Message {}
+
   /** Stops giving new requests to a pod; answers whether there is one of that name. */
   public record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
@@ -149,6 +152,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
       }
       case Declare declare -> read(now -> new Compared(declare, now));
       case Compared compared -> declare(compared.declare(), compared.pods());
+      case Replace replace -> replace(replace);
       case Drain drain -> drain(drain);
       case Undrain undrain -> undrain(undrain);
       case Remove remove -> remove(remove);
@@ -211,6 +215,15 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
             return put(changed, declared.put(), NEWEST);
           },
           () -> declare.replyTo().tell(refused));
+    }
+  }
+
+  private void replace(Replace replace) {
+    PodEntry entry = pods.get(replace.before().name());
+    if (entry == null || !entry.spec().equals(replace.before())) {
+      replace.replyTo().tell(false);
+    } else {
+      put(entry.describedAs(replace.after()), () -> replace.replyTo().tell(true));
     }
   }
 

@@ -41,6 +41,11 @@ public record PodEntry(
     return placement == null ? Placement.cell(group(), 1) : placement.cell();
   }
 
+  /** The same pod by another description. */
+  PodEntry describedAs(PodSpec now) {
+    return new PodEntry(now, drained, source, withheld, placement);
+  }
+
   /** The same pod, drained. */
   PodEntry asDrained() {
     return new PodEntry(spec, true, source, withheld, placement);

@@ -34,6 +34,11 @@ public final class AdminException extends Exception {
     return new AdminException(400, message, field, List.of());
   }
 
+  /** The request is right, and what a field of it names does not allow what it is for. */
+  static AdminException unprocessable(String field, String message) {
+    return new AdminException(422, message, field, List.of());
+  }
+
   /** Several things are wrong, see {@link #fault}. */
   static AdminException faulty(int status, String message, List<ObjectNode> faults) {
     return new AdminException(status, message, null, faults);

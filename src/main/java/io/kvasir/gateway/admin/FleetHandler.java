@@ -7,6 +7,8 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
+import java.io.IOException;
+import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -26,21 +28,25 @@ public final class FleetHandler implements AdminResource {
 
   private static final Logger LOG = LoggerFactory.getLogger(FleetHandler.class);
   private static final String POD = WORKERS + "/{pod}";
-  private static final String WANTED = "send one that describes a pod: name, url, models …";
+  private static final String WANTED = "send one that describes a pod: its url, and what its engine does not tell";
 
   private final Cells cells;
   private final Supplier<ClusterStatus> cluster;
   private final PodDefaults defaults;
+  private final PodCompletion completion;
 
   /**
    * Over the fleet.
    *
    * @param cluster describes the cluster as it is
+   * @param completion of descriptions that name no models
    */
-  public FleetHandler(Cells cells, Supplier<ClusterStatus> cluster, PodDefaults defaults) {
+  public FleetHandler(
+      Cells cells, Supplier<ClusterStatus> cluster, PodDefaults defaults, PodCompletion completion) {
     this.cells = cells;
     this.cluster = cluster;
     this.defaults = defaults;
+    this.completion = completion;
   }
 
   @Override
@@ -68,20 +74,49 @@ public final class FleetHandler implements AdminResource {
   }
 
   private AdminResponse add(AdminRequest request) throws AdminException {
-    PodReader reader = new PodReader(defaults);
-    PodSpec pod = reader.pod(request.body(WANTED));
-    List<ObjectNode> faults = reader.faults();
-    if (!faults.isEmpty()) {
-      throw AdminException.faulty(
-          400, faults.size() == 1 ? "the pod has a fault" : "the pod has " + faults.size() + " faults", faults);
-    }
+    ObjectNode given = request.body(WANTED);
+    PodSpec pod = given.has("models") ? read(given) : learnt(given);
     try {
       cells.add(pod);
     } catch (IllegalArgumentException e) {
       throw AdminException.of(409, String.valueOf(e.getMessage()));
     }
     LOG.info("pod {} at {} added by the admin API", pod.name(), pod.url());
-    return new AdminResponse(201, object().put("pod", pod.name()).put("workers", pod.engine().ranks()));
+    ObjectNode answer = object().put("pod", pod.name()).put("workers", pod.engine().ranks());
+    FleetJson.putLearnt(answer, pod);
+    return new AdminResponse(201, answer);
+  }
+
+  private PodSpec read(ObjectNode described) throws AdminException {
+    PodReader reader = new PodReader(defaults);
+    PodSpec pod = reader.pod(described);
+    requireNone(reader.faults());
+    return pod;
+  }
+
+  /** A pod whose description leaves to the engine what that tells. */
+  private PodSpec learnt(ObjectNode given) throws AdminException {
+    PodReader reader = new PodReader(defaults);
+    URI url = reader.url(given.get("url"));
+    requireNone(reader.faults());
+    PodCompletion.Completed completed;
+    try {
+      completed = completion.complete(given, url);
+    } catch (IOException silent) {
+      throw AdminException.unprocessable(
+          "url", silent.getMessage() + " Or describe the pod yourself, with its models at least.");
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+      throw AdminException.of(503, "the node is stopping; ask another");
+    }
+    return read(completed.description()).with(completed.learnt());
+  }
+
+  private static void requireNone(List<ObjectNode> faults) throws AdminException {
+    if (!faults.isEmpty()) {
+      throw AdminException.faulty(
+          400, faults.size() == 1 ? "the pod has a fault" : "the pod has " + faults.size() + " faults", faults);
+    }
   }
 
   private AdminResponse pod(AdminRequest request) throws AdminException {
@@ -90,7 +125,12 @@ public final class FleetHandler implements AdminResource {
     if (workers.isEmpty()) {
       throw unknown(pod);
     }
-    return AdminResponse.ok(FleetJson.pod(pod, workers, cells.healthChanges(pod)));
+    ObjectNode answer = FleetJson.pod(pod, workers, cells.healthChanges(pod));
+    cells.pods().stream()
+        .filter(known -> known.name().equals(pod))
+        .findFirst()
+        .ifPresent(known -> FleetJson.putLearnt(answer, known));
+    return AdminResponse.ok(answer);
   }
 
   private AdminResponse drain(AdminRequest request) throws AdminException {

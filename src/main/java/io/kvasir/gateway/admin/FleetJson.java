@@ -6,7 +6,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthChange;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.events.EventFeed;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Worker;
 import java.time.Duration;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /** The fleet as the admin API shows it. */
 final class FleetJson {
@@ -45,6 +48,20 @@ final class FleetJson {
           .put("why", change.reason());
     }
     return body;
+  }
+
+  /** Puts in what a pod's engine told, with what it did not: {@code "learnt": {...}}; nothing of a pod described whole. */
+  static void putLearnt(ObjectNode body, PodSpec pod) {
+    PodSpec.Learnt learnt = pod.learnt();
+    if (learnt == null) {
+      return;
+    }
+    ObjectNode entry = body.putObject("learnt").put("engine", learnt.engine());
+    pod.models().forEach(entry.putArray("models")::add);
+    entry
+        .put("block_size", pod.engine().blockSize())
+        .put("events", pod.events().stream().map(EventFeed::kind).collect(Collectors.joining("+")));
+    learnt.remarks().forEach(entry.putArray("remarks")::add);
   }
 
   /** {@code {"cells": [...]}}; a cell between homes has null for its home. */

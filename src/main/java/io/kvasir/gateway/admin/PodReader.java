@@ -78,7 +78,8 @@ final class PodReader {
     return name;
   }
 
-  private URI url(@Nullable JsonNode value) {
+  /** The base URL of an engine. */
+  URI url(@Nullable JsonNode value) {
     URI nowhere = URI.create("http://localhost");
     String text = text(value, "url");
     if (text.isEmpty()) {

@@ -166,7 +166,7 @@ function Fleet({ workers }) {
   const open = workers.find(worker => worker.id === query.worker);
   if (workers.length === 0) {
     return html`<${Panel} title="Fleet"><${Empty} title="There are no workers.">Add one with
-      <code> kvasir admin workers add NAME URL --model MODEL</code>, or name pods in the configuration.<//><//>`;
+      <code> kvasir admin workers add URL</code>, or name pods in the configuration.<//><//>`;
   }
   const choose = worker => amend({ worker: worker.id });
   const actions = html`

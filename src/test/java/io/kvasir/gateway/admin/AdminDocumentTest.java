@@ -61,7 +61,8 @@ final class AdminDocumentTest {
         "POST /admin/cache/flush|{\"tenant\":\"t\",\"model\":\"m\"}",
         "POST /admin/figures|{\"price\":{\"w\":1.5}}",
         "POST /admin/keys|{\"id\":\"a\",\"tenant\":\"t\",\"isolation\":{\"group\":\"g\"}}",
-        "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\",\"models\":[\"m\"],\"events\":{\"endpoint\":\"e\"}}"
+        "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\",\"models\":[\"m\"],\"events\":{\"endpoint\":\"e\"}}",
+        "POST /admin/workers|{\"url\":\"http://h:1\"}"
       })
   void bodies_asInTheHandbook_areDescribed(String example) throws IOException {
     String[] parts = example.split("\\|", -1);
@@ -78,7 +79,7 @@ final class AdminDocumentTest {
         "POST /admin/figures|{\"price\":{\"w\":\"much\"}}",
         "POST /admin/keys|{\"id\":\"a\"}",
         "POST /admin/keys|{\"id\":\"a\",\"tenant\":\"t\",\"isolation\":\"some\"}",
-        "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\"}",
+        "POST /admin/workers|{\"name\":\"p\",\"models\":[\"m\"]}",
         "POST /admin/workers|{\"name\":\"a b\",\"url\":\"http://h:1\",\"models\":[\"m\"]}",
         "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\",\"models\":[]}",
         "POST /admin/workers|{\"name\":\"p\",\"url\":\"http://h:1\",\"models\":[\"m\"],\"ranks\":0}",

@@ -3,6 +3,7 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.events.EventFeed;
@@ -26,7 +27,8 @@ final class FleetHandlerTest {
           FleetHandlerTest::events, FleetHandlerTest::kvTransfer);
 
   private final FakeCells cells = new FakeCells();
-  private final FleetHandler admin = new FleetHandler(cells, cells::describeCluster, DEFAULTS);
+  private @Nullable String silence;
+  private final FleetHandler admin = new FleetHandler(cells, cells::describeCluster, DEFAULTS, this::complete);
 
   @Test
   void post_leastDescription_isFilledFromTheDefaults() throws IOException {
@@ -50,6 +52,42 @@ final class FleetHandlerTest {
         new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), Map.of("zone", "b"),
             new PodSpec.Engine("h200", 4, 64, 9, 77), List.of(new EventFeed.Push("4 ranks")),
             transfer("DECODE at gpu-7")));
+  }
+
+  @Test
+  void post_urlAlone_isCompletedByTheEngine() throws IOException {
+    JsonNode answer = call("POST", "/admin/workers", "{\"url\":\"http://10.0.0.7:8000\",\"ranks\":3}", 201);
+
+    assertThat(answer.path("pod").textValue()).isEqualTo("learnt");
+    assertThat(answer.path("workers").intValue()).as("what is given wins").isEqualTo(3);
+    assertThat(answer.path("learnt").toString()).isEqualTo(
+        "{\"engine\":\"vLLM 0.32.0\",\"models\":[\"m\"],\"block_size\":32,\"events\":\"\","
+            + "\"remarks\":[\"It could do better.\"]}");
+    assertThat(cells.added).singleElement().satisfies(pod -> {
+      assertThat(pod.url()).isEqualTo(URI.create("http://10.0.0.7:8000"));
+      assertThat(pod.engine().blockSize()).isEqualTo(32);
+      assertThat(pod.learnt()).isNotNull();
+    });
+  }
+
+  @Test
+  void post_engineThatCannotBeAsked_isToldWithTheRemedy() throws IOException {
+    silence = "nobody listens there; does the engine run?";
+    JsonNode answer = call("POST", "/admin/workers", "{\"url\":\"http://10.0.0.7:8000\"}", 422);
+    assertThat(answer.at("/error/field").textValue()).isEqualTo("url");
+    assertThat(answer.at("/error/message").textValue()).contains("does the engine run?", "models");
+    call("POST", "/admin/workers", "{\"url\":\"somewhere\"}", 400);
+    assertThat(cells.added).isEmpty();
+  }
+
+  private PodCompletion.Completed complete(ObjectNode given, URI url) throws IOException {
+    if (silence != null) {
+      throw new IOException(silence);
+    }
+    ObjectNode completed = given.deepCopy().put("block_size", 32);
+    completed.put("name", "learnt").putArray("models").add("m");
+    return new PodCompletion.Completed(
+        completed, new PodSpec.Learnt("{}", "vLLM 0.32.0", List.of("It could do better.")));
   }
 
   @Test

@@ -1,9 +1,7 @@
-package io.kvasir.app.init;
-
-import io.kvasir.engines.EventPublishing;
+package io.kvasir.engines;
 
 /** Where the router takes an engine's cache events from. */
-sealed interface EventOrigin {
+public sealed interface EventOrigin {
   /** From where the engine says that it publishes them. */
   record Announced(EventPublishing.Zmq zmq) implements EventOrigin {}
 

@@ -1,10 +1,8 @@
-package io.kvasir.app.init;
+package io.kvasir.engines;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.kvasir.app.node.StartException;
-import io.kvasir.engines.ServedModel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -62,10 +60,10 @@ final class ModelSearchTest {
   @Test
   void namedDirectoryWithoutTokenizer_isTold() {
     assertThatThrownBy(() -> new ModelSearch(List.of(directory), Map.of()))
-        .isInstanceOf(StartException.class).hasMessageContaining("no tokenizer.json");
+        .isInstanceOf(IOException.class).hasMessageContaining("no tokenizer.json");
   }
 
-  private String find(ServedModel model) throws StartException {
+  private String find(ServedModel model) throws IOException {
     return new ModelSearch(List.of(), Map.of("HF_HUB_CACHE", directory.toString()))
         .find(model, true, false).map(ModelSearch.Found::directory).orElse("");
   }

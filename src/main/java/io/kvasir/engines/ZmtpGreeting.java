@@ -1,4 +1,4 @@
-package io.kvasir.app.init;
+package io.kvasir.engines;
 
 import java.io.IOException;
 import java.io.InputStream;

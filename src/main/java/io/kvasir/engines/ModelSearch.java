@@ -1,8 +1,5 @@
-package io.kvasir.app.init;
+package io.kvasir.engines;
 
-import io.kvasir.app.node.StartException;
-import io.kvasir.engines.ServedModel;
-import io.kvasir.prompt.ModelConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -18,9 +15,12 @@ import org.jspecify.annotations.Nullable;
  * Finds the Hugging Face files of models on this machine: in directories that were named, where the engine has them, or
  * in the Hugging Face cache.
  */
-final class ModelSearch {
+public final class ModelSearch {
   private static final Pattern REPOSITORY = Pattern.compile("[\\w-][\\w.-]*(/[\\w-][\\w.-]*)?");
   private static final Pattern REVISION = Pattern.compile("[0-9a-f]{7,64}");
+
+  /** The model of simulated engines, whose files are the router's own. */
+  private static final String SIMULATED = "kvasir-demo";
 
   private final List<Path> named;
   private final Path cache;
@@ -30,12 +30,12 @@ final class ModelSearch {
    *
    * @param named directories of models, called as the last part of the model's name
    * @param environment for {@code HF_HUB_CACHE} and {@code HF_HOME}
-   * @throws StartException when a named directory is none of a model
+   * @throws IOException when a named directory is none of a model; the message says what to name instead
    */
-  ModelSearch(List<Path> named, Map<String, String> environment) throws StartException {
+  public ModelSearch(List<Path> named, Map<String, String> environment) throws IOException {
     for (Path directory : named) {
       if (!hasTokenizer(directory)) {
-        throw new StartException(
+        throw new IOException(
             "--model-directory " + directory + " has no tokenizer.json that can be read; name the directory that has"
                 + " the model's Hugging Face files");
       }
@@ -50,14 +50,14 @@ final class ModelSearch {
    * @param directory as {@code models[].directory} has it
    * @param how it was found, for people
    */
-  record Found(String directory, String how) {}
+  public record Found(String directory, String how) {}
 
   /**
    * The files of a model that an engine serves; empty when they are not on this machine.
    *
    * @param onlyModel whether no other model is served, so that a named directory is this one's, whatever it is called
    */
-  Optional<Found> find(ServedModel model, boolean onlyModel, boolean simulated) {
+  public Optional<Found> find(ServedModel model, boolean onlyModel, boolean simulated) {
     for (Path directory : named) {
       if (onlyModel || lastPart(model.name()).equals(String.valueOf(directory.getFileName()))) {
         return Optional.of(new Found(directory.toString(), "as --model-directory says"));
@@ -73,8 +73,8 @@ final class ModelSearch {
         return Optional.of(new Found(cached.toString(), "found in the Hugging Face cache of this machine"));
       }
     }
-    return simulated && model.name().equals(ModelConfig.DEMO)
-        ? Optional.of(new Found("bundled:" + ModelConfig.DEMO, "the simulated engine's own"))
+    return simulated && model.name().equals(SIMULATED)
+        ? Optional.of(new Found("bundled:" + SIMULATED, "the simulated engine's own"))
         : Optional.empty();
   }
 

@@ -1,9 +1,6 @@
-package io.kvasir.app.init;
+package io.kvasir.engines;
 
-import io.kvasir.app.config.HoconText;
-import io.kvasir.engines.TransferDescription;
 import io.kvasir.engines.TransferDescription.Role;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -13,9 +10,9 @@ import java.util.Optional;
  * @param dialect the router's word for its connector
  * @param transfer what the engine told
  */
-record KvHandover(Role role, String dialect, TransferDescription transfer) {
+public record KvHandover(Role role, String dialect, TransferDescription transfer) {
   /** Of an engine that told its role, by a connector that the router knows; empty for all others. */
-  static Optional<KvHandover> of(SurveyedEngine engine) {
+  public static Optional<KvHandover> of(SurveyedEngine engine) {
     TransferDescription told = engine.description().transfer();
     if (told == null || told.role() == null) {
       return Optional.empty();
@@ -37,19 +34,5 @@ record KvHandover(Role role, String dialect, TransferDescription transfer) {
       case SGLANG -> Optional.of("sglang");
       case TENSORRT_LLM, LLAMA_CPP, UNKNOWN -> Optional.empty();
     };
-  }
-
-  /** Writes it into a pod's section. */
-  void write(HoconText text) {
-    text.choice("role", role.name().toLowerCase(Locale.ROOT));
-    text.open("kv-transfer {");
-    text.choice("dialect", dialect);
-    if (transfer.bootstrapPort() != null && role == Role.PREFILL) {
-      text.value("bootstrap-port", transfer.bootstrapPort());
-    }
-    if (transfer.engineId() != null && dialect.equals("vllm-push")) {
-      text.value("engine-id", transfer.engineId());
-    }
-    text.close("}");
   }
 }

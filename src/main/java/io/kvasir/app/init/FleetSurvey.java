@@ -1,0 +1,107 @@
+package io.kvasir.app.init;
+
+import io.kvasir.app.node.StartException;
+import io.kvasir.engines.EngineKind;
+import io.kvasir.engines.EngineSurvey;
+import io.kvasir.engines.SurveyedEngine;
+import io.kvasir.http.HttpCallException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/** Asks the engines of a fleet what they are, all at the same time, and gives their pods names. */
+final class FleetSurvey {
+  private final EngineSurvey survey;
+  private final @Nullable String key;
+
+  /**
+   * A survey of a fleet.
+   *
+   * @param key the engines' API key, null when they need none
+   */
+  FleetSurvey(EngineSurvey survey, @Nullable String key) {
+    this.survey = survey;
+    this.key = key;
+  }
+
+  /**
+   * Asks the engines at these URLs.
+   *
+   * @throws StartException when a URL is none, or an engine cannot be asked; the message has all that are wrong
+   */
+  List<SurveyedEngine> survey(List<String> urls) throws StartException, InterruptedException {
+    Set<URI> engines = parsed(urls);
+    List<SurveyedEngine> surveyed = new ArrayList<>();
+    List<String> faults = new ArrayList<>();
+    Map<EngineKind, Integer> numbers = new EnumMap<>(EngineKind.class);
+    try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<SurveyedEngine>> answers =
+          engines.stream()
+              .map(url -> executor.submit(() -> survey.survey(url, key, isAlone(url, engines))))
+              .toList();
+      for (Future<SurveyedEngine> answer : answers) {
+        try {
+          SurveyedEngine engine = answer.get();
+          EngineKind kind = engine.description().identity().kind();
+          surveyed.add(engine.named(prefix(kind) + "-" + (numbers.merge(kind, 1, Integer::sum) - 1)));
+        } catch (ExecutionException failed) {
+          if (!(failed.getCause() instanceof HttpCallException refused)) {
+            throw new IllegalStateException(failed);
+          }
+          faults.add(String.valueOf(refused.getMessage()));
+        }
+      }
+    }
+    throwAny(faults);
+    return surveyed;
+  }
+
+  private static Set<URI> parsed(List<String> urls) throws StartException {
+    List<String> faults = new ArrayList<>();
+    Set<URI> engines = new LinkedHashSet<>();
+    for (String url : urls) {
+      try {
+        if (!engines.add(EngineUrl.parse(url))) {
+          faults.add(url + " is there twice");
+        }
+      } catch (IllegalArgumentException wrong) {
+        faults.add(String.valueOf(wrong.getMessage()));
+      }
+    }
+    throwAny(faults);
+    return engines;
+  }
+
+  private static boolean isAlone(URI url, Set<URI> engines) {
+    return engines.stream().filter(other -> url.getHost().equals(other.getHost())).count() == 1;
+  }
+
+  private static String prefix(EngineKind kind) {
+    return switch (kind) {
+      case VLLM -> "vllm";
+      case SGLANG -> "sglang";
+      case TENSORRT_LLM -> "tensorrt";
+      case LLM_D_SIMULATOR -> "llmd-sim";
+      case LLAMA_CPP -> "llamacpp";
+      case UNKNOWN -> "engine";
+    };
+  }
+
+  private static void throwAny(List<String> faults) throws StartException {
+    if (!faults.isEmpty()) {
+      throw new StartException(
+          faults.size() == 1
+              ? faults.getFirst()
+              : "engines cannot be asked:\n  " + String.join("\n  ", faults));
+    }
+  }
+}

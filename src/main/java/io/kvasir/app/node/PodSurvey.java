@@ -1,0 +1,78 @@
+package io.kvasir.app.node;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.app.config.AdminJsonConfig;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.discovery.LearntPod;
+import io.kvasir.discovery.PodInquiry;
+import io.kvasir.engines.EngineSurvey;
+import io.kvasir.engines.SurveyedEngine;
+import io.kvasir.gateway.admin.PodCompletion;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.client.PodKeys;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
+
+/** What engines are by their own word, asked with the keys and certificates that this node has for them. */
+final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
+  private final HttpCalls calls;
+  private final EngineSurvey survey;
+  private final PodKeys keys;
+  private final Supplier<List<PodSpec>> pods;
+
+  /**
+   * A survey.
+   *
+   * @param timeout of each question
+   * @param tls for https pods, null for what the JVM trusts
+   * @param pods those that are known: where several are on a host, what is at its default ports is nobody's
+   */
+  PodSurvey(Duration timeout, @Nullable SSLContext tls, PodKeys keys, Supplier<List<PodSpec>> pods) {
+    this.calls = new HttpCalls(timeout, tls);
+    this.survey = new EngineSurvey(calls, timeout);
+    this.keys = keys;
+    this.pods = pods;
+  }
+
+  @Override
+  public LearntPod learn(URI engine) throws IOException, InterruptedException {
+    return LearntPod.of(survey(engine));
+  }
+
+  @Override
+  public Completed complete(ObjectNode given, URI engine) throws IOException, InterruptedException {
+    LearntPod pod = learn(engine);
+    ObjectNode described = given.deepCopy();
+    if (!described.has("name")) {
+      described.put("name", pod.name());
+    }
+    ObjectNode completed = described.deepCopy();
+    for (Map.Entry<String, JsonNode> setting : pod.settings().properties()) {
+      String name = setting.getKey().replace('-', '_');
+      if (!completed.has(name)) {
+        completed.set(name, setting.getValue());
+      }
+    }
+    return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)));
+  }
+
+  /** What is found of an engine; see {@link #learn}. */
+  SurveyedEngine survey(URI engine) throws IOException, InterruptedException {
+    boolean alone =
+        pods.get().stream().map(PodSpec::url).noneMatch(
+            other -> !other.equals(engine) && engine.getHost().equals(other.getHost()));
+    return survey.survey(engine, keys.of(engine), alone);
+  }
+
+  @Override
+  public void close() {
+    calls.close();
+  }
+}

@@ -1,0 +1,43 @@
+package io.kvasir.discovery;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigRenderOptions;
+import io.kvasir.cell.PodSpec.Learnt;
+import io.kvasir.engines.PodSettings;
+import io.kvasir.engines.SurveyedEngine;
+import java.util.List;
+
+/**
+ * What an engine told of its pod.
+ *
+ * @param name for a pod that has none
+ * @param settings of the pod, by the configuration's names
+ * @param engine kind and version, such as {@code vLLM 0.32.0}
+ * @param remarks what the engine does not tell or could do better, each a sentence with the remedy
+ */
+public record LearntPod(String name, ObjectNode settings, String engine, List<String> remarks) {
+  /** What a survey found. */
+  public static LearntPod of(SurveyedEngine engine) {
+    return new LearntPod(
+        engine.name(), PodSettings.of(engine), engine.description().identity().toString(), engine.remarks());
+  }
+
+  /** A description with what it leaves open; what it has wins, each setting as a whole. */
+  public Config complete(Config described) {
+    Config told = ConfigFactory.parseString(settings.toString());
+    Config completed = described;
+    for (String setting : told.root().keySet()) {
+      if (!described.root().containsKey(setting)) {
+        completed = completed.withValue(setting, told.root().get(setting));
+      }
+    }
+    return completed;
+  }
+
+  /** What a pod with this description has learnt. */
+  public Learnt learnt(Config described) {
+    return new Learnt(described.root().render(ConfigRenderOptions.concise()), engine, remarks);
+  }
+}

@@ -1,0 +1,150 @@
+package io.kvasir.discovery;
+
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What engines tell of their pods. Each is asked on a thread of its own until it answers, and then again and again: an
+ * adapter may be loaded, or another version started behind the same address. Thread-safe.
+ */
+final class LearntPods implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LearntPods.class);
+  private static final Duration MIN_PAUSE = Duration.ofSeconds(1);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(30);
+
+  private final PodInquiry inquiry;
+  private final Duration interval;
+  private final Runnable listener;
+  private final Map<URI, Engine> engines = new HashMap<>();
+
+  /**
+   * Knows nothing yet.
+   *
+   * @param interval about as long an engine that has answered is left alone; a quarter more or less at random
+   * @param listener is run when an engine has told something new, or has failed to answer for the first time
+   */
+  LearntPods(PodInquiry inquiry, Duration interval, Runnable listener) {
+    this.inquiry = inquiry;
+    this.interval = interval;
+    this.listener = listener;
+  }
+
+  /** What an engine told last, null until it has answered; one that is not known yet is asked at once. */
+  synchronized @Nullable LearntPod of(URI url) {
+    return engines.computeIfAbsent(url, engine -> new Engine(engine, Duration.ZERO)).pod;
+  }
+
+  /** The same of an engine that has been asked elsewhere just now: one that is not known yet is asked some time. */
+  synchronized @Nullable LearntPod laterOf(URI url) {
+    return engines.computeIfAbsent(url, engine -> new Engine(engine, pause())).pod;
+  }
+
+  /** Why an engine has not told anything. */
+  synchronized Optional<String> failure(URI url) {
+    Engine engine = engines.get(url);
+    return engine == null || engine.pod != null ? Optional.empty() : Optional.ofNullable(engine.failure);
+  }
+
+  /** Asks an engine again at once: it may be another. */
+  synchronized void refresh(URI url) {
+    Engine engine = engines.get(url);
+    if (engine != null) {
+      engine.due.release();
+    }
+  }
+
+  /** Forgets an engine. */
+  private synchronized void forget(URI url) {
+    Engine engine = engines.remove(url);
+    if (engine != null) {
+      engine.thread.interrupt();
+    }
+  }
+
+  /** Forgets all but these. */
+  synchronized void retain(List<URI> urls) {
+    List.copyOf(engines.keySet()).stream().filter(url -> !urls.contains(url)).forEach(this::forget);
+  }
+
+  @Override
+  public void close() {
+    retain(List.of());
+  }
+
+  private Duration pause() {
+    return Duration.ofMillis((long) (interval.toMillis() * ThreadLocalRandom.current().nextDouble(0.75, 1.25)));
+  }
+
+  /** An engine that is asked. */
+  private final class Engine {
+    private final URI url;
+    private final Thread thread;
+    private final Semaphore due = new Semaphore(0);
+    // Guarded by LearntPods.this.
+    private @Nullable LearntPod pod;
+    private @Nullable String failure;
+
+    Engine(URI url, Duration first) {
+      this.url = url;
+      this.thread = Thread.ofVirtual().name("kvasir-learns-" + url).start(() -> run(first));
+    }
+
+    private void run(Duration first) {
+      try {
+        Duration pause = MIN_PAUSE;
+        await(first);
+        while (true) {
+          if (inquire()) {
+            pause = MIN_PAUSE;
+            await(pause());
+          } else {
+            await(pause);
+            pause = pause.multipliedBy(2).compareTo(MAX_PAUSE) < 0 ? pause.multipliedBy(2) : MAX_PAUSE;
+          }
+        }
+      } catch (InterruptedException forgotten) {
+        LOG.debug("{} is forgotten", url);
+      }
+    }
+
+    private void await(Duration pause) throws InterruptedException {
+      if (due.tryAcquire(pause.toMillis(), TimeUnit.MILLISECONDS)) {
+        due.drainPermits();
+      }
+    }
+
+    private boolean inquire() throws InterruptedException {
+      LearntPod found = null;
+      String reason = null;
+      try {
+        found = inquiry.learn(url);
+      } catch (IOException silent) {
+        reason = String.valueOf(silent.getMessage());
+      }
+      boolean changed;
+      synchronized (LearntPods.this) {
+        if (!this.equals(engines.get(url))) {
+          throw new InterruptedException("forgotten");
+        }
+        changed = found == null ? pod == null && failure == null : !found.equals(pod);
+        pod = found == null ? pod : found;
+        failure = reason;
+      }
+      if (changed) {
+        listener.run();
+      }
+      return found != null;
+    }
+  }
+}

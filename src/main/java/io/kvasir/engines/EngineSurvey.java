@@ -1,0 +1,138 @@
+package io.kvasir.engines;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.kvasir.http.HttpCallException;
+import io.kvasir.http.HttpCalls;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks an engine what it is, and finds out what it does not tell but shows: whether somebody publishes at the default
+ * endpoint, and whether it answers {@code /tokenize}. Thread-safe; waits for the engine.
+ */
+public final class EngineSurvey {
+  /** Where vLLM and SGLang publish unless told otherwise; rank r at the port + r. */
+  private static final int EVENTS_PORT = 5557;
+
+  private final HttpCalls calls;
+  private final EngineInquiry inquiry;
+  private final Duration timeout;
+
+  /**
+   * A survey.
+   *
+   * @param calls owned by the caller
+   * @param timeout of each question
+   */
+  public EngineSurvey(HttpCalls calls, Duration timeout) {
+    this.calls = calls;
+    this.inquiry = new EngineInquiry(calls, timeout);
+    this.timeout = timeout;
+  }
+
+  /**
+   * Asks the engine at a URL.
+   *
+   * @param key its API key, null when it needs none
+   * @param alone whether no other engine is known on its host, so that what is at the default port is its own
+   * @throws HttpCallException when it cannot be asked; the message says why, and the remedy
+   */
+  public SurveyedEngine survey(URI url, @Nullable String key, boolean alone)
+      throws HttpCallException, InterruptedException {
+    EngineDescription engine;
+    try {
+      engine = inquiry.describe(url, key);
+    } catch (HttpCallException failed) {
+      HttpCallException remedied =
+          new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, key));
+      remedied.initCause(failed);
+      throw remedied;
+    }
+    return new SurveyedEngine(name(url), engine, events(engine, alone), tokenizes(engine, key));
+  }
+
+  /** The name of a pod that was given none: its host and port. */
+  private static String name(URI url) {
+    String host = url.getHost().replaceAll("[^A-Za-z0-9.-]+", "-").replaceFirst("^-", "");
+    return url.getPort() < 0 ? host : host + ":" + url.getPort();
+  }
+
+  private static String remedy(HttpCallException failed, @Nullable String key) {
+    if (isTls(failed)) {
+      return "; name the authority of the engine's certificate in KVASIR_PODS_TLS_AUTHORITY";
+    }
+    return switch (failed.kind()) {
+      case IO, TIMEOUT -> "; does the engine run, has it loaded its model, and is it reached from here?";
+      case STATUS -> String.valueOf(failed.getMessage()).matches(".* answered 40[13]")
+          ? key == null
+              ? "; give the engine's API key in KVASIR_POD_API_KEY, or its file by --engine-key-file"
+              : "; the engine does not accept that API key"
+          : "; is that an engine with OpenAI's API?";
+      case NOT_JSON, TOO_LARGE -> "; is that an engine with OpenAI's API?";
+    };
+  }
+
+  private static boolean isTls(HttpCallException failed) {
+    for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SSLException) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private EventOrigin events(EngineDescription engine, boolean alone) {
+    return switch (engine.events()) {
+      case EventPublishing.Zmq zmq -> new EventOrigin.Announced(zmq);
+      case EventPublishing.Off _ -> new EventOrigin.None("It publishes no cache events; start it with"
+          + " --kv-events-config.");
+      case EventPublishing.Untold _ -> untold(engine, alone);
+    };
+  }
+
+  private EventOrigin untold(EngineDescription engine, boolean alone) {
+    if (!publishesAtDefaultPort(engine.identity().kind())) {
+      return new EventOrigin.None("It does not tell whether it publishes cache events.");
+    }
+    String host = engine.url().getHost();
+    String endpoint = "tcp://" + host + ":" + EVENTS_PORT;
+    if (!alone) {
+      return new EventOrigin.None("It does not tell whether it publishes cache events, and as other engines are on the"
+          + " same host, whose " + endpoint + " would be is not known.");
+    }
+    Integer ranks = engine.cache().ranks();
+    for (int rank = 0; rank < (ranks == null ? 1 : ranks); rank++) {
+      if (!ZmtpGreeting.comesFrom(host, EVENTS_PORT + rank, timeout)) {
+        return new EventOrigin.None("It does not tell whether it publishes cache events, and nobody does at tcp://"
+            + host + ":" + (EVENTS_PORT + rank) + ", the default.");
+      }
+    }
+    return new EventOrigin.Assumed(endpoint);
+  }
+
+  private static boolean publishesAtDefaultPort(EngineKind kind) {
+    return switch (kind) {
+      case VLLM, SGLANG, LLM_D_SIMULATOR -> true;
+      case TENSORRT_LLM, LLAMA_CPP, UNKNOWN -> false;
+    };
+  }
+
+  private boolean tokenizes(EngineDescription engine, @Nullable String key) throws InterruptedException {
+    byte[] body =
+        JsonNodeFactory.instance.objectNode()
+            .put("model", engine.baseModels().getFirst().name())
+            .put("prompt", "Hello")
+            .toString()
+            .getBytes(StandardCharsets.UTF_8);
+    try {
+      HttpCalls.Reply reply =
+          calls.send(HttpCalls.Request.post(engine.url().resolve("/tokenize"), body, timeout).withBearer(key));
+      return reply.status() == 200 && reply.json().path("tokens").isArray();
+    } catch (HttpCallException cannot) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package io.kvasir.gateway.admin;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.cell.PodSpec;
+import java.io.IOException;
+import java.net.URI;
+
+/** Completes the description of a pod by what its engine tells. */
+@FunctionalInterface
+public interface PodCompletion {
+  /**
+   * A description that has been completed.
+   *
+   * @param description what was given, and beside it what was learnt, by the admin API's names
+   * @param learnt what is to be remembered of that
+   */
+  record Completed(ObjectNode description, PodSpec.Learnt learnt) {}
+
+  /**
+   * Asks the engine, and waits for it. What is given wins.
+   *
+   * @param url the engine's
+   * @throws IOException when it does not answer, or serves no model; the message says why, and the remedy
+   */
+  Completed complete(ObjectNode given, URI url) throws IOException, InterruptedException;
+}
