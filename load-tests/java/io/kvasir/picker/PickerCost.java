@@ -102,6 +102,8 @@ final class PickerCost {
 
   /** Prints one table, of the phases that are named, or of all; takes about a minute. */
   public static void main(String[] args) throws Exception {
+    // Else each event of the engines waits for the acknowledgement of the one before.
+    System.setProperty("sun.net.httpserver.nodelay", "true");
     Path directory = Files.createDirectories(Path.of("target", "picker-cost"));
     try (EchoEngine a = new EchoEngine();
         EchoEngine b = new EchoEngine();

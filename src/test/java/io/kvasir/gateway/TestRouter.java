@@ -237,7 +237,7 @@ final class TestRouter implements AutoCloseable {
   /** A connection on which a test writes by hand. */
   Socket connect() throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.address().getPort());
-    socket.setSoTimeout(10_000);
+    socket.setSoTimeout(60_000);
     return socket;
   }
 
@@ -254,12 +254,12 @@ final class TestRouter implements AutoCloseable {
     return read.toString();
   }
 
-  /** All that still comes, or {@code cut} when the connection breaks. */
+  /** All that still comes, or {@code cut} and why when the connection breaks. */
   static String rest(Socket socket) {
     try {
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
-      return "cut";
+      return "cut: " + e;
     }
   }
 

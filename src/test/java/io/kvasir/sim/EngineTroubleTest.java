@@ -75,7 +75,7 @@ final class EngineTroubleTest extends EngineTest {
   void stream_beforeItsFirstToken_hasItsHeadAlready() throws Exception {
     SimEngine engine = start(settings().speed(1).stepTime(new StepTime(60_000, 0, 0, 0, 0, 0, 0, 0)));
     try (Socket client = connect(engine)) {
-      client.setSoTimeout(10_000);
+      client.setSoTimeout(60_000);
       send(client, "/v1/completions", text().put("stream", true).toString(), "");
       assertThat(reader(client).readLine()).isEqualTo("HTTP/1.1 200 OK");
     }
@@ -356,7 +356,7 @@ final class EngineTroubleTest extends EngineTest {
   void idleConnection_isClosed() throws Exception {
     SimEngine engine = start(settings().keepAlive(Duration.ofMillis(50)));
     try (Socket client = connect(engine)) {
-      client.setSoTimeout(10_000);
+      client.setSoTimeout(60_000);
       send(client, "/v1/completions", text().put("max_tokens", 1).toString(), "");
       BufferedReader in = reader(client);
       assertThat(answer(in)).contains("text_completion");

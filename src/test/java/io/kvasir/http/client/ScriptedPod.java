@@ -205,7 +205,7 @@ public final class ScriptedPod implements AutoCloseable {
 
     /** Waits until the router closes the connection. */
     public void awaitClosed() throws IOException {
-      socket.setSoTimeout(10_000);
+      socket.setSoTimeout(60_000);
       if (in.read() >= 0) {
         throw new IOException("more came");
       }

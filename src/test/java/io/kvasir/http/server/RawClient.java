@@ -18,7 +18,7 @@ final class RawClient implements AutoCloseable {
 
   RawClient(Socket socket) throws IOException {
     this.socket = socket;
-    socket.setSoTimeout(10_000);
+    socket.setSoTimeout(60_000);
     socket.setTcpNoDelay(true);
     in = socket.getInputStream();
   }
