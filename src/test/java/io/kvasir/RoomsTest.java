@@ -102,8 +102,8 @@ final class RoomsTest {
           .whereLayer("llmd").mayNotAccessAnyLayer()
           .whereLayer("llmd").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
-              "access", "admission", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index", "answers",
-              "tracing", "telemetry", "time")
+              "access", "admission", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index",
+              "answers", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
           .whereLayer("lab").mayOnlyAccessLayers("programs", "prompt", "routing", "index", "telemetry", "time")
           .whereLayer("engines").mayOnlyAccessLayers("http", "time")

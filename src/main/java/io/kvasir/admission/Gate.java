@@ -2,9 +2,9 @@ package io.kvasir.admission;
 
 /**
  * Decides whether a request may go to the worker that has been chosen for it, or waits. A cell has one of each kind;
- * they are looked at in order, and the first that does not let a request go decides. Called for each request of the cell
- * by many threads at once, so an implementation is thread-safe, fast, and lets requests go by a comparison when there is
- * room.
+ * they are looked at in order, and the first that does not let a request go decides. Called for each request of the
+ * cell by many threads at once, so an implementation is thread-safe, fast, and lets requests go by a comparison when
+ * there is room.
  */
 @FunctionalInterface
 public interface Gate {

@@ -8,7 +8,8 @@ import java.util.function.ToDoubleFunction;
 
 /** The runs of one trace, load, index and profile: one per seed. */
 record Summary(List<RunReport> runs) {
-  private record Key(String trace, String engine, Pools workers, double scale, String index, String guard, String profile) {}
+  private record Key(
+      String trace, String engine, Pools workers, double scale, String index, String guard, String profile) {}
 
   /** Groups runs that differ in their seed alone, in their order. */
   static List<Summary> of(List<RunReport> runs) {

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a proxy shows of a response: its head, then its body, of which it may show one message beyond what has been
- * read, or all of it where it is short. Filled by the stream's thread, read by one other, or, while that waits in {@link #stream}, on the stream's own.
+ * read, or all of it where it is short. Filled by the stream's thread, read by one other, or, while that waits in
+ * {@link #stream}, on the stream's own.
  */
 final class ResponseInbox {
   /** How a body's end has come about. */

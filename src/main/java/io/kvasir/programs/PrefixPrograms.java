@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Recognises programs that do not name themselves by their prompts: a prompt that begins with all of an earlier one is
  * its program's next turn. Of each program the end of its last prompt is remembered, to steps of
- * {@value #STEP_TOKENS} tokens; a request looks for the steps of its own prompt, the last one first, so that a next turn
- * costs as many look-ups as it has steps of new text. Two prompts that differ in their last step alone are taken for
- * one program: they have next to nothing of their own. Thread-safe.
+ * {@value #STEP_TOKENS} tokens; a request looks for the steps of its own prompt, the last one first, so that a next
+ * turn costs as many look-ups as it has steps of new text. Two prompts that differ in their last step alone are taken
+ * for one program: they have next to nothing of their own. Thread-safe.
  */
 public final class PrefixPrograms {
   static final int STEP_TOKENS = 1024;

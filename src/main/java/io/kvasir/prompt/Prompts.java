@@ -287,7 +287,8 @@ public final class Prompts {
   private BlockNamespace namespace(ModelTable now, PromptModel model, String requested, JsonNode body) {
     String salt = body.path("cache_salt").asText(null);
     String name = model == other ? requested : model.name();
-    return BlockNamespace.of(name, model.config().blockSize(), now.adapters().contains(requested) ? requested : null, salt);
+    return BlockNamespace.of(
+        name, model.config().blockSize(), now.adapters().contains(requested) ? requested : null, salt);
   }
 
   private void sample(PromptModel model, PromptSource source, PromptRequest request, Prompt prompt) {

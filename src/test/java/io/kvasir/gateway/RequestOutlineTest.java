@@ -126,7 +126,8 @@ final class RequestOutlineTest {
   @ParameterizedTest
   @ValueSource(strings = {
     "", "{", "[]", "\"model\"", "{\"model\"", "{\"model\":", "{\"model\":\"", "{\"model\":\"\\", "{\"model\":\"m",
-    "{model:\"m\"}", "{\"model\":{\"model\":\"m\"}}", "{\"x\":[{\"model\":\"m\"}", "{\"model\":\" \"}", "{\"model\" \"m\"}"
+    "{model:\"m\"}", "{\"model\":{\"model\":\"m\"}}", "{\"x\":[{\"model\":\"m\"}", "{\"model\":\" \"}",
+    "{\"model\" \"m\"}"
   })
   void otherwise_thereIsNothingToSee(String body) {
     assertThat(RequestOutline.of(body.getBytes(UTF_8)).model()).isNull();

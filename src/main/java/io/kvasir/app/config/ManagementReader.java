@@ -49,7 +49,8 @@ final class ManagementReader {
     if (reviewer.isEmpty()) {
       management.fault(
           METRICS,
-          "is kubernetes, and this node is in no cluster of it: name one in pods-from.kubernetes.api, or set it to open");
+          "is kubernetes, and this node is in no cluster of it: name one in pods-from.kubernetes.api, or set it to"
+              + " open");
     }
     return reviewer.orElse(null);
   }

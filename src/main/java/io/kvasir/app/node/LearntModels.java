@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * How prompts are prepared for models that the configuration does not name and engines of learnt pods serve: as one of
- * those engines tells, by the model's files where they are on this machine, by the engine's {@code /tokenize} where they
- * are not. Checked by one thread; any thread may read {@link #problems}.
+ * those engines tells, by the model's files where they are on this machine, by the engine's {@code /tokenize} where
+ * they are not. Checked by one thread; any thread may read {@link #problems}.
  */
 final class LearntModels {
   private static final Logger LOG = LoggerFactory.getLogger(LearntModels.class);

@@ -47,7 +47,8 @@ final class UnservedModels {
     if (workers.isEmpty()) {
       return List.of(Problem.error(
           "no worker is known: every request is refused",
-          "name pods in kvasir.pods, have them discovered (kvasir.pods-from), or add one: kvasir admin workers add URL"));
+          "name pods in kvasir.pods, have them discovered (kvasir.pods-from), or add one: kvasir admin workers add"
+              + " URL"));
     }
     Count all = new Count();
     Map<String, Count> byModel = new TreeMap<>();

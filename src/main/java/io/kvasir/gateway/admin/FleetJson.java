@@ -50,7 +50,7 @@ final class FleetJson {
     return body;
   }
 
-  /** Puts in what a pod's engine told, with what it did not: {@code "learnt": {...}}; nothing of a pod described whole. */
+  /** Puts in what a pod's engine told and did not: {@code "learnt": {...}}; nothing of a pod described whole. */
   static void putLearnt(ObjectNode body, PodSpec pod) {
     PodSpec.Learnt learnt = pod.learnt();
     if (learnt == null) {
