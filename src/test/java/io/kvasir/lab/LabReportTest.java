@@ -24,7 +24,8 @@ final class LabReportTest {
         .toIterable()
         .containsExactly(
             "trace", "engine", "workers", "scale", "seed", "index", "guard", "profile", "goodput", "hit_rate",
-            "ttft_ms", "tpot_ms", "e2e_ms", "imbalance", "rejected", "held", "longest_hold_ms", "goodput_of_others", "session_ms");
+            "ttft_ms", "tpot_ms", "e2e_ms", "imbalance", "rejected", "held", "longest_hold_ms", "goodput_of_others",
+            "session_ms");
     assertThat(row.get("ttft_ms").fieldNames()).toIterable().containsExactly("mean", "p50", "p90", "p99");
     assertThat(row.get("tpot_ms").get("mean").isNull()).as("nothing measured").isTrue();
     assertThat(row.get("ttft_ms").get("mean").asDouble()).isEqualTo(10.12);
