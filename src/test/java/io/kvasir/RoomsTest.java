@@ -61,6 +61,7 @@ final class RoomsTest {
           .layer("pools").definedBy("io.kvasir.pools..")
           .layer("picker").definedBy("io.kvasir.picker..")
           .layer("console").definedBy("io.kvasir.console..")
+          .layer("scale").definedBy("io.kvasir.scale..")
           .layer("llmd").definedBy("io.kvasir.llmd..")
           .layer("app").definedBy("io.kvasir.app..")
           .whereLayer("time").mayNotAccessAnyLayer()
@@ -99,13 +100,15 @@ final class RoomsTest {
           .whereLayer("lmcache").mayOnlyBeAccessedByLayers("app")
           .whereLayer("console").mayOnlyAccessLayers("http")
           .whereLayer("console").mayOnlyBeAccessedByLayers("app")
+          .whereLayer("scale").mayOnlyAccessLayers("cell", "routing", "http", "telemetry", "time")
+          .whereLayer("scale").mayOnlyBeAccessedByLayers("lab", "app")
           .whereLayer("llmd").mayNotAccessAnyLayer()
           .whereLayer("llmd").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
               "access", "admission", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index",
               "answers", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
-          .whereLayer("lab").mayOnlyAccessLayers("programs", "prompt", "routing", "index", "telemetry", "time")
+          .whereLayer("lab").mayOnlyAccessLayers("scale", "programs", "prompt", "routing", "index", "telemetry", "time")
           .whereLayer("engines").mayOnlyAccessLayers("http", "time")
           .whereLayer("engines").mayOnlyBeAccessedByLayers("discovery", "doctor", "app")
           .whereLayer("doctor").mayOnlyAccessLayers(

@@ -32,8 +32,30 @@ public record WorkerStatus(
    * @param pendingTokens uncached prompt tokens whose first token has not been seen
    * @param report the load its engine reports
    * @param cost what its prompts cost, null while nothing is learnt, or from a node of an earlier version
+   * @param work what its requests take
    */
-  public record Load(int inFlight, long pendingTokens, EngineReport report, @Nullable PrefillCost cost) {}
+  public record Load(
+      int inFlight, long pendingTokens, EngineReport report, @Nullable PrefillCost cost, Work work) {
+    /** Takes the load from a node of an earlier version, too. */
+    public Load {
+      work = Objects.requireNonNullElse(work, Work.NONE);
+    }
+  }
+
+  /**
+   * What the requests of a worker take. What is counted only goes up while the cell stays at its home, and begins anew
+   * at the next.
+   *
+   * @param owedMs estimated milliseconds of prefill whose first token has not been seen
+   * @param bookedMs estimated milliseconds of prefill of all its requests, counted
+   * @param contextTokens prompt tokens of the requests in flight
+   * @param answers answers that came whole, counted
+   * @param answerTokens tokens that are expected of one
+   */
+  public record Work(double owedMs, double bookedMs, long contextTokens, long answers, double answerTokens) {
+    /** None. */
+    public static final Work NONE = new Work(0, 0, 0, 0, 0);
+  }
 
   /**
    * The cost of prompts as it was learnt from times to first token of the worker's model on its engine.

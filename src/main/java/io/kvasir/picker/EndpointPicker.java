@@ -5,12 +5,10 @@ import io.grpc.Server;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
-import io.grpc.netty.shaded.io.netty.handler.ssl.ApplicationProtocolConfig;
-import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
 import io.grpc.netty.shaded.io.netty.handler.ssl.JdkSslContext;
-import io.grpc.netty.shaded.io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import io.kvasir.cell.Cells;
 import io.kvasir.gateway.Gateway;
+import io.kvasir.http.GrpcTls;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.http.ReloadingTls;
 import io.kvasir.http.SelfSignedTls;
@@ -144,19 +142,7 @@ public final class EndpointPicker implements AutoCloseable {
         files == null
             ? SelfSignedTls.context("kvasir-picker", CERTIFICATE_VALID)
             : new ReloadingTls(files, NanoClock.SYSTEM).context();
-    return new JdkSslContext(
-        context,
-        false,
-        null,
-        SupportedCipherSuiteFilter.INSTANCE,
-        new ApplicationProtocolConfig(
-            ApplicationProtocolConfig.Protocol.ALPN,
-            ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
-            ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
-            "h2"),
-        files == null || files.authorities() == null ? ClientAuth.NONE : ClientAuth.REQUIRE,
-        new String[] {"TLSv1.3", "TLSv1.2"},
-        false);
+    return GrpcTls.server(context, files != null && files.authorities() != null);
   }
 
   private ServerServiceDefinition service() {

@@ -208,7 +208,7 @@ public final class FakeCells implements Cells {
     return workers.stream()
         .map(worker -> new WorkerStatus(
             worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()),
-            new WorkerStatus.Load(0, 0, EngineReport.NONE, cost), 
+            new WorkerStatus.Load(0, 0, EngineReport.NONE, cost, WorkerStatus.Work.NONE), 
             new WorkerStatus.IndexState(0, 0, 0, false, 1, 0, -1, WorkerStatus.Promises.NONE),
             WorkerStatus.EventStream.NONE))
         .toList();

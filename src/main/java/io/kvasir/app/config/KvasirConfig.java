@@ -20,6 +20,8 @@ import io.kvasir.peer.PeerSettings;
 import io.kvasir.picker.PickerSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptSettings;
+import io.kvasir.scale.keda.KedaSettings;
+import io.kvasir.scale.live.ScaleSettings;
 import io.kvasir.telemetry.DecisionLogSettings;
 import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.tracing.TracingSettings;
@@ -42,6 +44,7 @@ import org.jspecify.annotations.Nullable;
  * @param cluster this node among the others
  * @param operations management, records of decisions, and the log
  * @param picker the listener for Kubernetes gateways that ask where a request should go, null without one
+ * @param scaling how many workers models need, for autoscalers
  * @param source where all of it was read from
  */
 public record KvasirConfig(
@@ -53,6 +56,7 @@ public record KvasirConfig(
     ClusterConfig cluster,
     OperationsConfig operations,
     @Nullable PickerSettings picker,
+    ScalingConfig scaling,
     Source source) {
 
   /**
@@ -134,6 +138,14 @@ public record KvasirConfig(
 
   /** How router nodes find each other. */
   public enum NodeDiscovery { SEEDS, DNS, KUBERNETES }
+
+  /**
+   * How many workers models need.
+   *
+   * @param advice what they are sized for
+   * @param keda the listener for KEDA, null without one
+   */
+  public record ScalingConfig(ScaleSettings advice, @Nullable KedaSettings keda) {}
 
   /**
    * What operators use.

@@ -9,6 +9,7 @@ import io.kvasir.app.config.KvasirConfig.LogFormat;
 import io.kvasir.app.config.KvasirConfig.LogLevel;
 import io.kvasir.app.config.KvasirConfig.OperationsConfig;
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
+import io.kvasir.app.config.KvasirConfig.ScalingConfig;
 import io.kvasir.app.config.KvasirConfig.Source;
 import io.kvasir.app.config.KvasirConfig.WarmUpConfig;
 import io.kvasir.cell.CellSettings;
@@ -102,6 +103,7 @@ final class KvasirConfigReader {
             TracingReader.read(root.section("tracing")),
             log(root.section("log")));
     management.rejectUnread();
+    ScalingConfig scaling = ScaleReader.read(root.section("scale"));
     ConfigSection cluster = root.section("cluster");
     ClusterReader clusterReader =
         new ClusterReader(config, cluster, operations.management(), maxPeerMessage(gateway, prompts));
@@ -116,6 +118,7 @@ final class KvasirConfigReader {
         clusterReader.settings(),
         operations,
         picker,
+        scaling,
         new Source(discovery.roles(clusterReader.platform()), file));
   }
 

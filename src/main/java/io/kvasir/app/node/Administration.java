@@ -3,6 +3,7 @@ package io.kvasir.app.node;
 import ch.qos.logback.classic.LoggerContext;
 import io.kvasir.app.config.BuildVersion;
 import io.kvasir.app.config.EffectiveSettings;
+import io.kvasir.app.config.KvasirConfig.ScalingConfig;
 import io.kvasir.app.neighbours.Neighbours;
 import io.kvasir.app.neighbours.NodeDescriber;
 import io.kvasir.app.neighbours.NodeTrust;
@@ -28,6 +29,7 @@ import io.kvasir.gateway.admin.tenants.TenantReport;
 import io.kvasir.kubernetes.KubernetesConnection;
 import io.kvasir.kubernetes.PathReviews;
 import io.kvasir.peer.PeerConnections;
+import io.kvasir.scale.keda.ExternalScaler;
 import io.kvasir.telemetry.AuditLog;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.time.NanoClock;
@@ -38,6 +40,7 @@ import java.util.Objects;
 import java.util.function.Supplier;
 import org.apache.pekko.actor.Address;
 import org.apache.pekko.cluster.typed.Cluster;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -50,13 +53,14 @@ final class Administration {
   private final DemoHandler demo;
   private final AdminApi api;
   private final ManagementServer server;
+  private final @Nullable ScaleAssembly scale;
 
   /**
    * Opens the management port.
    *
    * @param peers lines of other nodes
    * @param demo the switch of traffic of the node's own
-   * @throws StartException when the port is taken or a file cannot be used; the message has the reason and the remedy
+   * @throws StartException when a port is taken or a file cannot be used; the message has the reason and the remedy
    */
   Administration(
       NodeServices node,
@@ -70,6 +74,7 @@ final class Administration {
     this.node = node;
     this.front = front;
     this.demo = demo;
+    this.scale = scale(routing);
     AuditLog audit = audit();
     LiveAdministration live =
         new LiveAdministration(
@@ -117,6 +122,19 @@ final class Administration {
     return new MetricsPage(node.metrics(), reviews);
   }
 
+  /** Where KEDA reaches the node, null where it does not. */
+  @Nullable ExternalScaler scaler() {
+    return scale == null ? null : scale.scaler();
+  }
+
+  private @Nullable ScaleAssembly scale(RoutingAssembly routing) throws StartException {
+    ScalingConfig config = node.config().scaling();
+    return config.advice().enabled()
+        ? node.resources().own(
+            new ScaleAssembly(config, node.system(), node.cells(), routing.costs(), node.metrics()))
+        : null;
+  }
+
   private AuditLog audit() {
     AuditLog audit =
         node.resources().own(
@@ -136,6 +154,7 @@ final class Administration {
     parts.add(new ConfigHandler(settings(reloader)));
     parts.add(new LogLevelsAdmin((LoggerContext) LoggerFactory.getILoggerFactory()));
     parts.add(new LmCacheAdmin(routing.lmcache()));
+    parts.add(new ScaleAdmin(scale == null ? null : scale::report));
     parts.add(new SessionHandler(demo));
     parts.add(new OpenApiHandler());
   }

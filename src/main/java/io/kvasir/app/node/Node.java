@@ -14,6 +14,7 @@ import io.kvasir.peer.PeerConnections;
 import io.kvasir.picker.EndpointPicker;
 import io.kvasir.pools.LivePools;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.scale.keda.ExternalScaler;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -151,6 +152,11 @@ public final class Node implements AutoCloseable {
   /** The endpoint picker, null where there is none. */
   public @Nullable EndpointPicker picker() {
     return front.picker();
+  }
+
+  /** The server for KEDA, null where there is none. */
+  public @Nullable ExternalScaler scaler() {
+    return administration.scaler();
   }
 
   /** The switch of traffic of the node's own, which only a demo has. */

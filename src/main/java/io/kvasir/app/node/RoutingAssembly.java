@@ -95,6 +95,10 @@ final class RoutingAssembly implements AutoCloseable {
     return new ProfileSet(profiles, costs, outputs, routingMetrics);
   }
 
+  CostModel costs() {
+    return costs;
+  }
+
   LiveProfiles profiles() {
     return profiles;
   }

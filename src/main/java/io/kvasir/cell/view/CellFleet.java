@@ -156,9 +156,7 @@ public final class CellFleet implements Fleet {
 
   @Override
   public void cancel(int slot, Booking booking) {
-    WorkerLoad load = member(slot).load();
-    load.settle(booking);
-    load.release(booking);
+    member(slot).load().cancel(booking);
   }
 
   /** The member in the slot of a chosen worker, to book load on. */

@@ -14,6 +14,8 @@ import java.util.Locale;
 
 /** The metrics of cells, workers, decisions and the index. One per node; thread-safe. */
 public final class CellMetrics {
+  private static final String COMPLETED = "completed";
+
   private final Counter decisions;
   private final Counter outcomes;
   private final Counter fallbacks;
@@ -226,11 +228,16 @@ public final class CellMetrics {
     };
   }
 
+  /** Answers of a worker that came whole, since the process started. */
+  long answers(Member member) {
+    return outcomes.labelValues(member.worker().id(), COMPLETED).getLongValue();
+  }
+
   /** A request on a worker is over. */
   public void requestEnded(Member member, Outcome outcome) {
     String kind =
         switch (outcome) {
-          case Outcome.Completed ignored -> "completed";
+          case Outcome.Completed ignored -> COMPLETED;
           case Outcome.Cancelled ignored -> "cancelled";
           case Outcome.Refused ignored -> "refused";
           case Outcome.Failed failed -> failed.transport() ? "lost_contact" : "failed";

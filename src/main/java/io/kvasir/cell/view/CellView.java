@@ -414,7 +414,9 @@ public final class CellView {
     Map<Deployment, LearntCost> learnt = profiles.costs().learnt();
     for (Member member : members()) {
       if (member != null) {
-        workers.add(member.status(cell, learnt.get(member.worker().deployment())));
+        Deployment deployment = member.worker().deployment();
+        double answerTokens = profiles.outputs().expected(deployment.model());
+        workers.add(member.status(cell, learnt.get(deployment), metrics.answers(member), answerTokens));
       }
     }
     return workers;

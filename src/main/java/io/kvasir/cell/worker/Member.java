@@ -317,6 +317,11 @@ public final class Member {
     return health.state(clock.nanos()).health();
   }
 
+  private WorkerStatus.Work work(long answers, double answerTokens) {
+    return new WorkerStatus.Work(
+        load.queueMs(), load.bookedMs(), load.contextTokens(), answers, answerTokens);
+  }
+
   private static WorkerStatus.@Nullable PrefillCost cost(@Nullable LearntCost learnt) {
     return learnt == null || learnt.samples() == 0
         ? null
@@ -327,8 +332,10 @@ public final class Member {
    * Its state for administration and metrics, as a worker of a cell. Takes no lock.
    *
    * @param learnt the learnt cost of its deployment, null when there is none
+   * @param answers answers of it that came whole, as its home has counted them
+   * @param answerTokens tokens that are expected of one
    */
-  public WorkerStatus status(String cell, @Nullable LearntCost learnt) {
+  public WorkerStatus status(String cell, @Nullable LearntCost learnt, long answers, double answerTokens) {
     WorkerHealth.State state = health.state(clock.nanos());
     return new WorkerStatus(
         worker,
@@ -336,7 +343,7 @@ public final class Member {
         state.health(),
         state.reason(),
         draining,
-        new WorkerStatus.Load(load.inFlight(), load.pendingTokens(), report, cost(learnt)),
+        new WorkerStatus.Load(load.inFlight(), load.pendingTokens(), report, cost(learnt), work(answers, answerTokens)),
         new WorkerStatus.IndexState(
             blocks.size(),
             pod.engine().capacityBlocks(),

@@ -14,7 +14,8 @@ import java.lang.invoke.VarHandle;
 public final class WorkerLoad {
   private static final VarHandle IN_FLIGHT;
   private static final VarHandle PENDING_TOKENS;
-  private static final VarHandle PENDING_MICROS;
+  private static final VarHandle BOOKED_MICROS;
+  private static final VarHandle SETTLED_MICROS;
   private static final VarHandle CONTEXT_TOKENS;
 
   static {
@@ -22,7 +23,8 @@ public final class WorkerLoad {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       IN_FLIGHT = lookup.findVarHandle(WorkerLoad.class, "inFlight", int.class);
       PENDING_TOKENS = lookup.findVarHandle(WorkerLoad.class, "pendingTokens", long.class);
-      PENDING_MICROS = lookup.findVarHandle(WorkerLoad.class, "pendingMicros", long.class);
+      BOOKED_MICROS = lookup.findVarHandle(WorkerLoad.class, "bookedMicros", long.class);
+      SETTLED_MICROS = lookup.findVarHandle(WorkerLoad.class, "settledMicros", long.class);
       CONTEXT_TOKENS = lookup.findVarHandle(WorkerLoad.class, "contextTokens", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
@@ -32,7 +34,8 @@ public final class WorkerLoad {
   private final int maxInFlight;
   private volatile int inFlight;
   private volatile long pendingTokens;
-  private volatile long pendingMicros;
+  private volatile long bookedMicros;
+  private volatile long settledMicros;
   private volatile long contextTokens;
 
   /** Nothing is booked of at most so many requests. */
@@ -61,20 +64,27 @@ public final class WorkerLoad {
 
   private void count(Booking booking) {
     PENDING_TOKENS.getAndAdd(this, (long) booking.uncachedTokens());
-    PENDING_MICROS.getAndAdd(this, booking.prefillMicros());
+    BOOKED_MICROS.getAndAdd(this, booking.prefillMicros());
     CONTEXT_TOKENS.getAndAdd(this, (long) booking.promptTokens());
   }
 
   /** The prompt of a booking has been read: it is no longer pending. */
   public void settle(Booking booking) {
     PENDING_TOKENS.getAndAdd(this, -(long) booking.uncachedTokens());
-    PENDING_MICROS.getAndAdd(this, -booking.prefillMicros());
+    SETTLED_MICROS.getAndAdd(this, booking.prefillMicros());
   }
 
   /** A booking of the same prompt takes the place of one that is pending. */
   public void rebook(Booking was, Booking is) {
     PENDING_TOKENS.getAndAdd(this, (long) is.uncachedTokens() - was.uncachedTokens());
-    PENDING_MICROS.getAndAdd(this, is.prefillMicros() - was.prefillMicros());
+    BOOKED_MICROS.getAndAdd(this, is.prefillMicros() - was.prefillMicros());
+  }
+
+  /** A booking is taken back at once: as if it had never been. */
+  public void cancel(Booking booking) {
+    PENDING_TOKENS.getAndAdd(this, -(long) booking.uncachedTokens());
+    BOOKED_MICROS.getAndAdd(this, -booking.prefillMicros());
+    release(booking);
   }
 
   /** A booking whose prompt has been settled is over. */
@@ -100,7 +110,14 @@ public final class WorkerLoad {
 
   /** Estimated milliseconds of prefill of those. */
   public double queueMs() {
-    return pendingMicros * 1e-3;
+    // In this order: what is settled was booked before.
+    long settled = settledMicros;
+    return (bookedMicros - settled) * 1e-3;
+  }
+
+  /** Estimated milliseconds of prefill of all bookings there have been. */
+  public double bookedMs() {
+    return bookedMicros * 1e-3;
   }
 
   /** Prompt tokens of the requests in flight. */

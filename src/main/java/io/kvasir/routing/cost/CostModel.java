@@ -31,17 +31,26 @@ public final class CostModel {
 
   private final Map<String, EngineCost> engines;
   private final EngineCost unknown;
+  private final Map<String, DecodeCost> decodes;
+  private final DecodeCost unknownDecode;
   private final ConcurrentMap<Deployment, Learning> learning = new ConcurrentHashMap<>();
   private final AtomicLong version = new AtomicLong();
 
-  private CostModel(Map<String, EngineCost> engines) {
+  private CostModel(Map<String, EngineCost> engines, Map<String, DecodeCost> decodes) {
     this.engines = Map.copyOf(engines);
     this.unknown =
         new EngineCost(
-            median(EngineCost::msPerToken),
-            median(EngineCost::msPerPair),
-            median(EngineCost::msPerContextToken),
-            median(EngineCost::kvTokens));
+            median(engines, EngineCost::msPerToken),
+            median(engines, EngineCost::msPerPair),
+            median(engines, EngineCost::msPerContextToken),
+            median(engines, EngineCost::kvTokens));
+    this.decodes = Map.copyOf(decodes);
+    this.unknownDecode =
+        new DecodeCost(
+            median(decodes, DecodeCost::stepMs),
+            median(decodes, DecodeCost::msPerSequence),
+            unknown.msPerContextToken(),
+            unknown.kvTokens());
   }
 
   /**
@@ -53,6 +62,7 @@ public final class CostModel {
         ConfigFactory.parseResources(
             CostModel.class, "engine_coefficients.json", ConfigParseOptions.defaults().setAllowMissing(false));
     Map<String, EngineCost> engines = new HashMap<>();
+    Map<String, DecodeCost> decodes = new HashMap<>();
     for (String name : table.root().keySet()) {
       Config engine = table.getConfig(ConfigUtil.quoteString(name));
       EngineCost cost =
@@ -61,26 +71,39 @@ public final class CostModel {
               engine.getDouble("c_attn_prefill_ns_per_qctx") / 1e6,
               engine.getDouble("c_dec_ctx_us_per_1k") / 1e6,
               engine.getDouble("kv_capacity_tokens_est"));
+      DecodeCost decode =
+          new DecodeCost(
+              engine.getDouble("t_weight_ms") + engine.getDouble("step_overhead_ms"),
+              (engine.getDouble("c_dec_seq_us") + engine.getDouble("step_overhead_per_seq_us")) / 1e3,
+              cost.msPerContextToken(),
+              cost.kvTokens());
       engines.put(name, cost);
+      decodes.put(name, decode);
       // One row may stand for several models of one shape.
       String models = engine.getString("model");
       for (String model : List.of(models.split("/", -1))) {
         engines.put(name.replace(models, model), cost);
+        decodes.put(name.replace(models, model), decode);
       }
     }
-    return new CostModel(engines);
+    return new CostModel(engines, decodes);
   }
 
   /** A model with prefill costs multiplied by {@code factor}, to study the effect of wrong coefficients. */
   public CostModel prefillScaled(double factor) {
     Map<String, EngineCost> scaled = new HashMap<>();
     engines.forEach((name, cost) -> scaled.put(name, cost.prefillScaled(factor)));
-    return new CostModel(scaled);
+    return new CostModel(scaled, decodes);
   }
 
   /** The initial cost of an engine, the table's median when the name is unknown. */
   public EngineCost of(String engine) {
     return engines.getOrDefault(engine, unknown);
+  }
+
+  /** The cost of an engine's decode steps, the table's median when the name is unknown. */
+  public DecodeCost decode(String engine) {
+    return decodes.getOrDefault(engine, unknownDecode);
   }
 
   /** The learnt cost of a deployment, its engine's initial cost while nothing is learnt. */
@@ -160,8 +183,8 @@ public final class CostModel {
     }
   }
 
-  private double median(ToDoubleFunction<EngineCost> coefficient) {
-    double[] sorted = engines.values().stream().distinct().mapToDouble(coefficient).toArray();
+  private static <T> double median(Map<String, T> table, ToDoubleFunction<T> coefficient) {
+    double[] sorted = table.values().stream().distinct().mapToDouble(coefficient).toArray();
     Arrays.sort(sorted);
     return sorted[sorted.length / 2];
   }

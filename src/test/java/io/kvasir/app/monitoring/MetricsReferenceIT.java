@@ -34,6 +34,7 @@ final class MetricsReferenceIT {
         "worker_|engine_|attempts_|retries_|hedges_|legs_|splits_|steps_|workflows|resumes_|quarantine|pod_");
     SECTIONS.put("Events and the index", "events_|index_");
     SECTIONS.put("Cells and nodes", "cell_|cluster_|standby_|reservations_|discovery_|kubernetes_");
+    SECTIONS.put("Autoscaling", "scale_");
     SECTIONS.put("Callers and limits", "keys|jwks_|authentications_|limit_|tenant");
     SECTIONS.put("Response cache", "answer_cache_");
     SECTIONS.put("LMCache", "lmcache_");

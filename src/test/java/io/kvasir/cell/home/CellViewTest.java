@@ -501,7 +501,7 @@ final class CellViewTest {
       chosen.reservation().close(new Outcome.Completed(PROMPT, PROMPT / 4, 5, 1));
     }
     assertThat(liar.accuracy().trust()).isBetween(0.2, 0.3);
-    assertThat(liar.status("m", null).index().trust()).isEqualTo(liar.accuracy().trust());
+    assertThat(liar.status("m", null, 0, 0).index().trust()).isEqualTo(liar.accuracy().trust());
     tick();
     Decision.Chosen doubted = decide(chain(3, 64));
     assertThat(doubted.depth()).isLessThan(20);

@@ -125,7 +125,7 @@ final class ErrorAnswersTest {
     }
 
     assertThat(chosen()).containsExactly("c");
-    assertThat(broken.getFirst().status("m", null).reason())
+    assertThat(broken.getFirst().status("m", null, 0, 0).reason())
         .isEqualTo("its circuit is open after a run of answers that it does not serve 'm' and enough others are left");
     assertThat(views().problems()).extracting(Problem::what).containsExactly(
         "worker a: it answers that it does not serve the model 'm' (status 404)",
@@ -138,7 +138,7 @@ final class ErrorAnswersTest {
 
     assertThat(chosen()).containsExactly("a", "b", "c");
     assertThat(views().problems()).isEmpty();
-    assertThat(well.status("m", null).reason()).isEmpty();
+    assertThat(well.status("m", null, 0, 0).reason()).isEmpty();
   }
 
   @Test
@@ -178,7 +178,7 @@ final class ErrorAnswersTest {
     }
 
     assertThat(chosen()).containsExactly("a");
-    assertThat(only.status("m", null).reason())
+    assertThat(only.status("m", null, 0, 0).reason())
         .isEqualTo("it answers that it does not serve the model 'm' (status 404)");
     assertThat(views().problems()).hasSize(1);
   }

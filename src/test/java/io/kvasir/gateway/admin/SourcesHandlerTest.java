@@ -50,7 +50,7 @@ final class SourcesHandlerTest {
   private WorkerStatus status(EventStream events, boolean suspect) {
     return new WorkerStatus(
         cells.worker("w", URI.create("http://h:1"), "m"), "c", WorkerStatus.Health.HEALTHY, "", false,
-        new WorkerStatus.Load(0, 0, EngineReport.NONE, null),
+        new WorkerStatus.Load(0, 0, EngineReport.NONE, null, WorkerStatus.Work.NONE),
         new WorkerStatus.IndexState(1, 2, 0, suspect, 1, 0, 7, new Promises(3, 1)), events);
   }
 }

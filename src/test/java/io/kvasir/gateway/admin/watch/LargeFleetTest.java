@@ -85,7 +85,8 @@ final class LargeFleetTest {
       statuses.add(
           new WorkerStatus(
               worker, "cell", WorkerStatus.Health.HEALTHY, "", false,
-              new WorkerStatus.Load(load % 7, 1000L * load, new EngineReport(load % 7, 0, 0.5), null),
+              new WorkerStatus.Load(
+                  load % 7, 1000L * load, new EngineReport(load % 7, 0, 0.5), null, WorkerStatus.Work.NONE),
               new WorkerStatus.IndexState(
                   5000 + load, 10000, 0, false, 1, 0, load, new WorkerStatus.Promises(load, 0)),
               new WorkerStatus.EventStream("zmq", true, load % 3, 1000L * load, 0, 0, null)));

@@ -1,0 +1,32 @@
+package io.kvasir.scale;
+
+/**
+ * What the workers of a target have to do at a moment. All figures are sums over the workers.
+ *
+ * @param workers all that are to serve, those that still load or do not answer included, without draining ones
+ * @param ready those that may be given requests
+ * @param prefillPerSecond seconds of prefill that arrive per second: how many workers it keeps busy
+ * @param owedSeconds seconds of prefill that are booked and whose first token has not come
+ * @param inFlight requests in flight
+ * @param contextTokens prompt tokens of those
+ * @param memoryUse caches in use by requests, in workers' caches: 2.5 are two and a half
+ * @param tokensPerSecond tokens generated per second
+ * @param waiting requests that wait in engines, as far as these report it
+ * @param waitSeconds what a prompt waits for now at the worker with the least to read
+ */
+public record FleetDemand(
+    int workers,
+    int ready,
+    double prefillPerSecond,
+    double owedSeconds,
+    int inFlight,
+    long contextTokens,
+    double memoryUse,
+    double tokensPerSecond,
+    int waiting,
+    double waitSeconds) {
+  /** Whether anything is to be done. */
+  public boolean isActive() {
+    return inFlight > 0 || waiting > 0 || owedSeconds > 0;
+  }
+}

@@ -1,0 +1,17 @@
+package io.kvasir.scale;
+
+/**
+ * How many workers a target should have. Immutable.
+ *
+ * @param target what is sized
+ * @param demand what its workers have to do
+ * @param capacity what one of them can do
+ * @param headroom the share of what its ready workers could generate at the pace to be kept that is free, 0 to 1
+ * @param now workers that the demand of the last minute needs
+ * @param ahead workers that are needed until one ordered now would serve, at least {@code now}
+ * @param desired workers to have: {@code ahead}, or more while fewer have not done for long enough
+ * @param reason why so many, in words
+ */
+public record ScaleAdvice(
+    ScaleTarget target, FleetDemand demand, WorkerCapacity capacity, double headroom, int now, int ahead, int desired,
+    String reason) {}

@@ -1,0 +1,23 @@
+package io.kvasir.scale.live;
+
+import io.kvasir.scale.ScaleAdvice;
+import io.kvasir.scale.ScaleTarget;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The advice for every target at a moment. Immutable.
+ *
+ * @param targets by model and role
+ * @param missingCells cells whose home did not answer: their workers count as they were when it last did
+ * @param missingNodes addresses of nodes that cannot be reached
+ */
+public record ScaleReport(List<ScaleAdvice> targets, List<String> missingCells, List<String> missingNodes) {
+  /** Nothing is known yet. */
+  public static final ScaleReport NONE = new ScaleReport(List.of(), List.of(), List.of());
+
+  /** The advice for a target, empty when no worker of it is known. */
+  public Optional<ScaleAdvice> of(ScaleTarget target) {
+    return targets.stream().filter(advice -> advice.target().equals(target)).findFirst();
+  }
+}

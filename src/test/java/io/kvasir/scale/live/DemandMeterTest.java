@@ -1,0 +1,113 @@
+package io.kvasir.scale.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.cell.WorkerStatus.Work;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.cost.CostModel;
+import io.kvasir.scale.FleetDemand;
+import io.kvasir.scale.ScaleTarget;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+final class DemandMeterTest {
+  private static final ScaleTarget TARGET = new ScaleTarget("m", Role.BOTH);
+
+  private final TestFleet fleet = new TestFleet();
+  private final CostModel costs = CostModel.bundled();
+  private final DemandMeter meter = new DemandMeter(costs);
+
+  private FleetDemand at(double seconds) {
+    return Objects.requireNonNull(meter.measure(seconds, fleet.status()).get(TARGET)).demand();
+  }
+
+  @Test
+  void whatIsCounted_becomesARate() {
+    fleet.put("a", 3, new Work(500, 10_000, 4000, 10, 100));
+    fleet.put("b", 1, new Work(1500, 90_000, 1000, 20, 100));
+    assertThat(at(100).prefillPerSecond()).as("before there is a difference").isZero();
+
+    fleet.put("a", 3, new Work(500, 14_000, 4000, 20, 100));
+    fleet.put("b", 1, new Work(1500, 91_000, 1000, 20, 100));
+    FleetDemand demand = at(110);
+
+    assertThat(demand.prefillPerSecond()).isEqualTo(0.5, within(1e-9));
+    assertThat(demand.owedSeconds()).isEqualTo(2);
+    assertThat(demand.inFlight()).isEqualTo(4);
+    assertThat(demand.contextTokens()).isEqualTo(5000);
+    assertThat(demand.waitSeconds()).isEqualTo(0.5);
+    assertThat(demand.tokensPerSecond()).isBetween(1.0, 100.0);
+  }
+
+  @Test
+  void tokens_settleAtTheirRate() {
+    for (int at = 0; at <= 300; at += 5) {
+      fleet.put("a", 1, new Work(0, 0, 0, at * 2L, 100));
+      at(at);
+    }
+    assertThat(at(305).tokensPerSecond()).isCloseTo(200, within(40.0));
+  }
+
+  @Test
+  void newHome_countsFromZero_andNothingRunsBackwards() {
+    fleet.put("a", 0, new Work(0, 50_000, 0, 100, 100));
+    at(0);
+    fleet.put("a", 0, new Work(0, 200, 0, 1, 100));
+    assertThat(at(5)).satisfies(demand -> {
+      assertThat(demand.prefillPerSecond()).isZero();
+      assertThat(demand.tokensPerSecond()).isZero();
+    });
+    fleet.put("a", 0, new Work(0, 1200, 0, 1, 100));
+    assertThat(at(10).prefillPerSecond()).isEqualTo(0.2, within(1e-9));
+  }
+
+  @Test
+  void cellWhoseHomeIsSilent_countsAsItWas_andOnlyOnce() {
+    fleet.put("a", 0, new Work(0, 0, 0, 0, 0));
+    fleet.put("b", "d", "m", Role.BOTH, Health.HEALTHY, 2, EngineReport.NONE, new Work(0, 0, 100, 0, 0));
+    at(0);
+    fleet.put("b", "d", "m", Role.BOTH, Health.HEALTHY, 2, EngineReport.NONE, new Work(0, 2000, 100, 0, 0));
+    assertThat(at(5).prefillPerSecond()).isEqualTo(0.4, within(1e-9));
+
+    fleet.answers("d", false);
+    assertThat(at(10)).satisfies(demand -> {
+      assertThat(demand.workers()).isEqualTo(2);
+      assertThat(demand.prefillPerSecond()).isEqualTo(0.4, within(1e-9));
+      assertThat(demand.contextTokens()).isEqualTo(100);
+    });
+    fleet.answers("d", true);
+    assertThat(at(15)).satisfies(demand -> {
+      assertThat(demand.workers()).isEqualTo(2);
+      assertThat(demand.prefillPerSecond()).isZero();
+    });
+  }
+
+  @Test
+  void roles_areTargetsOfTheirOwn() {
+    fleet.put("p", "c", "m", Role.PREFILL, Health.HEALTHY, 1, EngineReport.NONE, Work.NONE);
+    fleet.put("d", "c", "m", Role.DECODE, Health.WEDGED, 7, EngineReport.NONE, Work.NONE);
+    var measured = meter.measure(0, fleet.status());
+
+    assertThat(measured.sequencedKeySet())
+        .containsExactly(new ScaleTarget("m", Role.PREFILL), new ScaleTarget("m", Role.DECODE));
+    assertThat(Objects.requireNonNull(measured.lastEntry()).getValue().demand()).satisfies(demand -> {
+      assertThat(demand.workers()).isEqualTo(1);
+      assertThat(demand.ready()).isZero();
+      assertThat(demand.inFlight()).isEqualTo(7);
+    });
+  }
+
+  @Test
+  void memory_isAsReported_elseAsEstimated() {
+    fleet.put("a", "c", "m", Role.BOTH, Health.HEALTHY, 1, new EngineReport(1, 3, 0.75), Work.NONE);
+    double tokens = costs.decode("h200-Qwen3-32B-tp2").kvTokens();
+    fleet.put("b", 2, new Work(0, 0, (long) (tokens / 4), 0, tokens / 4));
+
+    FleetDemand demand = at(0);
+    assertThat(demand.memoryUse()).isEqualTo(0.75 + 0.25 + 0.25, within(1e-3));
+    assertThat(demand.waiting()).isEqualTo(3);
+  }
+}
