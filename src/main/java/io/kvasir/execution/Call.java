@@ -41,7 +41,12 @@ public record Call(
    *     depend on the try
    * @param body the client's own bytes
    */
-  public record ClientHttp(String method, String target, Headers headers, byte[] body) {}
+  public record ClientHttp(String method, String target, Headers headers, byte[] body) {
+    /** Whether it asks to leave HTTP: what is sent then is not known, and its head is as everybody's. */
+    public boolean upgrades() {
+      return headers.has("Upgrade");
+    }
+  }
 
   /**
    * How a worker's response is treated on its way to the client.

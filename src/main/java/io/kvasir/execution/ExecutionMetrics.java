@@ -21,6 +21,9 @@ public final class ExecutionMetrics {
   private final Counter resumes;
   private final Counter resumesRefused;
   private final Gauge workflows;
+  private final Gauge webSockets;
+  private final Counter webSocketsClosed;
+  private final Counter webSocketBytes;
 
   /** Registers the metrics. */
   public ExecutionMetrics(Metrics metrics) {
@@ -88,6 +91,21 @@ public final class ExecutionMetrics {
         .name("kvasir_workflows")
         .help("Requests in flight that take several steps or a retry")
         .register(registry);
+    webSockets = Gauge.builder()
+        .name("kvasir_websockets")
+        .help("WebSockets between clients and workers that are open now")
+        .register(registry);
+    webSocketsClosed = Counter.builder()
+        .name("kvasir_websockets_closed_total")
+        .help("WebSockets that have ended, by who ended them: client or worker (with a close frame), client_lost or"
+            + " worker_lost (without one), idle, or stopping (the node)")
+        .labelNames("by")
+        .register(registry);
+    webSocketBytes = Counter.builder()
+        .name("kvasir_websocket_bytes_total")
+        .help("Bytes that passed on WebSockets, by direction: up to the worker or down to the client")
+        .labelNames("direction")
+        .register(registry);
   }
 
   public void attemptStarted() {
@@ -152,5 +170,19 @@ public final class ExecutionMetrics {
 
   public void workflowEnded() {
     workflows.dec();
+  }
+
+  public void webSocketOpened() {
+    webSockets.inc();
+  }
+
+  /** A WebSocket has ended; counted by who ended it. */
+  public void webSocketClosed(String by) {
+    webSockets.dec();
+    webSocketsClosed.labelValues(by).inc();
+  }
+
+  public void webSocketBytes(String direction, int count) {
+    webSocketBytes.labelValues(direction).inc(count);
   }
 }

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param hedgeAfter when a request that has no answer yet goes to a second worker, too; null for never
  * @param workflows requests at once that take several steps or a retry; beyond them the first failure is final
  * @param disconnects what becomes of requests under which workers' connections end
+ * @param webSocketIdle how long nothing may pass on a WebSocket, in either direction
  */
 public record ExecutionSettings(
     Retries retries,
@@ -25,7 +26,9 @@ public record ExecutionSettings(
     int maxBufferedBytes,
     @Nullable Duration hedgeAfter,
     int workflows,
-    Disconnects disconnects) {
+    Disconnects disconnects,
+    Duration webSocketIdle) {
+  private static final Duration WEB_SOCKET_IDLE = Duration.ofMinutes(10);
 
   /**
    * What becomes of requests under which workers' connections end after they were sent.
@@ -79,7 +82,15 @@ public record ExecutionSettings(
       int maxBufferedBytes,
       @Nullable Duration hedgeAfter,
       int workflows) {
-    this(retries, firstByte, idle, total, maxBufferedBytes, hedgeAfter, workflows, Disconnects.DEFAULTS);
+    this(
+        retries, firstByte, idle, total, maxBufferedBytes, hedgeAfter, workflows, Disconnects.DEFAULTS,
+        WEB_SOCKET_IDLE);
+  }
+
+  /** The same with another limit for silent WebSockets. */
+  public ExecutionSettings withWebSocketIdle(Duration other) {
+    return new ExecutionSettings(
+        retries, firstByte, idle, total, maxBufferedBytes, hedgeAfter, workflows, disconnects, other);
   }
 
   /** Refuses limits that cannot work. */

@@ -83,7 +83,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             new ProfileResolver(profiles, this.metrics),
             new CallerIsolation(access.salts()),
             cells,
-            stored);
+            stored,
+            settings.webSockets());
     this.tenants = new TenantTraffic(clock);
     TenantMetrics.register(tenants, metrics);
     this.chains = new SampledChains(InstantSource.system());
@@ -225,6 +226,9 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     if (api.postOnly() && !method.equals("POST")) {
       return wrongMethod(exchange, requestId, "POST");
     }
+    if (api.webSocketOnly() && !WebSocketRequest.matches(api, inbound)) {
+      return upgradeRequired(exchange, requestId);
+    }
     return inference.answer(inbound, api);
   }
 
@@ -305,6 +309,13 @@ public final class Gateway implements HttpHandler, AutoCloseable {
 
   private static boolean reading(String method) {
     return method.equals("GET") || method.equals("HEAD");
+  }
+
+  private Response upgradeRequired(Exchange exchange, String requestId) {
+    ApiError error = WebSocketRequest.required(exchange.path());
+    refused(arrived(exchange), requestId, error);
+    Response.Buffered answer = ErrorFormat.of(exchange.path(), exchange.headers()).answer(error, requestId);
+    return answer.with(WebSocketRequest.named(answer.headers()));
   }
 
   private Response wrongMethod(Exchange exchange, String requestId, String allowed) {

@@ -13,19 +13,22 @@ import org.jspecify.annotations.Nullable;
  * @param keepAlive silence after which a stream sends a keep-alive, so that no proxy cuts it; null for none
  * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
  * @param forwarding what of a client's request reaches an engine
+ * @param webSockets who may open WebSockets, and to which model
  */
 public record GatewaySettings(
     String scheme,
     boolean usageInjection,
     @Nullable Duration keepAlive,
     int storedResponses,
-    ForwardingSettings forwarding) {
+    ForwardingSettings forwarding,
+    WebSocketSettings webSockets) {
   /** How many ids of the Responses API a node remembers. */
   public static final int STORED_RESPONSES = 100_000;
 
   /** Settings that forward whatever clients send to the paths of inference. */
   public GatewaySettings(String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
-    this(scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults());
+    this(
+        scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults(), WebSocketSettings.DEFAULTS);
   }
 
   /** Plain HTTP, with bodies as clients send them. */
@@ -35,6 +38,11 @@ public record GatewaySettings(
 
   /** The same with other rules for what reaches an engine. */
   public GatewaySettings with(ForwardingSettings other) {
-    return new GatewaySettings(scheme, usageInjection, keepAlive, storedResponses, other);
+    return new GatewaySettings(scheme, usageInjection, keepAlive, storedResponses, other, webSockets);
+  }
+
+  /** The same with other rules for WebSockets. */
+  public GatewaySettings with(WebSocketSettings other) {
+    return new GatewaySettings(scheme, usageInjection, keepAlive, storedResponses, forwarding, other);
   }
 }

@@ -79,6 +79,9 @@ final class InferenceHandler implements AutoCloseable {
   private Response answer(InboundRequest inbound, ApiPath api, RequestTelemetry telemetry, ApiBoundary boundary)
       throws ApiException, InterruptedException {
     telemetry.admitted(limits.admit(inbound));
+    if (WebSocketRequest.matches(api, inbound)) {
+      WebSocketRequest.check(inbound.exchange(), settings.webSockets());
+    }
     RequestPreparer.ParsedRequest parsed = preparer.read(api, inbound.exchange().path(), inbound);
     String model = parsed.model();
     boolean known = cells.models().contains(model);
@@ -144,13 +147,14 @@ final class InferenceHandler implements AutoCloseable {
     if (unasked && !injected) {
       telemetry.learnsUsage(unaskedUsage);
     }
+    boolean webSocket = WebSocketRequest.matches(api, inbound);
     Call call = new Call(
         prepared.decision(),
         parsed.context().facts(),
         new Call.ClientHttp(
             exchange.method(),
             workerRequest.target(),
-            forwarded.request(telemetry.spans().forwarded(exchange.headers()), exchange.client()),
+            forwarded(telemetry.spans().forwarded(exchange.headers()), exchange, webSocket),
             injected ? UsageInjection.inject(request, body) : body),
         new Call.ResponseRules(api.isRetryable(exchange.method()), api.generates(), injected, request.model() != null),
         parsed.context().profile().resumes(),
@@ -170,8 +174,9 @@ final class InferenceHandler implements AutoCloseable {
       }
       case Result.Streaming streaming -> {
         telemetry.streamStarted(streaming.status());
+        Headers headers = answers.of(streaming.headers(), streaming.route());
         yield workerRequest.clientResponse(new Response.Streaming(
-            streaming.status(), answers.of(streaming.headers(), streaming.route()), streaming.body()));
+            streaming.status(), webSocket ? WebSocketRequest.named(headers) : headers, streaming.body()));
       }
       case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
       case Result.Unreachable unreachable -> {
@@ -191,6 +196,11 @@ final class InferenceHandler implements AutoCloseable {
         yield ClientCancelled.RESPONSE;
       }
     };
+  }
+
+  private Headers forwarded(Headers headers, Exchange exchange, boolean webSocket) {
+    Headers ours = forwarded.request(headers, exchange.client());
+    return webSocket ? WebSocketRequest.named(ours) : ours;
   }
 
   /**

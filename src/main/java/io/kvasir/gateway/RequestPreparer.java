@@ -45,14 +45,17 @@ final class RequestPreparer {
   private final CallerIsolation isolation;
   private final Cells cells;
   private final StoredResponses stored;
+  private final WebSocketSettings webSockets;
 
   RequestPreparer(
-      Prompts prompts, ProfileResolver profiles, CallerIsolation isolation, Cells cells, StoredResponses stored) {
+      Prompts prompts, ProfileResolver profiles, CallerIsolation isolation, Cells cells, StoredResponses stored,
+      WebSocketSettings webSockets) {
     this.prompts = prompts;
     this.profiles = profiles;
     this.isolation = isolation;
     this.cells = cells;
     this.stored = stored;
+    this.webSockets = webSockets;
   }
 
   /**
@@ -107,7 +110,10 @@ final class RequestPreparer {
   private ParsedRequest parse(ApiPath api, String path, InboundRequest inbound) throws ApiException {
     Caller caller = inbound.caller();
     Exchange exchange = inbound.exchange();
-    ApiRequest request = reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
+    ApiRequest request =
+        WebSocketRequest.matches(api, inbound)
+            ? new ApiRequest(webSocketModel(exchange), false, null, null)
+            : reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
     isolation.check(caller, request, exchange.body());
     StoredResponses.ResponseLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
@@ -127,6 +133,11 @@ final class RequestPreparer {
     }
     return parsed(api, request, location, model, inbound,
         new ForwardedRequest(exchange.target(), exchange.body(), null));
+  }
+
+  private @Nullable String webSocketModel(Exchange exchange) throws ApiException {
+    String named = WebSocketRequest.model(exchange.target());
+    return named == null ? webSockets.model() : named;
   }
 
   private ParsedRequest parsed(
@@ -277,8 +288,8 @@ final class RequestPreparer {
       case RESPONSES -> Api.RESPONSES;
       case MESSAGES -> Api.MESSAGES;
       case EMBEDDINGS -> Api.EMBEDDINGS;
-      case COUNT_TOKENS, TOKENIZE, DETOKENIZE, RERANK, GENERATE, TOKENS, RENDERING, SCORING, MEDIA, STORED_RESPONSE,
-          OTHER -> null;
+      case COUNT_TOKENS, TOKENIZE, DETOKENIZE, RERANK, GENERATE, TOKENS, RENDERING, SCORING, MEDIA, REALTIME,
+          STORED_RESPONSE, OTHER -> null;
     };
   }
 

@@ -75,7 +75,8 @@ record RequestTracing(
       case CHAT, RESPONSES, MESSAGES -> "chat";
       case COMPLETIONS, GENERATE, TOKENS -> "text_completion";
       case EMBEDDINGS -> "embeddings";
-      case COUNT_TOKENS, TOKENIZE, DETOKENIZE, RERANK, RENDERING, SCORING, MEDIA, STORED_RESPONSE, OTHER -> api.label();
+      case COUNT_TOKENS, TOKENIZE, DETOKENIZE, RERANK, RENDERING, SCORING, MEDIA, REALTIME, STORED_RESPONSE, OTHER ->
+          api.label();
     };
   }
 

@@ -11,8 +11,9 @@
  * {@code CachedAnswers}, and executed by {@link io.kvasir.execution.dispatch.Dispatcher}; {@code KeepAlive} keeps a
  * silent stream from being cut on the way back. What of a request an engine gets to see is in
  * {@code ForwardingSettings}: the {@code ServedPaths}, by their {@code RequestTarget}s in normal form, without
- * {@code ReservedFields}. What goes wrong becomes an answer in the API's error format in one place,
- * {@code ApiBoundary}; {@code RequestTelemetry} records each request in metrics and log.
+ * {@code ReservedFields}. Of a {@code WebSocketRequest} only the head is read. What goes wrong becomes an
+ * answer in the API's error format in one place, {@code ApiBoundary}; {@code RequestTelemetry} records each request in
+ * metrics and log.
  */
 @NullMarked
 package io.kvasir.gateway;

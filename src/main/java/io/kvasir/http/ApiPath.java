@@ -31,6 +31,8 @@ public enum ApiPath {
   MEDIA("other", Kind.FORWARDED,
       "/v1/audio/transcriptions", "/v1/audio/translations", "/v1/audio/speech", "/v1/images/generations",
       "/v1/images/edits", "/v1/images/variations"),
+  /** Speech and text both ways, on a WebSocket. */
+  REALTIME("realtime", Kind.WEB_SOCKET, "/v1/realtime"),
   /** A stored response: read, cancelled or deleted on the worker that has it. */
   STORED_RESPONSE("stored_response", Kind.FORWARDED),
   /** A path that the operator has added: forwarded as it is, whatever it means. */
@@ -47,7 +49,9 @@ public enum ApiPath {
     /** Not understood but for its body, a JSON object: any method, and it may change something. */
     FORWARDED_JSON,
     /** Not understood: any method and body, and it may change something. */
-    FORWARDED
+    FORWARDED,
+    /** A WebSocket, of whose request nothing but the head is understood. */
+    WEB_SOCKET
   }
 
   private static final String STORED = RESPONSES.path() + "/";
@@ -116,13 +120,18 @@ public enum ApiPath {
   public boolean postOnly() {
     return switch (kind) {
       case GENERATION, MODEL, HELPER -> true;
-      case FORWARDED_JSON, FORWARDED -> false;
+      case FORWARDED_JSON, FORWARDED, WEB_SOCKET -> false;
     };
+  }
+
+  /** Whether it is served on WebSockets only. */
+  public boolean webSocketOnly() {
+    return kind == Kind.WEB_SOCKET;
   }
 
   /** Whether the body of a request, where it has one, is a JSON object. */
   public boolean takesJson() {
-    return kind != Kind.FORWARDED;
+    return kind != Kind.FORWARDED && kind != Kind.WEB_SOCKET;
   }
 
   /** Whether a request may be sent to another worker after one failed in the middle: it changes nothing. */

@@ -166,7 +166,7 @@ final class ResumeTest {
     router = new TestRouter(
         new ExecutionSettings(
             usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.maxBufferedBytes(), null,
-            usual.workflows(), new ExecutionSettings.Disconnects(most, null)),
+            usual.workflows(), new ExecutionSettings.Disconnects(most, null), usual.webSocketIdle()),
         PROFILE, CHOICE);
   }
 

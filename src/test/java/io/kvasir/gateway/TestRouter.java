@@ -281,6 +281,11 @@ final class TestRouter implements AutoCloseable {
     return TestMetrics.sum(registry, name, values);
   }
 
+  /** As a node that stops, and waits so long for what is in progress. */
+  void drain(Duration grace) {
+    server.drain(grace);
+  }
+
   /** As a node that stops, but for its front door. */
   void stopWorkflows() {
     dispatcher.close();

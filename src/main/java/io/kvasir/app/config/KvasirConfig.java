@@ -71,6 +71,7 @@ public record KvasirConfig(
    * @param drainTimeout how long streams may go on when the node stops
    * @param forwarding what of a client's request reaches an engine
    * @param corsOrigins the origins whose pages may use the gateway, {@code *} for all
+   * @param webSocketModel that of WebSockets whose request names none, null for any
    */
   public record GatewayConfig(
       HttpSettings http,
@@ -81,7 +82,8 @@ public record KvasirConfig(
       @Nullable Duration drainDelay,
       Duration drainTimeout,
       ForwardingSettings forwarding,
-      Set<String> corsOrigins) {}
+      Set<String> corsOrigins,
+      @Nullable String webSocketModel) {}
 
   /**
    * How prompts become tokens.

@@ -153,9 +153,15 @@ final class KvasirConfigReader {
             gateway.durationOrOff("drain-delay"),
             gateway.duration("drain-timeout"),
             ForwardingReader.read(gateway, access.hasKeys()),
-            corsOrigins(gateway));
+            corsOrigins(gateway),
+            webSocketModel(gateway));
     gateway.rejectUnread();
     return read;
+  }
+
+  private static @Nullable String webSocketModel(ConfigSection gateway) {
+    String model = gateway.text("websocket-model");
+    return model.isBlank() ? null : model;
   }
 
   private static Set<String> corsOrigins(ConfigSection gateway) {
@@ -292,7 +298,8 @@ final class KvasirConfigReader {
         execution.flag("hedge") ? hedgeAfter : null,
         execution.count("max-workflows", 1, 10_000_000),
         new ExecutionSettings.Disconnects(
-            execution.count("max-disconnects", 1, 100), execution.durationOrOff("quarantine")));
+            execution.count("max-disconnects", 1, 100), execution.durationOrOff("quarantine")),
+        execution.duration("websocket-idle-timeout"));
   }
 
   private static PodClient.Settings podClient(ConfigSection execution) {

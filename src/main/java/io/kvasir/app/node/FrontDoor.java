@@ -11,6 +11,7 @@ import io.kvasir.gateway.CorsHandler;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.gateway.WebSocketSettings;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
@@ -190,7 +191,8 @@ final class FrontDoor {
     GatewayConfig settings = config.gateway();
     return new GatewaySettings(
         ListenerAddress.scheme(tls.listener() != null), settings.usageInjection(), settings.keepAlive(),
-        GatewaySettings.STORED_RESPONSES, settings.forwarding());
+        GatewaySettings.STORED_RESPONSES, settings.forwarding(),
+        new WebSocketSettings(settings.webSocketModel(), settings.corsOrigins()));
   }
 
   private Limiter startLimiter() {

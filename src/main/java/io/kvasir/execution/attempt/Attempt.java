@@ -10,6 +10,7 @@ import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
+import io.kvasir.http.client.PodTunnel;
 import io.kvasir.telemetry.RedactedException;
 import java.util.Locale;
 import java.util.function.Supplier;
@@ -29,6 +30,7 @@ public final class Attempt {
   private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
 
   private final Supplier<Task> tasks;
+  private final ExecutionServices services;
   private final RetryState retries;
   private final PodExchange exchange;
   private final FirstBytes firstBytes;
@@ -47,6 +49,7 @@ public final class Attempt {
       CallListener listener,
       RetryState retries) {
     this.tasks = tasks;
+    this.services = services;
     this.retries = retries;
     this.exchange = new PodExchange(chosen, services, listener, retries);
     this.firstBytes = new FirstBytes(exchange.deadlines());
@@ -83,6 +86,7 @@ public final class Attempt {
     try {
       PodResponse response = exchange.send(task.request());
       return switch (response.status()) {
+        case 101 -> upgraded(task, response);
         case 408, 429, 500, 502, 503, 504 -> refused(task, response);
         default -> response.status() > 504 ? refused(task, response) : responded(task, response);
       };
@@ -113,6 +117,18 @@ public final class Attempt {
     return new AttemptResult.Failed(
         busy ? "busy" : "error", "status " + status, Cause.ANSWER, busy || task.handling().rules().retryable(),
         buffered(task, response, body, outcome));
+  }
+
+  private AttemptResult upgraded(Task task, PodResponse response) throws PodException {
+    PodTunnel tunnel = response.tunnel();
+    if (tunnel == null) {
+      return responded(task, response);
+    }
+    // Neither a first byte nor an end is due.
+    exchange.deadlines().cancel();
+    StreamingBody body = new WebSocketRelay(exchange, task, tunnel, services);
+    return new AttemptResult.Responded(
+        new Result.Streaming(task.route(), response.status(), response.headers(), body));
   }
 
   private AttemptResult responded(Task task, PodResponse response) throws PodException {

@@ -85,6 +85,9 @@ public final class RetryPolicy {
    * turned out to have died. The second one against the same request puts it into quarantine.
    */
   public Runnable suspicion(Call call) {
+    if (call.http().upgrades()) {
+      return () -> {};
+    }
     Quarantine.Fingerprint fingerprint = quarantine.fingerprint(call.http());
     LogIds ids = call.logIds();
     return () -> {
@@ -95,7 +98,7 @@ public final class RetryPolicy {
   }
 
   private void quarantine(RetryState state) {
-    if (quarantine.add(quarantine.fingerprint(state.call().http()))) {
+    if (!state.call().http().upgrades() && quarantine.add(quarantine.fingerprint(state.call().http()))) {
       quarantined(state.call().logIds());
     }
   }

@@ -128,6 +128,20 @@ final class PodConnection {
     }
   }
 
+  /** Has it watched until it is closed; from now on neither {@link #readDirectly} nor {@link #offer} waits. */
+  ChannelLoop.Watch watch(ChannelLoop loop, ChannelLoop.Reader reader) throws IOException {
+    channel.configureBlocking(false);
+    watched = true;
+    ChannelLoop.Watch watching = loop.watch(channel, reader);
+    watch = watching;
+    return watching;
+  }
+
+  /** Writes as much as is taken at once; returns how much. */
+  int offer(byte[] bytes, int offset, int length) throws IOException {
+    return channel.write(ByteBuffer.wrap(bytes, offset, length));
+  }
+
   /** The reader of a body in a loop. */
   interface BodyReader {
     /** Reads what has come, once; whether more is awaited. */

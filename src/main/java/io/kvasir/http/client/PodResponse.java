@@ -2,10 +2,11 @@ package io.kvasir.http.client;
 
 import io.kvasir.http.Headers;
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 
 /** The head of a pod's answer, and its body as it comes. One thread at a time. */
 public interface PodResponse extends AutoCloseable {
-  /** HTTP status, 200..599: informational answers are skipped. */
+  /** HTTP status, 200..599: informational answers are skipped. 101 when the connection has left HTTP. */
   int status();
 
   /** The answer's headers as they came, hop-by-hop ones included. */
@@ -48,6 +49,11 @@ public interface PodResponse extends AutoCloseable {
      * @throws IOException ends the reading
      */
     boolean accept(int length) throws IOException;
+  }
+
+  /** The connection that has left HTTP, in place of a body; null where it has not. Once. */
+  default @Nullable PodTunnel tunnel() throws PodException {
+    return null;
   }
 
   /** Whether the whole body has been read: known as soon as its end has arrived with its last bytes. */

@@ -52,6 +52,10 @@ final class RequestBytes {
       head.append("Content-Length: ").append(request.body().length).append("\r\n");
       lines++;
     }
+    if (request.upgrades()) {
+      head.append("Connection: Upgrade\r\n");
+      lines++;
+    }
     head.append("\r\n");
     byte[] bytes = head.toString().getBytes(StandardCharsets.UTF_8);
     checkLines(bytes, lines + 1);

@@ -10,6 +10,13 @@ import org.jspecify.annotations.Nullable;
  * @param persistent whether the pod keeps the connection for further requests
  */
 record ResponseHead(int status, Headers headers, boolean persistent) {
+  private static final int SWITCHING = 101;
+
+  /** Whether the connection has left HTTP. */
+  boolean isUpgraded() {
+    return status == SWITCHING;
+  }
+
   /**
    * Reads a head (RFC 9112 §4, §5); lines may end without a carriage return.
    *
@@ -100,6 +107,9 @@ record ResponseHead(int status, Headers headers, boolean persistent) {
 
   /** How the body of this answer to a request with {@code method} ends (RFC 9112 §6.3). */
   BodyFraming framing(String method) throws MalformedResponseException {
+    if (status == SWITCHING) {
+      return new BodyFraming.UntilClose();
+    }
     if (method.equals("HEAD") || status == 204 || status == 304) {
       return new BodyFraming.FixedLength(0);
     }

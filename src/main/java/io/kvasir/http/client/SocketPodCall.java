@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.time.NanoClock;
 import java.io.EOFException;
@@ -19,6 +20,7 @@ final class SocketPodCall implements PodCall {
   private final URI pod;
   private final PodOrigin origin;
   private final String method;
+  private final boolean upgrade;
   private final RequestBytes request;
   private final long headNanos;
   private final long idleNanos;
@@ -51,6 +53,7 @@ final class SocketPodCall implements PodCall {
     this.pod = request.pod();
     this.origin = PodOrigin.of(request.pod());
     this.method = request.method();
+    this.upgrade = request.upgrades();
     this.request = new RequestBytes(request, origin);
     this.headNanos = headNanos;
     this.idleNanos = idleNanos;
@@ -112,8 +115,8 @@ final class SocketPodCall implements PodCall {
         }
         head = ResponseHead.parse(on.bytes(), on.position(), on.position() + length);
         on.skip(length);
-      } while (head.status() < 200 && head.status() != 101);
-      if (head.status() == 101) {
+      } while (head.status() < 200 && !head.isUpgraded());
+      if (head.isUpgraded() && !upgrade) {
         throw new MalformedResponseException("an upgrade that was not requested");
       }
       deadline = 0;
@@ -241,6 +244,11 @@ final class SocketPodCall implements PodCall {
       } finally {
         deadline = 0;
       }
+    }
+
+    @Override
+    public ChannelLoop loop() {
+      return connections.loop();
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.util.Arrays;
@@ -23,6 +24,9 @@ final class SocketPodResponse implements PodResponse {
 
     /** Has {@code reader} read what is left in a loop with others, while the calling thread waits. */
     void stream(PodConnection connection, PodConnection.BodyReader reader) throws PodException;
+
+    /** The loop that reads many connections. */
+    ChannelLoop loop();
 
     /** Gives the connection back, if it can be used again, or closes it: no more of the body is read. */
     void finished(PodConnection connection, boolean reusable);
@@ -116,6 +120,22 @@ final class SocketPodResponse implements PodResponse {
         default -> throw new IllegalStateException(failure);
       }
     }
+  }
+
+  @Override
+  public @Nullable PodTunnel tunnel() throws PodException {
+    if (!head.isUpgraded()) {
+      return null;
+    }
+    try {
+      return new PodTunnel(connection, call::loop, this::broken);
+    } catch (IOException e) {
+      throw broken(e);
+    }
+  }
+
+  private PodException broken(IOException e) {
+    return call.failed(PodException.Kind.TRUNCATED, "cut the connection: " + e.getMessage(), e);
   }
 
   @Override

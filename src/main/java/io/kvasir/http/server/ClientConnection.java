@@ -24,8 +24,11 @@ import org.slf4j.LoggerFactory;
  * <p>Writers take turns by the order of events, without a lock: Pekko writes a head or a whole answer, then, if
  * the answer is streamed, its body is written alone until it is done, then Pekko writes the end.
  */
-final class ClientConnection implements Runnable, ClientInput.InputHandler {
+final class ClientConnection implements Runnable, ClientInput.InputHandler, UpgradedConnection.Client {
   private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
+
+  /** A pause on a connection that has left HTTP, in which it may be closed without harm. */
+  private static final long QUIET_NANOS = 1_000_000_000L;
 
   /** The server whose connection it is. */
   interface Server {
@@ -67,8 +70,13 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   private final ClientInput input;
   private final ClientOutput output;
 
+  private final NanoClock clock;
+
   private volatile @Nullable InboundStream inbound;
   private volatile boolean closed;
+
+  /** What it is from the answer 101 on. */
+  private volatile @Nullable UpgradedConnection upgraded;
 
   /** Whether the next bytes from Pekko end an answer. */
   private volatile boolean ending;
@@ -90,6 +98,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     this.server = server;
     this.socket = socket;
     this.client = client;
+    this.clock = clock;
     this.awaited = new AwaitedInput(settings.timeouts(), clock);
     this.outputDeadline = new ProgressDeadline(clock);
     this.input = new ClientInput(this, server.memory(), socket::resume);
@@ -309,10 +318,35 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     }
   }
 
+  /**
+   * Has the connection leave HTTP, in the exchange that is in progress.
+   *
+   * @throws IOException when it has ended
+   */
+  UpgradedConnection upgrade() throws IOException {
+    InboundStream stream = inbound;
+    if (stream == null) {
+      throw new IOException("the client disconnected");
+    }
+    UpgradedConnection next = new UpgradedConnection(this, input, output, stream.upgraded()::invoke, clock);
+    upgraded = next;
+    return next;
+  }
+
+  /** Has a connection that has left HTTP closed if nothing has passed on it for so long; whether it has left HTTP. */
+  boolean shutDownIfQuiet(long quietNanos) {
+    UpgradedConnection current = upgraded;
+    if (current != null && !closed && current.quietNanos(clock.nanos()) >= quietNanos) {
+      current.shutDown();
+    }
+    return current != null;
+  }
+
   // Ends.
 
   /** Ends everything: the client has disconnected, or the connection has ended otherwise. Idempotent. */
-  void disconnected() {
+  @Override
+  public void disconnected() {
     CancellationSource cut;
     synchronized (this) {
       disconnected = true;
@@ -335,7 +369,8 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
   }
 
   /** Whether {@link #disconnected} has been called: from then on nothing is written, whatever the socket would take. */
-  boolean isDisconnected() {
+  @Override
+  public boolean isDisconnected() {
     return disconnected;
   }
 
@@ -376,9 +411,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler {
     server.exchangeEnded();
   }
 
-  /** Closes the connection if it has no request; one that has just come is refused with a message. */
+  /**
+   * Closes the connection if it has no request, or is in a pause after it has left HTTP; a request that has just come
+   * is refused with a message.
+   */
   void closeIfIdle() {
-    if (beforeDrain && !closed && awaited.awaitCloseIfIdle()) {
+    if (!shutDownIfQuiet(QUIET_NANOS) && beforeDrain && !closed && awaited.awaitCloseIfIdle()) {
       shutdownOutput();
     }
   }

@@ -51,6 +51,9 @@ public final class HttpServer implements AutoCloseable {
 
   private static final int BACKLOG = 4096;
 
+  /** How long clients of connections that have left HTTP may take for an orderly end after the grace. */
+  private static final long SHUT_DOWN_NANOS = 1_000_000_000L;
+
   /** How long exchanges that were cut may take to end. */
   private static final long CUT_EXCHANGES_NANOS = 5_000_000_000L;
 
@@ -199,8 +202,8 @@ public final class HttpServer implements AutoCloseable {
 
   /**
    * Lets running exchanges finish within {@code grace}, then closes the other connections and waits until no handler
-   * works for them any more. Meanwhile new requests are refused with 503, so that their senders learn it at once.
-   * Blocks.
+   * works for them any more. Meanwhile new requests are refused with 503, so that their senders learn it at once, and
+   * connections that have left HTTP are closed in an orderly way in their first pause, or at the end. Blocks.
    */
   public void drain(Duration grace) {
     draining = true;
@@ -218,6 +221,7 @@ public final class HttpServer implements AutoCloseable {
     } catch (IOException e) {
       LOG.warn("Closing the listener failed", e);
     }
+    closeUpgraded();
     int remaining = olderThanDrain();
     if (remaining > 0) {
       LOG.info("Closing {} connections that did not end in time", remaining);
@@ -226,6 +230,27 @@ public final class HttpServer implements AutoCloseable {
     deadlines.interrupt();
     awaitExchanges();
     loop.close();
+  }
+
+  /** Has connections that have left HTTP closed, in the midst of what passes there. */
+  private void closeUpgraded() {
+    long end = clock.nanos() + SHUT_DOWN_NANOS;
+    try {
+      while (shutDownUpgraded() && clock.nanos() - end < 0) {
+        Thread.sleep(10);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Whether there are still connections that have left HTTP. */
+  private boolean shutDownUpgraded() {
+    boolean some = false;
+    for (ClientConnection connection : connections) {
+      some |= connection.shutDownIfQuiet(0);
+    }
+    return some;
   }
 
   private int olderThanDrain() {

@@ -1,6 +1,7 @@
 package io.kvasir.http.server;
 
 import io.kvasir.http.MemoryBudget;
+import java.util.Arrays;
 import org.apache.pekko.util.ByteString;
 import org.jspecify.annotations.Nullable;
 
@@ -81,6 +82,11 @@ final class RequestFramer {
       head.reset();
       part = Part.HEAD;
     }
+  }
+
+  /** What came behind the request in progress. */
+  byte[] rest() {
+    return Arrays.copyOfRange(input, at, input.length);
   }
 
   /** Forgets what came: nothing comes out any more. */

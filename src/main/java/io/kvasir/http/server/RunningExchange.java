@@ -23,6 +23,8 @@ import org.slf4j.LoggerFactory;
 final class RunningExchange implements Exchange, Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(RunningExchange.class);
 
+  private static final int SWITCHING = 101;
+
   private final ClientConnection connection;
   private final HttpHandler handler;
   private final AsyncCallback<HttpResponse> sendResponse;
@@ -128,6 +130,7 @@ final class RunningExchange implements Exchange, Runnable {
         connection.expectResponseEnd();
         sendResponse.invoke(PekkoMapping.response(whole, connection.closesAfterResponse()));
       }
+      case Response.Streaming streamed when streamed.status() == SWITCHING -> upgrade(streamed);
       case Response.Streaming streamed -> stream(streamed, begun);
     }
   }
@@ -164,6 +167,26 @@ final class RunningExchange implements Exchange, Runnable {
     if (whole && end != null) {
       connection.expectResponseEnd();
       end.invoke(Done.getInstance());
+    } else {
+      cut();
+    }
+  }
+
+  /** Has the connection leave HTTP. It ends with the body. */
+  private void upgrade(Response.Streaming answer) {
+    UpgradedConnection client;
+    try {
+      client = connection.upgrade();
+      client.sendHead(answer.headers());
+    } catch (IOException e) {
+      answer.body().abandon();
+      cut();
+      return;
+    }
+    boolean whole = relay(answer.body(), client);
+    client.disconnectIfBroken();
+    if (whole) {
+      connection.finish();
     } else {
       cut();
     }

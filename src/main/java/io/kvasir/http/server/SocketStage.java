@@ -15,6 +15,7 @@ import org.apache.pekko.stream.stage.AbstractOutHandler;
 import org.apache.pekko.stream.stage.GraphStage;
 import org.apache.pekko.stream.stage.GraphStageLogic;
 import org.apache.pekko.util.ByteString;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The socket's end of a connection's stream: what Pekko renders is written, what arrives is handed in, request by
@@ -46,7 +47,11 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
         new InboundStream(
             createAsyncCallback(done -> handIn()),
             createAsyncCallback(this::headLate),
-            createAsyncCallback(done -> completeStage()));
+            createAsyncCallback(done -> completeStage()),
+            createAsyncCallback(this::upgraded));
+
+    /** Where the input goes once the connection has left HTTP. */
+    private InboundStream.@Nullable UpgradedInput upgraded;
 
     SocketLogic() {
       super(shape);
@@ -114,6 +119,10 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
 
     /** Hands in the next piece of the request in progress, if the parser waits for one and it has come. */
     private void handIn() {
+      if (upgraded != null) {
+        upgraded.available();
+        return;
+      }
       try {
         while (isAvailable(out)) {
           ByteString piece = framer.next();
@@ -137,6 +146,13 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
       } catch (RefusedRequestException e) {
         refuse(e);
       }
+    }
+
+    private void upgraded(InboundStream.UpgradedInput next) {
+      upgraded = next;
+      byte[] rest = framer.rest();
+      framer.end();
+      next.begin(rest);
     }
 
     private void answered() {

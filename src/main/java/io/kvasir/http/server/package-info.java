@@ -9,7 +9,8 @@
  * <p>{@link io.kvasir.http.server.HttpServer} accepts connections and gives each request, its body
  * read whole, to the {@link io.kvasir.http.server.HttpHandler} on a virtual thread of the exchange's own.
  * What the handler returns is an {@link io.kvasir.http.server.Response}: either whole bytes, or a head
- * and a {@link io.kvasir.http.StreamingBody} that writes the body as it comes. A client that disconnects
+ * and a {@link io.kvasir.http.StreamingBody} that writes the body as it comes;
+ * with status 101 the client's connection leaves HTTP and is the body's from then on. That a client disconnects
  * is noticed at once, also before the first byte: see {@link io.kvasir.http.server.Exchange#cancellation}.
  * Bodies, and what handlers read from them, are booked in the server's {@link io.kvasir.http.MemoryBudget}.
  */
