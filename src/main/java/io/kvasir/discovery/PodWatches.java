@@ -17,10 +17,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The watches of engines' pods: one for the label selector of the configuration, and one for each selector of
- * InferencePools, which come and go. While the API does not answer, the known pods stay: an API that is down is no
- * reason to stop serving. Thread-safe.
+ * InferencePools, which come and go. Where these are many, one for all pods of a namespace, or of all namespaces, takes
+ * the place of theirs: each watch costs the API and this node a connection. While the API does not answer, the known
+ * pods stay: an API that is down is no reason to stop serving. Thread-safe.
  */
 final class PodWatches implements AutoCloseable {
+  /** With more selectors of pools than that there is a watch for each namespace, until they are half as many again. */
+  private static final int MAX_SELECTORS = 32;
+
   private final KubernetesSettings settings;
   private final ObjectWatch.Pace pace;
   private final @Nullable InferenceObjects pools;
@@ -28,6 +32,7 @@ final class PodWatches implements AutoCloseable {
   private final Consumer<String> failed;
   // Guarded by this.
   private final Map<ObjectSelection, Followed> followed = new HashMap<>();
+  private boolean wide;
   private boolean closed;
 
   /**
@@ -64,8 +69,11 @@ final class PodWatches implements AutoCloseable {
         return null;
       }
       pods.forEach((key, pod) -> {
-        PodMembership member = members.computeIfAbsent(key, _ -> new PodMembership(key, pod));
-        each.pools.forEach(member::add);
+        List<InferencePool> own = each.pools.stream().filter(pool -> pool.selects(pod)).toList();
+        if (each.configured || !own.isEmpty()) {
+          PodMembership member = members.computeIfAbsent(key, _ -> new PodMembership(key, pod));
+          own.forEach(member::add);
+        }
       });
     }
     return members;
@@ -103,17 +111,35 @@ final class PodWatches implements AutoCloseable {
 
   private Map<ObjectSelection, List<InferencePool>> selections() {
     Map<ObjectSelection, List<InferencePool>> selections = new HashMap<>();
-    if (!settings.selector().isBlank()) {
-      selections.put(
-          new ObjectSelection(ApiResource.PODS, settings.namespace(), settings.selector()), new ArrayList<>());
-    }
     if (pools != null) {
       for (InferencePool pool : pools.pools()) {
         ObjectSelection pods = new ObjectSelection(ApiResource.PODS, pool.key().namespace(), pool.selector());
         selections.computeIfAbsent(pods, _ -> new ArrayList<>()).add(pool);
       }
+      wide = selections.size() > (wide ? MAX_SELECTORS / 2 : MAX_SELECTORS);
+      if (wide) {
+        selections = widened(selections, pools.isOfAllNamespaces());
+      }
+    }
+    if (!settings.selector().isBlank()) {
+      selections.computeIfAbsent(configured(), _ -> new ArrayList<>());
     }
     return selections;
+  }
+
+  private ObjectSelection configured() {
+    return new ObjectSelection(ApiResource.PODS, settings.namespace(), settings.selector());
+  }
+
+  /** All pods in place of those that a selector matches. */
+  private static Map<ObjectSelection, List<InferencePool>> widened(
+      Map<ObjectSelection, List<InferencePool>> selections, boolean everywhere) {
+    Map<ObjectSelection, List<InferencePool>> wide = new HashMap<>();
+    selections.forEach((narrow, pools) -> {
+      ObjectSelection all = new ObjectSelection(ApiResource.PODS, everywhere ? "" : narrow.namespace(), "");
+      wide.computeIfAbsent(all, _ -> new ArrayList<>()).addAll(pools);
+    });
+    return wide;
   }
 
   @Override
@@ -125,12 +151,14 @@ final class PodWatches implements AutoCloseable {
   /** The pods of a selector. */
   private final class Followed implements ObjectWatch.Listener {
     private final ObjectWatch watch;
+    private final boolean configured;
     // Guarded by PodWatches.this.
     private List<InferencePool> pools = List.of();
     private @Nullable Map<ObjectKey, JsonNode> pods;
     private @Nullable String failure;
 
     Followed(ObjectSelection selection) {
+      this.configured = !settings.selector().isBlank() && selection.equals(configured());
       this.watch = new ObjectWatch(settings.connection(), List.of(selection), pace, this);
     }
 

@@ -3,9 +3,8 @@ package io.kvasir.kubernetes;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.github.benmanes.caffeine.cache.AsyncCache;
+import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.Expiry;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
@@ -17,6 +16,7 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
@@ -61,12 +61,21 @@ public final class PathReviews {
     record Unanswered(String reason) implements Finding {}
   }
 
+  /**
+   * What the API said.
+   *
+   * @param until when it has to be asked again, by the clock
+   */
+  private record Answer(Finding finding, long until) {}
+
   private final KubernetesConnection connection;
   private final String path;
+  private final NanoClock clock;
   private final Counter reviews;
   private final Semaphore asked = new Semaphore(MAX_ASKED);
   /** By the tokens' digests: tokens are not kept. */
-  private final AsyncCache<String, Finding> known;
+  private final Cache<String, CompletableFuture<Answer>> answers =
+      Caffeine.newBuilder().maximumSize(MAX_KNOWN).build();
   private volatile @Nullable String failure;
 
   /**
@@ -82,6 +91,7 @@ public final class PathReviews {
   PathReviews(KubernetesConnection connection, String path, Metrics metrics, NanoClock clock) {
     this.connection = connection;
     this.path = path;
+    this.clock = clock;
     this.reviews =
         Counter.builder()
             .name("kvasir_kubernetes_reviews_total")
@@ -89,18 +99,26 @@ public final class PathReviews {
                 + " unanswered")
             .labelNames("result")
             .register(metrics.registry());
-    this.known =
-        Caffeine.newBuilder()
-            .maximumSize(MAX_KNOWN)
-            .expireAfter(Expiry.creating((String _, Finding finding) -> lifetime(finding)))
-            .ticker(clock::nanos)
-            .executor(task -> Thread.ofVirtual().name("kvasir-review").start(task))
-            .buildAsync();
   }
 
   /** What the API says of a token, or has said shortly before. */
   public CompletionStage<Finding> of(String token) {
-    return known.get(digest(token), _ -> counted(token));
+    return answers.asMap()
+        .compute(digest(token), (_, before) -> before == null || isOver(before) ? begun(token) : before)
+        .thenApply(Answer::finding);
+  }
+
+  private boolean isOver(CompletableFuture<Answer> answer) {
+    return answer.isDone() && (answer.isCompletedExceptionally() || clock.nanos() - answer.join().until >= 0);
+  }
+
+  private CompletableFuture<Answer> begun(String token) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          Finding finding = counted(token);
+          return new Answer(finding, clock.nanos() + lifetime(finding).toNanos());
+        },
+        task -> Thread.ofVirtual().name("kvasir-review").start(task));
   }
 
   /** Why nobody who is not known can read the path now, for readiness. */

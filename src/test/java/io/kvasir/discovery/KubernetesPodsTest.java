@@ -203,6 +203,44 @@ final class KubernetesPodsTest {
   }
 
   @Test
+  void manyPools_shareAWatchOfTheirNamespace() throws Exception {
+    InferenceApi.install(kubernetes);
+    for (int i = 0; i < 40; i++) {
+      String namespace = i % 2 == 0 ? "engines" : "other";
+      kubernetes.put(POOLS, InferenceApi.pool(namespace, "pool-" + i, "app-" + i, "{\"number\": 8000}"));
+    }
+    put(pod("a", "10.0.0.1", true, "").replace("vllm", "app-0"));
+    put(pod("b", "10.0.0.2", true, "").replace("vllm", "app-1"));
+    put(pod("c", "10.0.0.3", true, "").replace("vllm", "app-1").replace("\"engines\"", "\"other\""));
+    startWith(pools("engines", "other"));
+    await("those only that a pool of their namespace selects", () -> urls().keySet().equals(Set.of("a", "c.other")));
+    int ofPools = 6;
+    await(() -> watches() == ofPools + 2);
+    put(pod("a", "10.0.0.1", true, "").replace("vllm", "nothing"));
+    await(() -> urls().keySet().equals(Set.of("c.other")));
+
+    for (int i = 39; i > 16; i--) {
+      kubernetes.delete(POOLS, new ObjectKey(i % 2 == 0 ? "engines" : "other", "pool-" + i));
+    }
+    await("fewer to be still two", () -> state.problems().isEmpty() && watches() == ofPools + 2);
+    kubernetes.delete(POOLS, key("pool-16"));
+    await("a watch for each selector again", () -> watches() == ofPools + 16);
+    assertThat(urls().keySet()).containsExactly("c.other");
+  }
+
+  @Test
+  void manyPoolsOfAllNamespaces_shareOneWatch() throws Exception {
+    InferenceApi.install(kubernetes);
+    for (int i = 0; i < 40; i++) {
+      kubernetes.put(POOLS, InferenceApi.pool("team-" + i, "llama", "vllm", "{\"number\": 8000}"));
+    }
+    put(pod("a", "10.0.0.1", true, "").replace("\"engines\"", "\"team-7\""));
+    put(pod("b", "10.0.0.2", true, ""));
+    startWith(pools(""));
+    await(() -> urls().keySet().equals(Set.of("a.team-7")) && watches() == 4);
+  }
+
+  @Test
   void takeoverDuringAnOutage_removesNothing() throws Exception {
     InferenceApi.install(kubernetes);
     kubernetes.put(POOLS, InferenceApi.pool("engines", "llama", "vllm", "{\"number\": 8000}"));
@@ -331,6 +369,12 @@ final class KubernetesPodsTest {
     cells.declared.getOrDefault(PodSource.KUBERNETES, List.of())
         .forEach(pod -> urls.put(pod.spec().name(), pod.spec().url().toString()));
     return urls;
+  }
+
+  /** The watches that are open: a server learns that one is not when it writes to it. */
+  private int watches() {
+    kubernetes.bookmark();
+    return kubernetes.watches();
   }
 
   private boolean withheld(String name) {

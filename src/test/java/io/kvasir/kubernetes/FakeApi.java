@@ -217,24 +217,40 @@ final class FakeApi implements HttpHandler {
         while (state.held && cut == state.cuts.get()) {
           state.objects.after(resource, state.objects.version(), System.nanoTime() + 50_000_000);
         }
-        for (Change change : changes) {
-          write(out, event(change, selected));
-          from = change.version();
-        }
+        from = write(out, changes, selected, from);
         if (bookmark != state.bookmarks.get()) {
           bookmark = state.bookmarks.get();
-          from = state.objects.version();
-          write(out, bookmarkAt(from));
+          from = writeBookmark(out, resource, selected, from);
         }
       }
       if (cut == state.cuts.get()) {
-        write(out, bookmarkAt(state.objects.version()));
+        writeBookmark(out, resource, selected, from);
       }
     } catch (RefusedException expired) {
       write(out, JSON.createObjectNode().put("type", "ERROR").set("object", status(expired)));
     } finally {
       state.watches.decrementAndGet();
     }
+  }
+
+  /** Returns the version of the last. */
+  private static long write(OutputStream out, List<Change> changes, Predicate<ObjectNode> selected, long from)
+      throws IOException {
+    long last = from;
+    for (Change change : changes) {
+      write(out, event(change, selected));
+      last = change.version();
+    }
+    return last;
+  }
+
+  /** A bookmark of the version now, after all changes up to it; returns that version. */
+  private long writeBookmark(OutputStream out, ApiResource resource, Predicate<ObjectNode> selected, long from)
+      throws IOException, InterruptedException {
+    long now = state.objects.version();
+    long last = Math.max(now, write(out, state.objects.after(resource, from, System.nanoTime()), selected, from));
+    write(out, bookmarkAt(last));
+    return last;
   }
 
   private static ObjectNode bookmarkAt(long version) {

@@ -75,6 +75,11 @@ public final class InferenceObjects implements AutoCloseable {
     listeners.add(listener);
   }
 
+  /** Whether it reads the objects of all namespaces. */
+  public boolean isOfAllNamespaces() {
+    return namespaces.contains("");
+  }
+
   /** The pools in force. */
   public List<InferencePool> pools() {
     return snapshot.poolsInForce();

@@ -1,5 +1,6 @@
 package io.kvasir.kubernetes.inference;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.kubernetes.ObjectKey;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,16 @@ public record InferencePool(
   public InferencePool {
     matchLabels = Map.copyOf(matchLabels);
     targetPorts = List.copyOf(targetPorts);
+  }
+
+  /** Whether a pod is the pool's. */
+  public boolean selects(JsonNode pod) {
+    if (!pod.at("/metadata/namespace").asText().equals(key.namespace())) {
+      return false;
+    }
+    JsonNode labels = pod.at("/metadata/labels");
+    return matchLabels.entrySet().stream()
+        .allMatch(label -> labels.path(label.getKey()).asText("\0").equals(label.getValue()));
   }
 
   /** The selector of its pods as the API takes it. */

@@ -133,9 +133,10 @@ final class StatusWriterTest {
     assertThat(parents().get(0).path("controllerName").asText()).isEqualTo("istio.io/gateway-controller");
     assertThat(parents().get(1).path("controllerName").asText()).isEqualTo("kvasir.io/test");
     assertThat(kubernetes.requests("patch", POOLS)).isEqualTo(2);
+    JsonNode written = kubernetes.get(POOLS, LLAMA);
     kubernetes.release();
     settle();
-    assertThat(kubernetes.requests("patch", POOLS)).as("nothing more to write").isEqualTo(2);
+    assertThat(kubernetes.get(POOLS, LLAMA)).as("nothing more to write").isEqualTo(written);
   }
 
   @Test
