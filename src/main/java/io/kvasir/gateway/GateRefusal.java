@@ -120,6 +120,13 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
         new Measure(late.waitedMillis(), late.limitMillis(), "ms"));
   }
 
+  /** The same of a request that came to the endpoint picker, whose bodies have limits of their own. */
+  GateRefusal atPicker() {
+    return gate == Gate.MEMORY || gate == Gate.BODY
+        ? new GateRefusal(gate, knob.replaceFirst("^gateway", "picker"), measure)
+        : this;
+  }
+
   /** As a part of an error's body. */
   ObjectNode json(boolean retryable) {
     ObjectNode json = JsonNodeFactory.instance.objectNode().put("gate", gate.label()).put("knob", knob);

@@ -161,6 +161,17 @@ public final class Gateway implements HttpHandler, AutoCloseable {
 
   @Override
   public Response.Buffered failure(ArrivedRequest request, RequestFailure why) {
+    ReachedLimit limit = why.limit();
+    return failure(request, why, limit == null ? null : GateRefusal.of(limit));
+  }
+
+  /** The answer to a proxy's request that has none of {@link #handle(ProxiedRequest)}. */
+  public Response.Buffered proxiedFailure(ArrivedRequest request, RequestFailure why) {
+    ReachedLimit limit = why.limit();
+    return failure(request, why, limit == null ? null : GateRefusal.of(limit).atPicker());
+  }
+
+  private Response.Buffered failure(ArrivedRequest request, RequestFailure why, @Nullable GateRefusal refusal) {
     int status = why.status();
     String code = switch (status) {
       case 408 -> "request_timeout";
@@ -172,9 +183,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       case 503 -> "unavailable";
       default -> "bad_request";
     };
-    ReachedLimit limit = why.limit();
-    ApiError error =
-        ApiError.of(status, code, why.message()).refusedBy(limit == null ? null : GateRefusal.of(limit));
+    ApiError error = ApiError.of(status, code, why.message()).refusedBy(refusal);
     // At debug: whoever sends malformed requests would fill the log.
     LOG.debug("a request to {} refused with {}: {}", request.path(), status, why.message());
     return refused(request, status == 503 ? error.retryAfter(1) : error);

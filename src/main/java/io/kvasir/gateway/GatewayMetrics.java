@@ -36,6 +36,7 @@ final class GatewayMetrics {
   private final Counter keepAlives;
   private final Counter late;
   private final Counter reservedFields;
+  private final Counter unreadBodies;
   private final Counter cachedTokens;
   private final Counter regretTokens;
   private final Counter promptTokens;
@@ -97,6 +98,13 @@ final class GatewayMetrics {
         .help("Requests whose body had fields that only the router may set, which were removed")
         .labelNames("api")
         .register(registry);
+    unreadBodies = Counter.builder()
+        .name("kvasir_unread_bodies_total")
+        .help("Requests of gateways that were placed by load alone because their prompt could not be read: empty (no"
+            + " body is shown), unfit (not what the API wants), malformed (no JSON), excessive (nested too deeply, a"
+            + " name or number too long), memory (more values than there is memory for), coding (it cannot be removed)")
+        .labelNames("reason")
+        .register(registry);
     cachedTokens = Counter.builder()
         .name("kvasir_cached_tokens_total")
         .help("Prompt tokens found cached, by kind: actual as engines reported, predicted of the chosen worker, best"
@@ -140,6 +148,11 @@ final class GatewayMetrics {
 
   void reservedFieldsRemoved(ApiPath api) {
     reservedFields.labelValues(api.label()).inc();
+  }
+
+  /** Counts a request that was placed without a look at its prompt. */
+  void bodyUnread(UnreadBody why) {
+    unreadBodies.labelValues(why.label()).inc();
   }
 
   void requestStarted(ApiPath api) {

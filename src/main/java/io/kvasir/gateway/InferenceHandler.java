@@ -12,6 +12,7 @@ import io.kvasir.execution.dispatch.Handover;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
 import io.kvasir.routing.Worker;
@@ -86,6 +87,10 @@ final class InferenceHandler implements AutoCloseable {
     String model = parsed.model();
     boolean known = cells.models().contains(model);
     telemetry.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
+    UnreadBody unread = parsed.unread();
+    if (unread != null) {
+      metrics.bodyUnread(unread);
+    }
     telemetry.stage("parse");
     telemetry.spans().read(parsed, inbound);
     CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, inbound, cancellation, telemetry);
@@ -130,6 +135,11 @@ final class InferenceHandler implements AutoCloseable {
     String model = parsed.model();
     ForwardedRequest workerRequest = parsed.forwarded();
     settings.forwarding().reserved().check(exchange.headers());
+    UnreadBody unread = parsed.unread();
+    if (unread != null && !unread.isReadable()) {
+      settings.forwarding().reserved().checkUnread(exchange.body());
+      exchange.memory().free((long) RequestMemory.READING_PER_BYTE * exchange.body().length);
+    }
     byte[] body = settings.forwarding().reserved().removeFrom(request.body(), workerRequest.body());
     if (body.length != workerRequest.body().length) {
       metrics.reservedFieldsRemoved(api);
@@ -165,7 +175,8 @@ final class InferenceHandler implements AutoCloseable {
     Result result =
         handover == null
             ? dispatcher.execute(call, cancellation, telemetry)
-            : dispatcher.executeOnce(call, cancellation, telemetry, handover);
+            : dispatcher.executeOnce(
+                call, cancellation, telemetry, unread == null ? handover : unread.explained(handover));
     return switch (result) {
       case Result.Buffered buffered -> {
         telemetry.finished(buffered.status(), buffered.report());

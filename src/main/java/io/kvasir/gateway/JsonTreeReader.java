@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads a request's JSON as a tree, whose nodes it books in the request's memory before it makes them: a few bytes of
  * JSON, such as {@code [{},{},}, take fifty times as many as a tree. The texts' own bytes are booked with the body, see
- * {@link RequestMemory#READING_PER_BYTE}. Thread-safe.
+ * {@link RequestMemory#READING_PER_BYTE}. Of what cannot be read to its end nothing stays booked. Thread-safe.
  */
 final class JsonTreeReader {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
@@ -86,12 +86,21 @@ final class JsonTreeReader {
       if (first == null) {
         return MissingNode.getInstance();
       }
-      JsonNode value = new TreeBuilder(parser, memory).build(first);
-      JsonToken more = parser.nextToken();
-      if (more != null) {
-        throw new JsonParseException(parser, "there is more after its first value", parser.currentTokenLocation());
+      TreeBuilder tree = new TreeBuilder(parser, memory);
+      boolean whole = false;
+      try {
+        JsonNode value = tree.build(first);
+        JsonToken more = parser.nextToken();
+        if (more != null) {
+          throw new JsonParseException(parser, "there is more after its first value", parser.currentTokenLocation());
+        }
+        whole = true;
+        return value;
+      } finally {
+        if (!whole) {
+          tree.discard();
+        }
       }
-      return value;
     }
   }
 
@@ -136,6 +145,11 @@ final class JsonTreeReader {
         }
       }
       return root;
+    }
+
+    /** Gives the memory back: nothing is kept of the tree. */
+    void discard() {
+      memory.free(booked);
     }
 
     private JsonToken next() throws IOException {

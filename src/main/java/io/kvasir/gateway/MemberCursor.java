@@ -1,5 +1,13 @@
 package io.kvasir.gateway;
 
+import static java.nio.charset.StandardCharsets.UTF_16BE;
+import static java.nio.charset.StandardCharsets.UTF_16LE;
+import static java.nio.charset.StandardCharsets.UTF_32BE;
+import static java.nio.charset.StandardCharsets.UTF_32LE;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.nio.charset.Charset;
+
 /**
  * The members of a JSON object in the order in which they come, found by one pass over its bytes. Whatever the bytes
  * are, it makes no objects, does not recurse, and ends. It is more lenient than any parser: what lies deeper than the
@@ -20,6 +28,31 @@ final class MemberCursor {
   /** Before the first member of an object in UTF-8. */
   MemberCursor(byte[] json) {
     this(json, isMarked(json) ? 3 : 0, json.length);
+  }
+
+  /** The same in any encoding in which parsers take JSON: of one other than UTF-8 a copy is made. */
+  static MemberCursor ofAnyEncoding(byte[] json) {
+    Charset encoding = encoding(json);
+    return new MemberCursor(encoding.equals(UTF_8) ? json : new String(json, encoding).getBytes(UTF_8));
+  }
+
+  /** By the mark that it begins with, or by the zeros around its first character. */
+  private static Charset encoding(byte[] json) {
+    if (json.length < 4) {
+      return UTF_8;
+    }
+    int first = pair(json, 0);
+    int second = pair(json, 2);
+    return switch (first) {
+      case 0 -> UTF_32BE;
+      case 0xfeff -> UTF_16BE;
+      case 0xfffe -> second == 0 ? UTF_32LE : UTF_16LE;
+      default -> json[0] == 0 ? UTF_16BE : json[1] != 0 ? UTF_8 : second == 0 ? UTF_32LE : UTF_16LE;
+    };
+  }
+
+  private static int pair(byte[] json, int at) {
+    return (Byte.toUnsignedInt(json[at]) << 8) | Byte.toUnsignedInt(json[at + 1]);
   }
 
   private MemberCursor(byte[] json, int from, int to) {

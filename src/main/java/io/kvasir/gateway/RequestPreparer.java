@@ -10,6 +10,7 @@ import io.kvasir.execution.dialect.Translation;
 import io.kvasir.gateway.GateRefusal.Gate;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
+import io.kvasir.http.server.ContentCoding;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.Api;
@@ -65,10 +66,23 @@ final class RequestPreparer {
    * @param model as it names it, or the one it is taken to mean
    * @param context its profile and facts
    * @param forwarded the request as a worker gets it
+   * @param unread why nothing is known of its prompt; null where something is, or could be
    */
   record ParsedRequest(
       ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
-      RequestContext context, ForwardedRequest forwarded) {}
+      RequestContext context, ForwardedRequest forwarded, @Nullable UnreadBody unread) {
+    /** One that has been read. */
+    ParsedRequest(
+        ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
+        RequestContext context, ForwardedRequest forwarded) {
+      this(api, request, location, model, context, forwarded, null);
+    }
+
+    /** The same, of whose prompt nothing is known. */
+    ParsedRequest unread(UnreadBody why) {
+      return new ParsedRequest(api, request, location, model, context, forwarded, why);
+    }
+  }
 
   /**
    * A request that can be decided on.
@@ -93,18 +107,46 @@ final class RequestPreparer {
 
   /**
    * A proxy's request is for its workers to judge: where it is not what its API wants, it is read like one to an
-   * unknown API. What cannot be read at all is refused, as an engine might find fields in it that only the router may
-   * set.
+   * unknown API, and where it cannot be read at all, it is placed by what its outline shows. Only a caller with models
+   * or blocks of its own is refused then, as nobody knows what the request would do.
    */
   private ParsedRequest parseProxied(ApiPath api, String path, InboundRequest inbound) throws ApiException {
+    Exchange exchange = inbound.exchange();
     try {
-      return parse(api, path, inbound);
-    } catch (ApiException unfit) {
-      if (unfit.error().status() != 400 || api == ApiPath.OTHER || inbound.caller().cacheGroup() != null) {
-        throw unfit;
+      if (exchange.body().length > 0 && ContentCoding.of(exchange.headers()) != ContentCoding.IDENTITY) {
+        throw new UnreadBodyException(UnreadBody.CODING, ApiError.of(400, "unsupported_encoding",
+            "The request body cannot be read by its Content-Encoding. Send it in gzip, deflate or plain."));
       }
-      return parse(ApiPath.OTHER, path, inbound);
+      return parse(api, path, inbound);
+    } catch (UnreadBodyException unfit) {
+      if (inbound.caller().cacheGroup() != null) {
+        throw atPicker(unfit);
+      }
+      return unfit.why().isReadable() && api != ApiPath.OTHER
+          ? parseProxied(ApiPath.OTHER, path, inbound).unread(unfit.why())
+          : outlined(api, path, inbound, unfit);
     }
+  }
+
+  private ParsedRequest outlined(ApiPath api, String path, InboundRequest inbound, UnreadBodyException unreadable)
+      throws ApiException {
+    Exchange exchange = inbound.exchange();
+    if (!inbound.caller().grants().models().isEmpty()) {
+      throw atPicker(unreadable);
+    }
+    RequestOutline outline = RequestOutline.of(exchange.body());
+    RequestOutline.NamedModel named = outline.model();
+    ApiRequest request = new ApiRequest(named == null ? null : named.name(), outline.stream(), null, null);
+    String model = named == null ? anyModel(inbound.caller()) : named.name();
+    return parsed(
+        api, request, location(api, path, request, inbound.caller()), model, inbound,
+        new ForwardedRequest(exchange.target(), exchange.body(), null)).unread(unreadable.why());
+  }
+
+  /** The refusal of a request that came to the picker. */
+  private static ApiException atPicker(UnreadBodyException refused) {
+    GateRefusal gate = refused.error().refusal();
+    return gate == null ? refused : new ApiException(refused.error().refusedBy(gate.atPicker()));
   }
 
   private ParsedRequest parse(ApiPath api, String path, InboundRequest inbound) throws ApiException {

@@ -52,7 +52,8 @@ final class RequestReader {
       throw invalidJson(e);
     }
     if (!tree.isObject()) {
-      throw new ApiException(
+      throw new UnreadBodyException(
+          tree.isMissingNode() ? UnreadBody.EMPTY : UnreadBody.UNFIT,
           ApiError.of(
               400,
               "invalid_json",
@@ -73,14 +74,16 @@ final class RequestReader {
     try {
       return trees.read(body, memory);
     } catch (StreamConstraintsException e) {
-      throw new ApiException(
+      throw new UnreadBodyException(
+          UnreadBody.EXCESSIVE,
           ApiError.of(
               400,
               "invalid_json",
               "The request body is more than the router reads: %s. Send it flatter or shorter.".formatted(
                   FROM_CONSTRAINTS.matcher(e.getOriginalMessage()).replaceFirst(""))));
     } catch (JsonTreeReader.OutOfMemoryBudgetException e) {
-      throw new ApiException(
+      throw new UnreadBodyException(
+          UnreadBody.MEMORY,
           e.fitsAlone()
               ? ApiError.of(503, "unavailable", "This router has no memory left to read the request body now.")
                   .retryAfter(1)
@@ -104,7 +107,8 @@ final class RequestReader {
         : model.textValue().isBlank() ? "is blank"
         : null;
     if (model == null || wrong != null) {
-      throw new ApiException(
+      throw new UnreadBodyException(
+          UnreadBody.UNFIT,
           ApiError.badField(
               "model",
               "invalid_model",
@@ -133,7 +137,8 @@ final class RequestReader {
   }
 
   private static ApiException invalidJson(JsonProcessingException e) {
-    return new ApiException(
+    return new UnreadBodyException(
+        UnreadBody.MALFORMED,
         ApiError.of(
             400,
             "invalid_json",

@@ -107,6 +107,29 @@ public final class ReservedFields {
       return null;
     }
 
+    /** The same of members that no tree has been made of. */
+    @Nullable String firstIn(MemberCursor members) {
+      while (members.next()) {
+        for (String name : exact) {
+          if (members.isNamed(name)) {
+            return name;
+          }
+        }
+        for (String prefix : prefixes) {
+          if (members.isNamedFrom(prefix)) {
+            return prefix + "*";
+          }
+        }
+        for (Map.Entry<String, Names> inner : nested.entrySet()) {
+          String found = members.isNamed(inner.getKey()) ? inner.getValue().firstIn(members.nested()) : null;
+          if (found != null) {
+            return inner.getKey() + "." + found;
+          }
+        }
+      }
+      return null;
+    }
+
     JsonMembers removeFrom(JsonMembers object) {
       JsonMembers kept = object.without(this::have);
       for (Map.Entry<String, Names> inner : nested.entrySet()) {
@@ -143,6 +166,19 @@ public final class ReservedFields {
       throw refused("Field", found);
     }
     return fields.removeFrom(members).bytes();
+  }
+
+  /**
+   * Checks a body that cannot be read here, from which nothing can be removed. An engine may read more than the router:
+   * members are seen in whatever resembles an object.
+   *
+   * @throws ApiException when it has such fields, and they do not pass
+   */
+  void checkUnread(byte[] body) throws ApiException {
+    String found = action == Action.ALLOW ? null : fields.firstIn(MemberCursor.ofAnyEncoding(body));
+    if (found != null) {
+      throw refused("Field", found);
+    }
   }
 
   /**

@@ -318,11 +318,11 @@ public final class MemoryBudget {
     @Override
     public void free(long bytes) {
       long before = booked.get();
-      while (before != CLOSED && !booked.compareAndSet(before, before - bytes)) {
+      while (before != CLOSED && !booked.compareAndSet(before, before - Math.min(bytes, before))) {
         before = booked.get();
       }
       if (before != CLOSED) {
-        giveBack(bytes);
+        giveBack(Math.min(bytes, before));
       }
     }
 

@@ -50,6 +50,6 @@ public interface RequestMemory {
   /** Why these bytes do not fit now, which {@link #tryBook} has refused. */
   Shortage shortage(long bytes);
 
-  /** Gives some of the bytes booked back. */
+  /** Gives some of the bytes booked back, all of them where they are fewer. */
   void free(long bytes);
 }

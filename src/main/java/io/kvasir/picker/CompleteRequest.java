@@ -13,6 +13,7 @@ import io.kvasir.pools.PoolSet;
 import java.io.IOException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -76,25 +77,27 @@ final class CompleteRequest {
    */
   String handle() throws InterruptedException {
     ProxyHead begun = shown.head();
-    byte[] original = shown.body();
+    PlainRequest plain =
+        PlainRequest.of(shown, services.settings().limits().maxBodyBytes(), memory);
+    Supplier<RequestOutline> outline = () -> outline(plain.body());
     PoolSet pools = services.pools().current();
     Pool pool =
         PoolChoice.of(
-            pools, port, authority, begun.subset(), services.cells(), () -> outline().model());
+            pools, port, authority, begun.subset(), services.cells(), () -> outline.get().model());
     RenamedModel renamed =
         RenamedModel.of(
-            pools, pool, begun.headers(), original, this::outline, ThreadLocalRandom.current().nextDouble());
-    byte[] bytes = renamed == null ? original : renamed.body();
+            pools, pool, begun.headers(), plain.body(), outline, ThreadLocalRandom.current().nextDouble());
+    byte[] bytes = renamed == null ? plain.body() : renamed.body();
     PickedEndpoint placement =
         new PickedEndpoint(
             services.cells(), services.exclusions(), candidates(begun, pool), services.settings().fallbacks());
     ProxyCall call =
-        new ProxyCall(shown, placement, proxy, inbox, services, () -> sent = claim.getAsBoolean());
+        new ProxyCall(shown, plain, placement, proxy, inbox, services, () -> sent = claim.getAsBoolean());
     ProxyExchange exchange =
         new ProxyExchange(
             begun.method(),
-            begun.path() == null ? ProxyExchange.guessedTarget(begun.headers(), outline().members()) : begun.path(),
-            headers(begun, pools, pool, renamed != null),
+            begun.path() == null ? ProxyExchange.guessedTarget(begun.headers(), outline.get().members()) : begun.path(),
+            headers(plain.headers(), pools, pool, renamed != null),
             bytes,
             memory,
             ProxyExchange.client(begun.headers()),
@@ -122,22 +125,22 @@ final class CompleteRequest {
   }
 
   /** What the body shows, looked for once, and only where it matters. */
-  private RequestOutline outline() {
+  private RequestOutline outline(byte[] body) {
     RequestOutline known = outline;
     if (known == null) {
-      known = RequestOutline.of(shown.body());
+      known = RequestOutline.of(body);
       outline = known;
     }
     return known;
   }
 
-  private static Headers headers(ProxyHead begun, PoolSet pools, Pool pool, boolean renamed) {
-    String objective = begun.headers().first("x-llm-d-inference-objective");
-    String named = objective == null ? begun.headers().first("x-gateway-inference-objective") : objective;
+  private static Headers headers(Headers shown, PoolSet pools, Pool pool, boolean renamed) {
+    String objective = shown.first("x-llm-d-inference-objective");
+    String named = objective == null ? shown.first("x-gateway-inference-objective") : objective;
     if (named == null && !renamed) {
-      return begun.headers();
+      return shown;
     }
-    Headers.Builder headers = begun.headers().toBuilder();
+    Headers.Builder headers = shown.toBuilder();
     if (named != null) {
       headers.set(RoutingHeaders.PRIORITY, Integer.toString(pools.priority(pool.id(), named)));
     }

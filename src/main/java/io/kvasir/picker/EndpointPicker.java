@@ -49,8 +49,11 @@ public final class EndpointPicker implements AutoCloseable {
   /** What messages have beside a body. */
   private static final int MESSAGE_OVERHEAD = 1 << 20;
 
-  /** How much of a body may be on its way to a stream that has not asked for it. */
-  private static final int WINDOW_BYTES = 1 << 20;
+  /**
+   * How much of a body may be on its way to a stream that does not read, as it waits for memory. Only that stream's:
+   * the window of a connection is filled again as soon as bytes have come, so that no stream keeps another waiting.
+   */
+  private static final int WINDOW_BYTES = 256 << 10;
 
   private final PickerServices services;
   private final PickerHealth health = new PickerHealth();
@@ -72,7 +75,7 @@ public final class EndpointPicker implements AutoCloseable {
    */
   public EndpointPicker(
       PickerSettings settings, Gateway gateway, Cells cells, LivePools pools, PodKeys keys, Metrics metrics,
-      BooleanSupplier ready)
+      BooleanSupplier ready, NanoClock clock)
       throws IOException {
     this.ready = ready;
     pools.replace(LivePools.Source.CONFIGURATION, settings.pools());
@@ -84,10 +87,10 @@ public final class EndpointPicker implements AutoCloseable {
             pools,
             keys,
             settings,
-            new MemoryBudget(settings.limits().memoryBytes(), NanoClock.SYSTEM, metrics, "picker"),
+            new MemoryBudget(settings.limits().memoryBytes(), clock, metrics, "picker"),
             new PickerMetrics(metrics));
     try {
-      this.gateways = gateways(settings).start();
+      this.gateways = gateways(settings, clock).start();
     } catch (IOException unusable) {
       loops.close();
       throw unusable;
@@ -110,7 +113,7 @@ public final class EndpointPicker implements AutoCloseable {
     return settings.listener().healthPort();
   }
 
-  private Server gateways(PickerSettings settings) throws IOException {
+  private Server gateways(PickerSettings settings, NanoClock clock) throws IOException {
     PickerSettings.Listener listener = settings.listener();
     NettyServerBuilder server =
         loops.serve(NettyServerBuilder.forAddress(new InetSocketAddress(listener.host(), listener.port())))
@@ -132,16 +135,16 @@ public final class EndpointPicker implements AutoCloseable {
       }
     }
     if (listener.secure()) {
-      server.sslContext(tls(listener.tls()));
+      server.sslContext(tls(listener.tls(), clock));
     }
     return server.build();
   }
 
-  private static JdkSslContext tls(@Nullable TlsFiles files) throws IOException {
+  private static JdkSslContext tls(@Nullable TlsFiles files, NanoClock clock) throws IOException {
     SSLContext context =
         files == null
             ? SelfSignedTls.context("kvasir-picker", CERTIFICATE_VALID)
-            : new ReloadingTls(files, NanoClock.SYSTEM).context();
+            : new ReloadingTls(files, clock).context();
     return GrpcTls.server(context, files != null && files.authorities() != null);
   }
 

@@ -34,6 +34,11 @@ final class IncomingBody {
     return size + bytes > most;
   }
 
+  /** How many bytes have been added. */
+  int size() {
+    return size;
+  }
+
   /** Adds a piece once there is memory for it, and for reading it; {@code then} runs when it has been added. */
   void add(ByteString piece, Runnable then) {
     long bytes = (1L + RequestMemory.READING_PER_BYTE) * piece.size();

@@ -10,6 +10,7 @@ import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.http.client.PodResponse;
+import io.kvasir.http.server.ContentCoding;
 import io.kvasir.picker.extproc.BodySendMode;
 import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
@@ -27,6 +28,7 @@ final class ProxyCall implements PodCall {
   private static final Value NONE = Value.getDefaultInstance();
 
   private final ShownRequest shown;
+  private final PlainRequest plain;
   private final ProxyHead head;
   private final PickedEndpoint placement;
   private final ReplySender proxy;
@@ -42,12 +44,14 @@ final class ProxyCall implements PodCall {
   /**
    * A call of a stream.
    *
+   * @param plain the request as the gateway has read it
    * @param claim asked before the proxy is told where the request goes: false when it has answered by itself
    */
   ProxyCall(
-      ShownRequest shown, PickedEndpoint placement, ReplySender proxy, ResponseInbox inbox, PickerServices services,
-      BooleanSupplier claim) {
+      ShownRequest shown, PlainRequest plain, PickedEndpoint placement, ReplySender proxy, ResponseInbox inbox,
+      PickerServices services, BooleanSupplier claim) {
     this.shown = shown;
+    this.plain = plain;
     this.head = shown.head();
     this.placement = placement;
     this.proxy = proxy;
@@ -95,7 +99,10 @@ final class ProxyCall implements PodCall {
   }
 
   private void direct(PodRequest to) throws IOException {
-    Headers headers = placement.withSteps(to.headers());
+    // Only what the router has changed goes on in another form than it came in.
+    boolean same = Arrays.equals(to.body(), plain.body());
+    byte[] body = same ? shown.body() : to.body();
+    Headers headers = placement.withSteps(same ? coded(to.headers()) : to.headers());
     HeaderChanges changes = HeaderChanges.between(head.headers(), headers);
     for (String name : RoutingHeaders.RESERVED) {
       if (!headers.has(name)) {
@@ -114,15 +121,19 @@ final class ProxyCall implements PodCall {
       sendLast(Replies.requestHead(changes, destination));
       return;
     }
-    changes.set("content-length", Integer.toString(to.body().length));
+    changes.set("content-length", Integer.toString(body.length));
     if (head.waitsForHeadReply()) {
-      boolean same = Arrays.equals(to.body(), shown.body());
-      sendLast(
-          Replies.requestBody(changes, destination, same ? null : UnsafeByteOperations.unsafeWrap(to.body())));
+      sendLast(Replies.requestBody(changes, destination, same ? null : UnsafeByteOperations.unsafeWrap(body)));
       return;
     }
     proxy.send(Replies.requestHead(changes, destination));
-    giveBack(to.body());
+    giveBack(body);
+  }
+
+  /** Headers with the coding of the body that came. */
+  private Headers coded(Headers headers) {
+    String coding = head.headers().first(ContentCoding.HEADER);
+    return coding == null ? headers : headers.toBuilder().set(ContentCoding.HEADER, coding).build();
   }
 
   private void giveBack(byte[] bytes) throws IOException {

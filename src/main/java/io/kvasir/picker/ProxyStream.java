@@ -6,6 +6,7 @@ import io.kvasir.http.CancellationSource;
 import io.kvasir.http.Headers;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.http.server.ArrivedRequest;
+import io.kvasir.http.server.ReachedLimit;
 import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import io.kvasir.picker.extproc.HttpBody;
@@ -84,8 +85,9 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     this.authority = call.getAuthority();
     this.proxy = new ReplySender(call, connection);
     this.inbox = new ResponseInbox(proxy);
-    this.memory = services.memory().open(_ ->
-        refuse(503, "this router has no memory left for the request's body now (kvasir.picker.memory-share)"));
+    this.memory = services.memory().open(shortage -> refuse(
+        503, "this router has no memory left for the request's body now; send it again in a moment",
+        ReachedLimit.of(shortage)));
     services.metrics().streamBegun();
     proxy.request();
   }
@@ -133,7 +135,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     if (refused != null) {
       answer(refused);
     } else if (length >= 0 && body.isTooLongWith(length)) {
-      tooLong();
+      tooLong(length);
     } else {
       if (read.waitsForHeadReply()) {
         proxy.send(Replies.REQUEST_HEAD_AS_IT_IS);
@@ -154,7 +156,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       return;
     }
     if (held.isTooLongWith(part.getBody().size())) {
-      tooLong();
+      tooLong((long) held.size() + part.getBody().size());
       return;
     }
     synchronized (this) {
@@ -188,13 +190,15 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     }
   }
 
-  private void tooLong() {
-    refuse(413, "the request's body is longer than the limit of %d bytes (kvasir.picker.max-body)".formatted(
-        services.settings().limits().maxBodyBytes()));
+  private void tooLong(long length) {
+    int most = services.settings().limits().maxBodyBytes();
+    refuse(
+        413, "the request's body is longer than the limit of %d bytes".formatted(most),
+        new ReachedLimit(ReachedLimit.Kind.BODY_LENGTH, length, most));
   }
 
-  private void refuse(int status, String message) {
-    answer(services.gateway().failure(arrived(head), new RequestFailure(status, message)));
+  private void refuse(int status, String message, ReachedLimit limit) {
+    answer(services.gateway().proxiedFailure(arrived(head), new RequestFailure(status, message, limit)));
   }
 
   private static ArrivedRequest arrived(@Nullable ProxyHead head) {
@@ -376,7 +380,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     if (isSent()) {
       proxy.cut();
     } else if (claim()) {
-      Response.Buffered error = services.gateway().failure(
+      Response.Buffered error = services.gateway().proxiedFailure(
           arrived(head), new RequestFailure(500, "the router failed to handle this request"));
       proxy.end(Replies.immediate(error, UnsafeByteOperations.unsafeWrap(error.body())));
     }

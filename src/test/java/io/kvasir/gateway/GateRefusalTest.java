@@ -42,6 +42,16 @@ final class GateRefusalTest {
     assertThat(GateRefusal.of(new ReachedLimit(kind, 3, 2)).header(false)).isEqualTo(header + " retryable=false");
   }
 
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "MEMORY      | gate=memory; knob=picker.memory-share; measured=3; limit=2; unit=bytes;",
+      "BODY_LENGTH | gate=body; knob=picker.max-body; measured=3; limit=2; unit=bytes;",
+      "STOPPING    | gate=stopping; knob=gateway.drain-delay;"})
+  void limitOfThePicker_isNamedByItsOwnSetting(ReachedLimit.Kind kind, String header) {
+    assertThat(GateRefusal.of(new ReachedLimit(kind, 3, 2)).atPicker().header(false))
+        .isEqualTo(header + " retryable=false");
+  }
+
   /** A home of an earlier version says nothing of its load. */
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {

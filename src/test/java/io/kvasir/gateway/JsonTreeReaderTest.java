@@ -29,6 +29,7 @@ final class JsonTreeReaderTest {
   private static final class CountedMemory implements RequestMemory {
     private final long limit;
     private long booked;
+    private long most;
 
     CountedMemory(long limit) {
       this.limit = limit;
@@ -40,6 +41,7 @@ final class JsonTreeReaderTest {
         return false;
       }
       booked += bytes;
+      most = Math.max(most, booked);
       return true;
     }
 
@@ -153,7 +155,8 @@ final class JsonTreeReaderTest {
     assertThatThrownBy(() -> reader.read(json, little))
         .isInstanceOfSatisfying(
             JsonTreeReader.OutOfMemoryBudgetException.class, refused -> assertThat(refused.fitsAlone()).isFalse());
-    assertThat(little.booked).isBetween(1L << 19, 1L << 20);
+    assertThat(little.most).isBetween(1L << 19, 1L << 20);
+    assertThat(little.booked).as("bytes of what is not kept").isZero();
   }
 
   @Test

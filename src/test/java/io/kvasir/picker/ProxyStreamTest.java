@@ -157,16 +157,6 @@ final class ProxyStreamTest {
     stream.cancel();
   }
 
-  /** An engine might find fields in it that only the router may set. */
-  @Test
-  void jsonThatCannotBeRead_isRefused() throws Exception {
-    ImmediateResponse answer =
-        picker.stream().head("POST", CHAT, false, "content-type", "application/json").body("{nope", true).immediate();
-
-    assertThat(answer.getStatus().getCode()).isEqualTo(400);
-    assertThat(answer.getBody().toStringUtf8()).contains("\"code\":\"invalid_json\"");
-  }
-
   @Test
   void models_areThoseOfAllPools() throws Exception {
     TestStream stream = picker.stream().head("GET", "/v1/models", true);
@@ -363,6 +353,10 @@ final class ProxyStreamTest {
             .immediate();
     assertThat(declared.getStatus().getCode()).isEqualTo(413);
     assertThat(declared.getBody().toStringUtf8()).contains("request_too_large");
+    assertThat(TestStream.set(declared.getHeaders()))
+        .containsEntry(
+            "x-router-refusal",
+            "gate=body; knob=picker.max-body; measured=1048577; limit=1048576; unit=bytes; retryable=false");
 
     TestStream stream = picker.stream().head("POST", CHAT, false);
     for (int sent = 0; sent <= TestPicker.MAX_BODY; sent += 1 << 18) {
@@ -370,6 +364,7 @@ final class ProxyStreamTest {
     }
     assertThat(stream.immediate().getStatus().getCode()).isEqualTo(413);
     assertThat(stream.end().isOk()).isTrue();
+    assertThat(picker.metric("kvasir_refusals", "body", "picker.max-body")).isEqualTo(2);
   }
 
   @Test

@@ -10,9 +10,13 @@ import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.dispatch.Dispatcher;
+import io.kvasir.gateway.ForwardingSettings;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.gateway.ReservedFields;
+import io.kvasir.gateway.ServedPaths;
+import io.kvasir.gateway.TrustedProxies;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
@@ -47,6 +51,13 @@ final class TestPicker implements AutoCloseable {
           new PickerSettings.Limits(MAX_BODY, 64 << 20),
           true, 0, false, Duration.ofMillis(300), false, PoolSet.NONE);
 
+  private static final ForwardingSettings FORWARDING =
+      new ForwardingSettings(
+          ServedPaths.INFERENCE,
+          new ReservedFields(
+              ReservedFields.Action.REMOVE, List.of("kv_transfer_params", "vllm_xargs.kv_transfer_params"), List.of()),
+          TrustedProxies.NONE, true);
+
   private static final ActorTestKit KIT = ActorTestKit.create();
 
   final FakeCells cells = new FakeCells();
@@ -63,6 +74,11 @@ final class TestPicker implements AutoCloseable {
   }
 
   TestPicker(PickerSettings settings, GatewayAccess access) throws IOException {
+    this(settings, access, NanoClock.SYSTEM);
+  }
+
+  /** A picker by whose clock waits for memory end. */
+  TestPicker(PickerSettings settings, GatewayAccess access, NanoClock clock) throws IOException {
     Metrics metrics = new Metrics(registry);
     pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
     dispatcher =
@@ -81,8 +97,8 @@ final class TestPicker implements AutoCloseable {
     gateway =
         new Gateway(
             access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)),
-            (_, _) -> null, null, GatewaySettings.defaults(), metrics, Tracing.OFF, NanoClock.SYSTEM);
-    picker = new EndpointPicker(settings, gateway, cells, pools, PodKeys.NONE, metrics, () -> true);
+            (_, _) -> null, null, GatewaySettings.defaults().with(FORWARDING), metrics, Tracing.OFF, NanoClock.SYSTEM);
+    picker = new EndpointPicker(settings, gateway, cells, pools, PodKeys.NONE, metrics, () -> true, clock);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", picker.ports().getFirst()).usePlaintext().build();
   }
 

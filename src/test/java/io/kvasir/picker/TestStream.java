@@ -96,9 +96,13 @@ final class TestStream {
   }
 
   TestStream body(String piece, boolean last) {
+    return body(ByteString.copyFromUtf8(piece), last);
+  }
+
+  TestStream body(ByteString piece, boolean last) {
     return send(
         ProcessingRequest.newBuilder()
-            .setRequestBody(HttpBody.newBuilder().setBody(ByteString.copyFromUtf8(piece)).setEndOfStream(last))
+            .setRequestBody(HttpBody.newBuilder().setBody(piece).setEndOfStream(last))
             .build());
   }
 
@@ -193,12 +197,17 @@ final class TestStream {
 
   /** Pieces of the request's body until its end. */
   String echo() throws InterruptedException {
+    return echoedBytes().toStringUtf8();
+  }
+
+  /** The same as bytes. */
+  ByteString echoedBytes() throws InterruptedException {
     ByteArrayOutputStream all = new ByteArrayOutputStream();
     while (true) {
       var piece = reply().getRequestBody().getResponse().getBodyMutation().getStreamedResponse();
       all.writeBytes(piece.getBody().toByteArray());
       if (piece.getEndOfStream()) {
-        return all.toString(UTF_8);
+        return ByteString.copyFrom(all.toByteArray());
       }
     }
   }

@@ -225,7 +225,7 @@ final class FrontDoor {
       return resources.own(
           new EndpointPicker(
               settings, gateway, cells, pools, config.fleet().podKeys(), metrics,
-              () -> readiness.obstacles().isEmpty()));
+              () -> readiness.obstacles().isEmpty(), NanoClock.SYSTEM));
     } catch (IOException unusable) {
       throw new StartException(
           "the endpoint picker cannot listen: " + unusable.getMessage()

@@ -138,7 +138,8 @@ final class WarmUpGateway {
             own.earlyClose(), own.unseenBooking(), false, PoolSet.NONE);
     EndpointPicker picker =
         resources.own(
-            new EndpointPicker(settings, gateway, cells, new LivePools(), PodKeys.NONE, metrics, () -> true));
+            new EndpointPicker(
+                settings, gateway, cells, new LivePools(), PodKeys.NONE, metrics, () -> true, NanoClock.SYSTEM));
     return resources.own(new SampleProxy(picker.ports().getFirst()));
   }
 

@@ -33,7 +33,7 @@ public record ReachedLimit(Kind kind, long measured, long most) {
   static final ReachedLimit STOPPING = new ReachedLimit(Kind.STOPPING, 0, 0);
 
   /** That of the memory for requests. */
-  static ReachedLimit of(RequestMemory.Shortage shortage) {
+  public static ReachedLimit of(RequestMemory.Shortage shortage) {
     return new ReachedLimit(Kind.MEMORY, shortage.needed(), shortage.limit());
   }
 }
