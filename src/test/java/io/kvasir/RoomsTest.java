@@ -84,7 +84,7 @@ final class RoomsTest {
           .whereLayer("prompt").mayOnlyAccessLayers("index", "telemetry", "http", "time")
           .whereLayer("routing").mayOnlyAccessLayers("index", "prompt", "telemetry", "time")
           .whereLayer("cell").mayOnlyAccessLayers(
-              "admission", "routing", "index", "events", "peer", "telemetry", "http", "time")
+              "admission", "programs", "routing", "index", "events", "peer", "telemetry", "http", "time")
           .whereLayer("discovery").mayOnlyAccessLayers(
               "cell", "engines", "kubernetes", "pools", "telemetry", "http", "time")
           .whereLayer("kubernetes").mayOnlyAccessLayers("pools", "telemetry", "http", "time")
@@ -105,9 +105,10 @@ final class RoomsTest {
           .whereLayer("llmd").mayNotAccessAnyLayer()
           .whereLayer("llmd").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
-              "access", "admission", "limits", "execution", "http", "routing", "prompt", "cell", "events", "index",
-              "answers", "tracing", "telemetry", "time")
+              "access", "admission", "programs", "limits", "execution", "http", "routing", "prompt", "cell", "events",
+              "index", "answers", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
+          .whereLayer("programs").mayOnlyBeAccessedByLayers("cell", "gateway", "lab", "app")
           .whereLayer("lab").mayOnlyAccessLayers("scale", "programs", "prompt", "routing", "index", "telemetry", "time")
           .whereLayer("engines").mayOnlyAccessLayers("http", "time")
           .whereLayer("engines").mayOnlyBeAccessedByLayers("discovery", "doctor", "app")

@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.programs.ProgramSettings;
 import java.time.Duration;
 
 /**
@@ -10,13 +11,24 @@ import java.time.Duration;
  * @param health how workers are watched
  * @param prediction how long a worker is believed to have what it was sent
  * @param accuracy when a worker's index is not believed any more
+ * @param programs what is known of programs, and whether they wait
  */
 public record CellSettings(
     IndexSettings index,
     RemoteSettings remote,
     HealthSettings health,
     PredictionSettings prediction,
-    AccuracySettings accuracy) {
+    AccuracySettings accuracy,
+    ProgramSettings programs) {
+  /** Settings by which no programs are known. */
+  public CellSettings(
+      IndexSettings index,
+      RemoteSettings remote,
+      HealthSettings health,
+      PredictionSettings prediction,
+      AccuracySettings accuracy) {
+    this(index, remote, health, prediction, accuracy, ProgramSettings.OFF);
+  }
 
   /** The most workers a cell can have. */
   public static final int MAX_SLOTS = 256;

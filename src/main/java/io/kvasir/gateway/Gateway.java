@@ -84,7 +84,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             new CallerIsolation(access.salts()),
             cells,
             stored,
-            settings.webSockets());
+            settings.webSockets(),
+            settings.programs());
     this.tenants = new TenantTraffic(clock);
     TenantMetrics.register(tenants, metrics);
     this.chains = new SampledChains(InstantSource.system());

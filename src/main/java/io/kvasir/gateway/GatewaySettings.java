@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import io.kvasir.programs.ProgramReader;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
  * @param forwarding what of a client's request reaches an engine
  * @param webSockets who may open WebSockets, and to which model
+ * @param programs reads what requests say of their programs; null when nobody needs it
  */
 public record GatewaySettings(
     String scheme,
@@ -21,14 +23,16 @@ public record GatewaySettings(
     @Nullable Duration keepAlive,
     int storedResponses,
     ForwardingSettings forwarding,
-    WebSocketSettings webSockets) {
+    WebSocketSettings webSockets,
+    @Nullable ProgramReader programs) {
   /** How many ids of the Responses API a node remembers. */
   public static final int STORED_RESPONSES = 100_000;
 
   /** Settings that forward whatever clients send to the paths of inference. */
   public GatewaySettings(String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
     this(
-        scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults(), WebSocketSettings.DEFAULTS);
+        scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults(), WebSocketSettings.DEFAULTS,
+        null);
   }
 
   /** Plain HTTP, with bodies as clients send them. */
@@ -38,11 +42,19 @@ public record GatewaySettings(
 
   /** The same with other rules for what reaches an engine. */
   public GatewaySettings with(ForwardingSettings other) {
-    return new GatewaySettings(scheme, usageInjection, keepAlive, storedResponses, other, webSockets);
+    return new GatewaySettings(
+        scheme, usageInjection, keepAlive, storedResponses, other, webSockets, programs);
   }
 
   /** The same with other rules for WebSockets. */
   public GatewaySettings with(WebSocketSettings other) {
-    return new GatewaySettings(scheme, usageInjection, keepAlive, storedResponses, forwarding, other);
+    return new GatewaySettings(
+        scheme, usageInjection, keepAlive, storedResponses, forwarding, other, programs);
+  }
+
+  /** The same that recognises programs. */
+  GatewaySettings with(ProgramReader reader) {
+    return new GatewaySettings(
+        scheme, usageInjection, keepAlive, storedResponses, forwarding, webSockets, reader);
   }
 }

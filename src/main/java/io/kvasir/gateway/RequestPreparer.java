@@ -13,15 +13,19 @@ import io.kvasir.http.Cancellation;
 import io.kvasir.http.server.ContentCoding;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.index.Chain;
+import io.kvasir.programs.ProgramMark;
+import io.kvasir.programs.ProgramReader;
 import io.kvasir.prompt.Api;
-import io.kvasir.prompt.PreparationLimiter;
 import io.kvasir.prompt.PreparationLimiter.Permit;
+import io.kvasir.prompt.PreparationLimiter;
 import io.kvasir.prompt.Prompt;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptTimes;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestFacts;
+import io.kvasir.routing.Slots;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -47,16 +51,18 @@ final class RequestPreparer {
   private final Cells cells;
   private final StoredResponses stored;
   private final WebSocketSettings webSockets;
+  private final @Nullable ProgramReader programs;
 
   RequestPreparer(
       Prompts prompts, ProfileResolver profiles, CallerIsolation isolation, Cells cells, StoredResponses stored,
-      WebSocketSettings webSockets) {
+      WebSocketSettings webSockets, @Nullable ProgramReader programs) {
     this.prompts = prompts;
     this.profiles = profiles;
     this.isolation = isolation;
     this.cells = cells;
     this.stored = stored;
     this.webSockets = webSockets;
+    this.programs = programs;
   }
 
   /**
@@ -251,7 +257,7 @@ final class RequestPreparer {
         prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
     context.facts().setTokenSource(
         () -> promptRequest == null ? null : tokens(promptRequest, inbound.exchange(), cancellation));
-    PreparedSlots prepared = context.prepare(inbound.id(), chain, tokens);
+    PreparedSlots prepared = withProgram(context.prepare(inbound.id(), chain, tokens), context.facts());
     String profile = context.profile().name();
     DecisionRequest decision =
         new DecisionRequest(
@@ -267,6 +273,17 @@ final class RequestPreparer {
                 : DecisionRequest.Constraints.excluding(allBut(parsed.location().worker())),
             trace.id());
     return new PreparedRequest(decision, profile, prompt);
+  }
+
+  private PreparedSlots withProgram(PreparedSlots prepared, RequestFacts facts) {
+    ProgramMark mark =
+        programs == null ? ProgramMark.NONE : programs.read(facts::header, facts::field, facts.tenant());
+    if (mark.program() == null) {
+      return prepared;
+    }
+    PreparedSlots named = prepared.with(Slots.PROGRAM, mark.program());
+    PreparedSlots related = mark.parent() == null ? named : named.with(Slots.PROGRAM_PARENT, mark.parent());
+    return mark.last() ? related.with(Slots.PROGRAM_LAST, 1) : related;
   }
 
   private Permit permit(Exchange exchange, Cancellation cancellation) throws ApiException, InterruptedException {

@@ -2,6 +2,7 @@ package io.kvasir.lab;
 
 import io.kvasir.index.Chain;
 import io.kvasir.programs.PrefixPrograms;
+import io.kvasir.programs.ProgramListener;
 import io.kvasir.programs.ProgramTurn;
 import io.kvasir.programs.ThrashGuard;
 import java.util.ArrayList;
@@ -32,7 +33,7 @@ final class GuardedArrivals {
    * @param heldTokens the leading tokens of a prompt that some engine holds
    */
   GuardedArrivals(GuardChoice choice, int requests, long capacityTokens, ToIntFunction<Chain> heldTokens) {
-    this.guard = choice.settings() == null ? null : new ThrashGuard(choice.settings());
+    this.guard = choice.settings() == null ? null : new ThrashGuard(choice.settings(), ProgramListener.NONE);
     this.prefixes = new PrefixPrograms(choice.settings() == null ? 1 : choice.settings().maxPrograms());
     this.capacityTokens = capacityTokens;
     this.heldTokens = heldTokens;

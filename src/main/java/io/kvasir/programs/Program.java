@@ -62,6 +62,16 @@ final class Program {
     return running > 0;
   }
 
+  /** Whether it had turns, and none runs. */
+  boolean isIdle() {
+    return turns > 0 && running == 0;
+  }
+
+  /** The milliseconds since its last sign of life. */
+  long idleMs(long nowMs) {
+    return Math.max(0, nowMs - activeMs);
+  }
+
   /** Whether its latest turn is the last one, as it says. */
   boolean isLast() {
     return last;
@@ -69,9 +79,9 @@ final class Program {
 
   /** Notes a turn that goes; the time since the last one is a gap, unless they overlap. */
   void began(ProgramTurn turn, long nowMs) {
-    if (turns > 0 && running == 0) {
+    if (isIdle()) {
       gaps++;
-      gapsMs += Math.max(0, nowMs - activeMs);
+      gapsMs += idleMs(nowMs);
       returnedTokens += turn.promptTokens();
       heldTokens += turn.heldTokens();
     }

@@ -31,6 +31,7 @@ public final class ThrashGuard {
   private static final double STILL_HELD = 0.5;
 
   private final GuardSettings settings;
+  private final ProgramListener listener;
 
   /** All that are remembered, the one that was quiet for longest first. */
   private final LinkedHashMap<String, Program> programs = new LinkedHashMap<>(16, 0.75f, true);
@@ -42,9 +43,6 @@ public final class ThrashGuard {
   private final TreeSet<Wait> queue = new TreeSet<>();
   private long liveTokens;
   private int live;
-  private long held;
-  private long paused;
-  private long forced;
 
   /** A program that waits: since when, and when it was last offered. */
   private record Wait(String program, int rank, long sinceMs, long offeredMs) implements Comparable<Wait> {
@@ -57,8 +55,9 @@ public final class ThrashGuard {
   }
 
   /** A guard that knows no programs. */
-  public ThrashGuard(GuardSettings settings) {
+  public ThrashGuard(GuardSettings settings, ProgramListener listener) {
     this.settings = settings;
+    this.listener = listener;
   }
 
   /**
@@ -81,7 +80,9 @@ public final class ThrashGuard {
     Wait wait = await(program, turn, nowMs);
     boolean late = nowMs - wait.sinceMs >= settings.longestWaitMs();
     if (late || (wait.equals(firstWait(nowMs)) && hasRoom(program, turn, capacityTokens))) {
-      forced += late ? 1 : 0;
+      if (late) {
+        listener.forced();
+      }
       remove(wait);
       admit(program, nowMs);
       return true;
@@ -99,6 +100,9 @@ public final class ThrashGuard {
       admit(program, nowMs);
     }
     idle.remove(program.name());
+    if (program.isIdle()) {
+      listener.returned(turn, program.idleMs(nowMs));
+    }
     int before = program.ownTokens();
     program.began(turn, nowMs);
     liveTokens += program.ownTokens() - before;
@@ -128,13 +132,13 @@ public final class ThrashGuard {
     }
     while (capacityTokens > 0 && liveTokens > settings.pauseAbove() * capacityTokens && !idle.isEmpty()) {
       pause(idle.firstEntry().getValue());
-      paused++;
+      listener.paused();
     }
   }
 
   /** The state of the guard, for people and metrics. */
   public synchronized GuardStatus status() {
-    return new GuardStatus(programs.size(), live, liveTokens, waits.size(), held, paused, forced);
+    return new GuardStatus(programs.size(), live, liveTokens, waits.size());
   }
 
   /** The programs that are remembered, the one with most tokens of its own first, and at most so many. */
@@ -179,7 +183,7 @@ public final class ThrashGuard {
   private Wait await(Program program, ProgramTurn turn, long nowMs) {
     Wait before = waits.get(program.name());
     if (before == null) {
-      held++;
+      listener.held();
     } else {
       remove(before);
     }

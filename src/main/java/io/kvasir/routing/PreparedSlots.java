@@ -43,6 +43,20 @@ public record PreparedSlots(Map<String, String> texts, Map<String, Long> numbers
     return new PreparedSlots(texts, numbers, chains);
   }
 
+  /** These slots and another text. */
+  public PreparedSlots with(Slot<String> slot, String text) {
+    Map<String, String> more = new HashMap<>(texts);
+    more.put(slot.name(), text);
+    return new PreparedSlots(more, numbers, chains);
+  }
+
+  /** These slots and another number. */
+  public PreparedSlots with(Slot<Long> slot, long number) {
+    Map<String, Long> more = new HashMap<>(numbers);
+    more.put(slot.name(), number);
+    return new PreparedSlots(texts, more, chains);
+  }
+
   private static <T> Object transferred(RoutingContext context, Slot<T> slot) {
     return slot.toTransferred(context.get(slot));
   }

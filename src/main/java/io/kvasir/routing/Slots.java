@@ -13,6 +13,15 @@ public final class Slots {
   /** Key of the request's session, empty when it has none. */
   public static final Slot<String> SESSION_KEY = Slot.of("session-key", String.class);
 
+  /** Name of the program that the request is a turn of; empty when it has none. No plugin fills it. */
+  public static final Slot<String> PROGRAM = Slot.of("program", String.class);
+
+  /** Name of the program that started that one; empty when it has none. No plugin fills it. */
+  public static final Slot<String> PROGRAM_PARENT = Slot.of("program-parent", String.class);
+
+  /** 1 for a request that is its program's last one. No plugin fills it. */
+  public static final Slot<Long> PROGRAM_LAST = Slot.number("program-last");
+
   /**
    * Hash key that related requests have in common, for consistent hashing; {@link #NO_KEY} when the request has none.
    */

@@ -106,7 +106,7 @@ final class PredictionsIT {
     await(() -> DemoCommand.healthy(node) == engines.size());
   }
 
-  private static SimEngine engine(EventSettings events, int number) throws IOException {
+  static SimEngine engine(EventSettings events, int number) throws IOException {
     return SimEngine.start(
         SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(20).seed(number).events(events).build());
   }

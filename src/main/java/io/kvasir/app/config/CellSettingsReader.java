@@ -8,6 +8,7 @@ import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.CellSettings.RemoteSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
+import io.kvasir.programs.ProgramSettings;
 import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.function.IntToLongFunction;
@@ -19,9 +20,10 @@ final class CellSettingsReader {
   /**
    * Reads them.
    *
+   * @param programs what is to be known of programs
    * @param automatic the limit of an index where the operator sets none, in bytes, by the most workers of a cell
    */
-  static CellSettings read(ConfigSection cell, IntToLongFunction automatic) {
+  static CellSettings read(ConfigSection cell, ProgramSettings programs, IntToLongFunction automatic) {
     int slots = cell.count("slots", 64, 256);
     if (slots != 64 && slots != 128 && slots != 256) {
       cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
@@ -39,7 +41,8 @@ final class CellSettingsReader {
                 cell.duration("move-timeout")),
             health(cell.section("health")),
             prediction(cell.section("prediction")),
-            accuracy(cell.section("truth")));
+            accuracy(cell.section("truth")),
+            programs);
     cell.rejectUnread();
     return settings;
   }

@@ -230,7 +230,9 @@ final class KvasirConfigReader {
     List<PodSpec> configured = pods.configured();
     CellSettings cells =
         CellSettingsReader.read(
-            cell, maxWorkers -> memory.withCellsOf(configured, models, maxWorkers).automaticIndex());
+            cell,
+            ProgramSettingsReader.read(root.section("programs")),
+            maxWorkers -> memory.withCellsOf(configured, models, maxWorkers).automaticIndex());
     MemoryPlan plan =
         memory.withCellsOf(configured, models, cells.index().maxWorkers()).withIndex(cells.index().budgetBytes());
     if (!plan.fits()) {

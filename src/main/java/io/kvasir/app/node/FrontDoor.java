@@ -22,6 +22,8 @@ import io.kvasir.limits.LimitsWiring;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.picker.EndpointPicker;
 import io.kvasir.picker.PickerSettings;
+import io.kvasir.programs.ProgramReader;
+import io.kvasir.programs.ProgramSettings;
 import io.kvasir.pools.LivePools;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.AccessLog;
@@ -192,7 +194,12 @@ final class FrontDoor {
     return new GatewaySettings(
         ListenerAddress.scheme(tls.listener() != null), settings.usageInjection(), settings.keepAlive(),
         GatewaySettings.STORED_RESPONSES, settings.forwarding(),
-        new WebSocketSettings(settings.webSocketModel(), settings.corsOrigins()));
+        new WebSocketSettings(settings.webSocketModel(), settings.corsOrigins()), programReader());
+  }
+
+  private @Nullable ProgramReader programReader() {
+    ProgramSettings programs = config.fleet().cell().programs();
+    return programs.on() ? new ProgramReader(programs.sources()) : null;
   }
 
   private Limiter startLimiter() {

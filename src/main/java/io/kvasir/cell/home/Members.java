@@ -73,6 +73,7 @@ final class Members {
             services.decisions(),
             services.clock(),
             services.settings().remote().reservationLease(),
+            services.settings().programs(),
             () -> services.replication().nextHomes().apply(cell));
     this.errorAnswers = new ErrorAnswers(services.clock(), view::canSpare);
     this.reachable = copy.reachable();

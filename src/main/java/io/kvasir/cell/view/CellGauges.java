@@ -28,6 +28,19 @@ final class CellGauges implements MultiCollector {
               "Share of what the cell can do that is in use, 0 to 1: requests in flight, or prompts that wait.",
               view -> view.pressure().share()));
 
+  private static final List<Gauge<CellPrograms>> PROGRAMS =
+      List.of(
+          new Gauge<>("kvasir_programs", "Programs that are remembered.", cell -> cell.status().programs()),
+          new Gauge<>("kvasir_programs_live", "Programs that are expected back.", cell -> cell.status().live()),
+          new Gauge<>(
+              "kvasir_programs_live_tokens",
+              "Tokens of the contexts of live programs, those that several share counted once.",
+              cell -> cell.status().liveTokens()),
+          new Gauge<>(
+              "kvasir_programs_capacity_tokens",
+              "Tokens that the cell's workers can hold, 0 while that is not known.",
+              CellPrograms::capacityTokens));
+
   private static final List<Gauge<BlockIndex>> INDEX =
       List.of(
           new Gauge<>("kvasir_index_rows", "Distinct blocks held by some worker of the cell.", BlockIndex::rows),
@@ -144,6 +157,7 @@ final class CellGauges implements MultiCollector {
   @Override
   public MetricSnapshots collect() {
     Scrape<CellView> cells = new Scrape<>(CELL);
+    Scrape<CellPrograms> programs = new Scrape<>(PROGRAMS);
     Scrape<BlockIndex> indexes = new Scrape<>(INDEX);
     Scrape<StandbyStatus> standbys = new Scrape<>(STANDBY);
     Scrape<WorkerStatus> workers = new Scrape<>(WORKER);
@@ -151,6 +165,10 @@ final class CellGauges implements MultiCollector {
       Labels labels = Labels.of("cell", name);
       cells.add(cell.view(), labels);
       indexes.add(cell.index(), labels);
+      CellPrograms its = cell.view().programs();
+      if (its != null) {
+        programs.add(its, labels);
+      }
       for (StandbyStatus standby : cell.view().standbys()) {
         standbys.add(standby, Labels.of("cell", name, "node", standby.node()));
       }
@@ -160,6 +178,7 @@ final class CellGauges implements MultiCollector {
     });
     MetricSnapshots.Builder all = MetricSnapshots.builder();
     cells.build(all);
+    programs.build(all);
     indexes.build(all);
     standbys.build(all);
     workers.build(all);
@@ -170,6 +189,7 @@ final class CellGauges implements MultiCollector {
   public List<MetricFamilyDescriptor> getMetricFamilyDescriptors() {
     return Stream.of(
             Stream.concat(CELL.stream(), INDEX.stream()).map(gauge -> gauge.descriptor("cell")),
+            PROGRAMS.stream().map(gauge -> gauge.descriptor("cell")),
             STANDBY.stream().map(gauge -> gauge.descriptor("cell", "node")),
             WORKER.stream().map(gauge -> gauge.descriptor("cell", "worker")))
         .flatMap(each -> each)

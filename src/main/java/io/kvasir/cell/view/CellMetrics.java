@@ -31,11 +31,13 @@ public final class CellMetrics {
   private final Counter repairs;
   private final Counter reclaimed;
   private final Counter streamFailures;
+  private final ProgramMetrics programs;
   private final CellGauges gauges = new CellGauges();
 
   /** Registers the metrics of cells. */
   public CellMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
+    programs = new ProgramMetrics(registry);
     decisions =
         counter(
             registry,
@@ -140,6 +142,11 @@ public final class CellMetrics {
 
   private static Counter counter(PrometheusRegistry registry, String name, String help, String... labels) {
     return Counter.builder().name(name).help(help).labelNames(labels).register(registry);
+  }
+
+  /** Those of the cells' programs. */
+  ProgramMetrics programs() {
+    return programs;
   }
 
   /** A cell came to this node. */

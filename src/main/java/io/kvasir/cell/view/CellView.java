@@ -18,6 +18,7 @@ import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
+import io.kvasir.programs.ProgramSettings;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.PromptSize;
@@ -60,6 +61,7 @@ public final class CellView {
   private final Decision.Origin origin;
   private final PrefixStripes stripes = new PrefixStripes();
   private final SeenPrefixes seenPrefixes;
+  private final @Nullable CellPrograms programs;
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private final ChangeCounter changes = new ChangeCounter();
   private final LocalReservations localReservations;
@@ -74,6 +76,7 @@ public final class CellView {
    * @param decisions where sampled decisions are recorded
    * @param clock measures time
    * @param reservationLease how long what another node holds may live
+   * @param programs what is to be known of programs
    * @param nextHome the client of the cell when it has left this node
    */
   public CellView(
@@ -84,6 +87,7 @@ public final class CellView {
       DecisionLog decisions,
       NanoClock clock,
       Duration reservationLease,
+      ProgramSettings programs,
       Supplier<NextHome> nextHome) {
     this.cell = cell;
     this.origin = new Decision.Origin(Decision.Way.LOCAL, cell, null);
@@ -92,6 +96,10 @@ public final class CellView {
     this.decisions = decisions;
     this.workflows = profiles.workflows();
     this.seenPrefixes = new SeenPrefixes(index.slots());
+    this.programs =
+        programs.on()
+            ? new CellPrograms(programs, metrics.programs(), profiles.costs(), clock, this::members)
+            : null;
     this.localReservations = new LocalReservations(nextHome);
     this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics);
     this.table = MemberTable.in(index);
@@ -222,7 +230,10 @@ public final class CellView {
 
   private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local) {
     return switch (planning) {
-      case PlanResult.PlanFound found -> planned(found, fleet, request, local);
+      case PlanResult.PlanFound found -> {
+        Decision.Planned planned = planned(found, fleet, request, local);
+        yield programs == null ? planned : programs.began(planned, request);
+      }
       case PlanResult.NoPlan none -> noWorker(none, request.model());
     };
   }
@@ -251,7 +262,8 @@ public final class CellView {
     };
   }
 
-  private Decision planned(PlanResult.PlanFound found, CellFleet fleet, DecisionRequest request, boolean local) {
+  private Decision.Planned planned(
+      PlanResult.PlanFound found, CellFleet fleet, DecisionRequest request, boolean local) {
     List<Decision.Chosen> steps = new ArrayList<>(found.chosen().size());
     int ever = everCached(found, request);
     int predictedBlocks = 0;
@@ -369,6 +381,11 @@ public final class CellView {
       held.add(Arrays.stream(depths).filter(depth -> depth > 0).boxed().toList());
     }
     return held;
+  }
+
+  /** The cell's programs; null when they are not recognised. */
+  public @Nullable CellPrograms programs() {
+    return programs;
   }
 
   /** The pressure on the cell. */

@@ -3,7 +3,8 @@
  * io.kvasir.cell.view.CellView}: the members in their {@code MemberTable}, their {@code HealthSnapshot}, and their load
  * at that moment. The routing room chooses; the choice is booked and predicted before the next decision in the same
  * stripe of the {@code PrefixStripes}. {@link io.kvasir.cell.view.RemoteDecisions} decide for other nodes and hold what
- * they book under the ids that those give it. {@link io.kvasir.cell.view.CellMetrics} counts, {@code CellGauges} reads
+ * they book under the ids that those give it. {@link io.kvasir.cell.view.CellPrograms} know of which program a request
+ * is a turn. {@link io.kvasir.cell.view.CellMetrics} counts, {@code CellGauges} reads
  * the cells when metrics are scraped. No message to an actor is needed.
  */
 @NullMarked

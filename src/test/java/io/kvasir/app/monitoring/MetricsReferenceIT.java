@@ -36,6 +36,7 @@ final class MetricsReferenceIT {
     SECTIONS.put("Events and the index", "events_|index_");
     SECTIONS.put("Cells and nodes", "cell_|cluster_|standby_|reservations_|discovery_|kubernetes_");
     SECTIONS.put("Autoscaling", "scale_");
+    SECTIONS.put("Programs", "programs|program_");
     SECTIONS.put("Callers and limits", "keys|jwks_|authentications_|limit_|tenant");
     SECTIONS.put("Response cache", "answer_cache_");
     SECTIONS.put("LMCache", "lmcache_");

@@ -1,0 +1,44 @@
+package io.kvasir.cell.view;
+
+import io.kvasir.programs.ProgramListener;
+import io.kvasir.programs.ProgramTurn;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+
+/** The metrics of programs, of all cells together. Thread-safe. */
+final class ProgramMetrics implements ProgramListener {
+  /** From tools that answer at once to people who think. */
+  private static final double[] GAP_SECONDS = {0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000};
+
+  private final Histogram gaps;
+  private final Counter returnedTokens;
+  private final Counter heldTokens;
+
+  ProgramMetrics(PrometheusRegistry registry) {
+    gaps =
+        Histogram.builder()
+            .name("kvasir_program_gap_seconds")
+            .help("Time between the end of a program's turn and its next one.")
+            .classicOnly()
+            .classicUpperBounds(GAP_SECONDS)
+            .register(registry);
+    returnedTokens =
+        Counter.builder()
+            .name("kvasir_program_returned_tokens_total")
+            .help("Prompt tokens of programs' turns after the first.")
+            .register(registry);
+    heldTokens =
+        Counter.builder()
+            .name("kvasir_program_held_tokens_total")
+            .help("Of the prompt tokens of programs' turns after the first, those that a worker held.")
+            .register(registry);
+  }
+
+  @Override
+  public void returned(ProgramTurn turn, long gapMs) {
+    gaps.observe(gapMs / 1e3);
+    returnedTokens.inc(turn.promptTokens());
+    heldTokens.inc(turn.heldTokens());
+  }
+}
