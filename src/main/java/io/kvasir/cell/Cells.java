@@ -80,6 +80,9 @@ public interface Cells {
   /** The pods of the roster, from this node's memory: never waits. */
   List<PodSpec> pods();
 
+  /** Those of a source. */
+  List<PodSpec> pods(PodSource source);
+
   /**
    * Adds a pod's workers (one per rank).
    *

@@ -5,8 +5,10 @@ import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -91,6 +93,44 @@ public record PodSpec(
 
   private static List<EventFeed> copy(@Nullable List<EventFeed> events) {
     return events == null ? List.of() : List.copyOf(events);
+  }
+
+  /**
+   * Whether a worker of this pod may go on with what is known of it as one of another description: only names of LoRA
+   * adapters, labels and remarks differ.
+   */
+  public boolean hasSameEngine(PodSpec other) {
+    PodSpec renamed =
+        new PodSpec(
+            name, url, role, other.models, other.labels, engine, events, kvTransfer,
+            learnt == null || other.learnt == null || !learnt.engine.equals(other.learnt.engine)
+                ? learnt
+                : other.learnt);
+    return renamed.equals(other) && models.iterator().next().equals(other.models.iterator().next());
+  }
+
+  /** What differs in another description, for people; empty where that is nothing to speak of. */
+  public String changesTo(PodSpec other) {
+    List<String> changes = new ArrayList<>();
+    if (learnt != null && other.learnt != null && !learnt.engine.equals(other.learnt.engine)) {
+      changes.add(learnt.engine + " is " + other.learnt.engine + " now");
+    }
+    if (!models.equals(other.models)) {
+      changes.add("models " + String.join(", ", models) + " are " + String.join(", ", other.models) + " now");
+    }
+    if (engine.blockSize != other.engine.blockSize) {
+      changes.add("KV blocks of " + engine.blockSize + " tokens have " + other.engine.blockSize + " now");
+    }
+    if (engine.ranks != other.engine.ranks) {
+      changes.add(engine.ranks + " ranks are " + other.engine.ranks + " now");
+    }
+    if (!events.equals(other.events)) {
+      changes.add("cache events come from elsewhere");
+    }
+    if (role != other.role || !Objects.equals(kvTransfer, other.kvTransfer)) {
+      changes.add("its role or connector is another");
+    }
+    return String.join("; ", changes);
   }
 
   /** The id of the worker of a rank. */

@@ -9,6 +9,7 @@ import io.kvasir.kubernetes.inference.StatusWriter;
 import io.kvasir.pools.PoolSet;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
+import io.prometheus.metrics.core.metrics.Counter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -38,6 +39,7 @@ public final class Discovery implements AutoCloseable {
   /** How often the status writer looks at references again. */
   private static final Duration STATUS_INTERVAL = Duration.ofMinutes(1);
 
+  private final ConfiguredPods configured;
   private final List<SourceState> states = new ArrayList<>();
   private @Nullable InferenceObjects pools;
   private volatile @Nullable StatusWriter statuses;
@@ -48,9 +50,20 @@ public final class Discovery implements AutoCloseable {
    * @param file with a list of pods, null for none
    * @param interval time between two reads of the file
    * @param kubernetes null for none
+   * @param bare pods of the configuration that leave to their engines what those tell
    */
   public record Settings(
-      @Nullable Path file, Duration interval, @Nullable KubernetesSettings kubernetes) {
+      @Nullable Path file, Duration interval, @Nullable KubernetesSettings kubernetes, List<BarePod> bare) {
+    /** Copies the list. */
+    public Settings {
+      bare = List.copyOf(bare);
+    }
+
+    /** The same with pods of the configuration that leave to their engines what those tell. */
+    public Settings with(List<BarePod> pods) {
+      return new Settings(file, interval, kubernetes, pods);
+    }
+
     /** The cluster roles of a node with these sources. */
     public List<String> roles() {
       List<String> roles = new ArrayList<>();
@@ -78,6 +91,11 @@ public final class Discovery implements AutoCloseable {
    * which every node has. The singletons end with the system.
    */
   public Discovery(ActorSystem<?> system, Settings settings, Readers readers, Cells cells, Metrics metrics) {
+    this.configured = new ConfiguredPods(settings.bare(), readers.reader, readers.inquiry, cells);
+    Counter changes = EngineWatch.changes(metrics);
+    startSingleton(
+        system, "engine-watch", null, () ->
+            new EngineWatch(readers.reader, readers.inquiry, cells, EngineWatch.ASK_INTERVAL, changes));
     Path file = settings.file();
     if (file != null) {
       SourceState state = state(PodSource.FILE, metrics);
@@ -146,6 +164,7 @@ public final class Discovery implements AutoCloseable {
    */
   public List<Problem> problems() {
     List<Problem> problems = new ArrayList<>(states.stream().flatMap(state -> state.problems().stream()).toList());
+    problems.addAll(configured.problems());
     if (pools != null) {
       problems.addAll(pools.problems());
     }
@@ -164,6 +183,7 @@ public final class Discovery implements AutoCloseable {
   /** Ends the watch of InferencePools. */
   @Override
   public void close() {
+    configured.close();
     if (pools != null) {
       pools.close();
     }
@@ -181,27 +201,43 @@ public final class Discovery implements AutoCloseable {
 
   private static void startSingleton(
       ActorSystem<?> system, PodSource kind, SourceState state, Supplier<AutoCloseable> open) {
+    startSingleton(
+        system,
+        role(kind),
+        role(kind),
+        () -> {
+          system.log().info("this node reads a source of pods: {}", role(kind));
+          AutoCloseable source = open.get();
+          return () -> {
+            source.close();
+            state.stopped();
+          };
+        });
+  }
+
+  /** Runs something on the oldest node of a role, or of all. */
+  private static void startSingleton(
+      ActorSystem<?> system, String name, @Nullable String role, Supplier<AutoCloseable> open) {
     Behavior<Stop> behavior =
         Behaviors.setup(
             context -> {
-              context.getLog().info("this node reads a source of pods: {}", role(kind));
-              AutoCloseable source = open.get();
+              AutoCloseable opened = open.get();
               return Behaviors.receive(Stop.class)
                   .onMessage(Stop.class, stop -> Behaviors.stopped())
                   .onSignal(
                       PostStop.class,
                       stopped -> {
-                        source.close();
-                        state.stopped();
+                        opened.close();
                         return Behaviors.same();
                       })
                   .build();
             });
+    ClusterSingletonSettings settings = ClusterSingletonSettings.create(system);
     ClusterSingleton.get(system)
         .init(
-            SingletonActor.of(behavior, "kvasir-" + role(kind))
+            SingletonActor.of(behavior, "kvasir-" + name)
                 .withStopMessage(Stop.INSTANCE)
-                .withSettings(ClusterSingletonSettings.create(system).withRole(role(kind))));
+                .withSettings(role == null ? settings : settings.withRole(role)));
   }
 
   private enum Stop { INSTANCE }

@@ -50,6 +50,12 @@ final class LearntPods implements AutoCloseable {
     return engines.computeIfAbsent(url, engine -> new Engine(engine, pause())).pod;
   }
 
+  /** What an engine told last, null until it has answered. */
+  synchronized @Nullable LearntPod known(URI url) {
+    Engine engine = engines.get(url);
+    return engine == null ? null : engine.pod;
+  }
+
   /** Why an engine has not told anything. */
   synchronized Optional<String> failure(URI url) {
     Engine engine = engines.get(url);

@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.init.FleetOptions;
@@ -54,6 +55,44 @@ final class ServeEngineIT {
         assertCachedAsPromised(node.gatewayUrl(), "acme/simulator");
       }
     }
+  }
+
+  /** The same of a router that runs, without any word about models; then another engine comes behind the address. */
+  @Test
+  void engineAddedByItsUrl_isRoutedTo_andWhatComesInItsPlaceToo() throws Exception {
+    try (Node node = TestNodes.start(ConfigFactory.parseString("kvasir.pods = []"))) {
+      URI address;
+      try (SimEngine first = SimEngine.start(settings().blockSize(32).build());
+          SimEngine sglang = engine(EngineApi.SGLANG, "acme/sglang")) {
+        address = first.url();
+        JsonNode learnt = add(node, first.url()).path("learnt");
+        assertThat(learnt.path("block_size").asInt()).isEqualTo(32);
+        assertThat(learnt.path("events").asText()).isEqualTo("zmq");
+        await("prompts in its blocks", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo"));
+        add(node, sglang.url());
+        await("the other's tokens", () -> isCachedAsPromised(node.gatewayUrl(), "acme/sglang"));
+      }
+      await("the loss", () -> worker(node, address).at("/workers/0/health").asText().equals("unhealthy"));
+      try (SimEngine second =
+          SimEngine.start(settings().port(address.getPort()).blockSize(64).loras(List.of("adapter")).build())) {
+        await("the other engine", () -> worker(node, address).at("/learnt/block_size").asInt() == 64);
+        assertThat(worker(node, second.url()).path("history").toString())
+            .contains("KV blocks of 32 tokens have 64 now", "adapter");
+        await("prompts in other blocks", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo"));
+        await("prompts of its adapter", () -> isCachedAsPromised(node.gatewayUrl(), "adapter"));
+      }
+    }
+  }
+
+  private static JsonNode add(Node node, URI engine) throws Exception {
+    HttpResponse<String> added =
+        TestNodes.manage(node, "POST", "/admin/workers", "{\"url\": \"" + engine + "\"}");
+    assertThat(added.statusCode()).as(added.body()).isEqualTo(201);
+    return JSON.readTree(added.body());
+  }
+
+  private static JsonNode worker(Node node, URI engine) throws Exception {
+    return JSON.readTree(TestNodes.manage(node, "/admin/workers/" + engine.getAuthority()).body());
   }
 
   @Test
@@ -107,6 +146,13 @@ final class ServeEngineIT {
     int cached = JSON.readTree(warm.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
     assertThat(cached).as(warm.body()).isGreaterThan(100);
     assertThat(header(warm, "X-Router-Reason")).contains("cached=" + cached + "/");
+  }
+
+  /** Whether that is so already: a model that was added is learnt soon after. */
+  private static boolean isCachedAsPromised(URI gateway, String model) throws Exception {
+    HttpResponse<String> answer = chat(gateway, model, "When does the last ferry leave?");
+    int cached = JSON.readTree(answer.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
+    return cached > 100 && header(answer, "X-Router-Reason").contains("cached=" + cached + "/");
   }
 
   private static HttpResponse<String> chat(URI gateway, String model, String question) throws Exception {

@@ -264,6 +264,11 @@ public final class FakeCells implements Cells {
   }
 
   @Override
+  public List<PodSpec> pods(PodSource source) {
+    return source == PodSource.ADMIN ? pods() : List.of();
+  }
+
+  @Override
   public void announce(PodSpec pod) {
     if (added.stream().noneMatch(known -> known.name().equals(pod.name()))) {
       added.add(pod);

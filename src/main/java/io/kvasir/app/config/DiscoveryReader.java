@@ -40,7 +40,7 @@ final class DiscoveryReader {
     KubernetesSettings pods = kubernetes();
     kubernetes.rejectUnread();
     podsFrom.rejectUnread();
-    this.settings = new Discovery.Settings(path.isEmpty() ? null : Path.of(path), interval, pods);
+    this.settings = new Discovery.Settings(path.isEmpty() ? null : Path.of(path), interval, pods, List.of());
   }
 
   Discovery.Settings settings() {

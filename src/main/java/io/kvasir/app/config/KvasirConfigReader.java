@@ -245,7 +245,7 @@ final class KvasirConfigReader {
         pods.keys(),
         pods.defaults(),
         pods::listed,
-        discovery.settings());
+        discovery.settings().with(pods.bare()));
   }
 
   private ExecutionConfig execution() {

@@ -41,6 +41,11 @@ final class PodKeyReader {
     pod.has(FILE);
   }
 
+  /** A pod's description without its key. */
+  static Config without(Config described) {
+    return described.withoutPath(KEY).withoutPath(FILE);
+  }
+
   /** Whether a pod's section has another key than pods have in common. */
   static boolean isOwn(ConfigSection pod, Config defaults) {
     return !pod.text(KEY).equals(defaults.getString(KEY)) || !pod.text(FILE).equals(defaults.getString(FILE));

@@ -1,9 +1,11 @@
 package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.discovery.BarePod;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.routing.Role;
@@ -23,7 +25,13 @@ import org.jspecify.annotations.Nullable;
 final class PodListReader {
   private static final int MOST_BLOCK_SIZE = 1 << 20;
 
+  /** What stands in for what engines have yet to tell. */
+  private static final Config STAND_IN =
+      ConfigFactory.parseMap(Map.of("models", List.of("learnt"), "name", "learnt"));
+
   private final ConfigSection root;
+  private final Config config;
+  private final List<BarePod> bare = new ArrayList<>();
   private final Config over;
   private final EventFeedReader feeds;
   private final KvTransferSettingsReader transfers;
@@ -39,6 +47,7 @@ final class PodListReader {
    */
   PodListReader(Config config, ConfigSection root, ToIntFunction<String> blockSize) {
     this.root = root;
+    this.config = config;
     this.over = config.getConfig("kvasir.pod-defaults");
     root.section("events-defaults");
     this.feeds = new EventFeedReader(config.getConfig("kvasir.events-defaults"));
@@ -61,13 +70,25 @@ final class PodListReader {
   List<PodSpec> configured() {
     List<ConfigSection> sections = root.sections("pods", over);
     List<PodSpec> pods = specs(sections);
+    List<PodSpec> whole = new ArrayList<>();
     for (int i = 0; i < pods.size(); i++) {
       PodKeys.Key key = PodKeyReader.isOwn(sections.get(i), over) ? PodKeyReader.read(sections.get(i)) : null;
       if (key != null) {
         ownKeys.put(pods.get(i).url(), key);
       }
+      if (sections.get(i).has("models")) {
+        whole.add(pods.get(i));
+      } else {
+        Config described = config.getConfigList("kvasir.pods").get(i);
+        bare.add(new BarePod(pods.get(i).url(), PodKeyReader.without(described)));
+      }
     }
-    return pods;
+    return whole;
+  }
+
+  /** The pods of the configuration that leave to their engines what those tell; known when it has been read. */
+  List<BarePod> bare() {
+    return List.copyOf(bare);
   }
 
   /** The pods of a list from another source, in which each may be marked as draining. */
@@ -79,6 +100,9 @@ final class PodListReader {
     List<Boolean> draining = new ArrayList<>();
     sections.forEach(pod -> draining.add(pod.has("draining") && pod.flag("draining")));
     sections.stream().filter(pod -> PodKeyReader.isOwn(pod, over)).forEach(PodKeyReader::rejectInList);
+    sections.stream()
+        .filter(pod -> !pod.has("models"))
+        .forEach(pod -> pod.fault("models", "is missing; name the model the pod serves, as requests call it"));
     List<PodSpec> specs = specs(sections);
     faults.stream().distinct().map(ConfigFault::toString).forEach(onFault);
     List<DiscoveredPod> pods = new ArrayList<>();
@@ -111,8 +135,9 @@ final class PodListReader {
     List<PodSpec> pods = new ArrayList<>();
     Set<String> names = new HashSet<>();
     for (ConfigSection section : sections) {
-      PodSpec pod = pod(section);
-      if (!pod.name().isEmpty() && !names.add(pod.name())) {
+      boolean named = section.has("name");
+      PodSpec pod = pod(section.has("models") ? section : section.withFallback(STAND_IN));
+      if (named && !pod.name().isEmpty() && !names.add(pod.name())) {
         section.fault("name", "'" + pod.name() + "' is taken by another pod; names are unique");
       }
       pods.add(pod);

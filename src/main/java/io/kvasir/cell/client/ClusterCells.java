@@ -203,6 +203,11 @@ public final class ClusterCells implements Cells {
   }
 
   @Override
+  public List<PodSpec> pods(PodSource source) {
+    return roster.get().pods().stream().filter(pod -> pod.source() == source).map(PodEntry::spec).toList();
+  }
+
+  @Override
   public void announce(PodSpec pod) {
     directory.announce(pod);
   }

@@ -213,6 +213,11 @@ public final class LocalCells implements Cells, AutoCloseable {
   }
 
   @Override
+  public List<PodSpec> pods(PodSource source) {
+    return source == PodSource.CONFIG ? pods() : List.of();
+  }
+
+  @Override
   public void announce(PodSpec pod) {
     throw fixed();
   }

@@ -278,6 +278,12 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     Map<String, PodEntry> entries = roster.ofCell(name);
     for (Member member : members.all()) {
       PodEntry entry = entries.get(member.pod().name());
+      if (entry != null && !entry.spec().equals(member.pod())) {
+        health.described(member, entry.spec());
+        if (member.pod().hasSameEngine(entry.spec())) {
+          members.describe(member, entry.spec());
+        }
+      }
       if (entry == null || !entry.spec().equals(member.pod())) {
         remove(member);
       } else {

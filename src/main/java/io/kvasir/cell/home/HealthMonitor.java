@@ -3,6 +3,7 @@ package io.kvasir.cell.home;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthChange;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.Reachability;
@@ -110,6 +111,17 @@ final class HealthMonitor {
     }
     probeDueNanos.remove(member.pod().name());
     probe();
+  }
+
+  /** A member's pod is described anew: part of its history, as what was known of it may be dropped with that. */
+  void described(Member member, PodSpec now) {
+    String changes = member.pod().changesTo(now);
+    if (!changes.isEmpty()) {
+      services.views().healthLog().add(
+          new HealthChange(
+              System.currentTimeMillis(), member.worker().id(), member.worker().pod(), member.currentHealth(),
+              "is another: " + changes));
+    }
   }
 
   private void report(Member member, WorkerHealth.State state) {

@@ -2,6 +2,7 @@ package io.kvasir.cell.home;
 
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventSeed;
@@ -103,6 +104,12 @@ final class Members {
   private void put(int slot, @Nullable Member member) {
     view.setMember(slot, member);
     listed = null;
+  }
+
+  /** Has a member go on by another description of its pod, whose engine is the same. */
+  void describe(Member member, PodSpec now) {
+    member.describe(now);
+    put(member.worker().slot(), member);
   }
 
   /** The worker in a slot, if it is still the one that is meant. */

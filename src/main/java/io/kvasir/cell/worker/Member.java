@@ -27,8 +27,8 @@ public final class Member {
   private static final long NEVER = Long.MAX_VALUE;
   private static final int TOO_MANY_REQUESTS = 429;
 
-  private final Worker worker;
-  private final PodSpec pod;
+  private volatile Worker worker;
+  private volatile PodSpec pod;
   private final WorkerLoad load;
   private final WorkerHealth health;
   private final CacheHitAccuracy accuracy;
@@ -103,6 +103,13 @@ public final class Member {
   /** Its pod, as the operator describes it. */
   public PodSpec pod() {
     return pod;
+  }
+
+  /** Another description of its pod, whose engine is the same. Called by the cell's actor alone. */
+  public void describe(PodSpec now) {
+    pod = now;
+    worker = now.worker(worker.rank(), worker.slot());
+    changes.increment();
   }
 
   /** What is booked on it. */

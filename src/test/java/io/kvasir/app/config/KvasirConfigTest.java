@@ -11,8 +11,8 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.PoolSettings;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodKeys;
-import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -127,10 +128,31 @@ final class KvasirConfigTest {
   }
 
   @Test
-  void load_podWithoutNameAndModels_saysBoth() throws Exception {
-    assertThat(faults("kvasir.pods = [{ url = \"http://h:1\" }]"))
+  void load_podWithoutModels_leavesThemToItsEngine() throws Exception {
+    KvasirConfig.FleetConfig fleet =
+        KvasirConfig.of(
+                ConfigFactory.parseString(
+                    """
+                    kvasir.pods = [
+                      { url = "http://h:1", ranks = 2, api-key = secret }
+                      { name = a, url = "http://h:2", models = [m] }
+                    ]
+                    """))
+            .fleet();
+    assertThat(fleet.pods()).extracting(PodSpec::name).containsExactly("a");
+    assertThat(fleet.discovery().bare()).singleElement().satisfies(pod -> {
+      assertThat(pod.url()).isEqualTo(URI.create("http://h:1"));
+      assertThat(pod.described().root().unwrapped()).isEqualTo(Map.of("url", "http://h:1", "ranks", 2));
+    });
+  }
+
+  @Test
+  void load_podWithoutModels_hasItsFaultsToldAtTheStart() throws Exception {
+    assertThat(faults("kvasir.pods = [{ url = \"http://h:1/x\", ranks = 0, model = m }, { models = [m] }]"))
         .extracting(ConfigFault::path)
-        .containsExactlyInAnyOrder("kvasir.pods[0].name", "kvasir.pods[0].models");
+        .containsExactlyInAnyOrder(
+            "kvasir.pods[0].url", "kvasir.pods[0].ranks", "kvasir.pods[0].model", "kvasir.pods[1].name",
+            "kvasir.pods[1].url");
   }
 
   @Test

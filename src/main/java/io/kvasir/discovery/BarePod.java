@@ -1,0 +1,27 @@
+package io.kvasir.discovery;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.PodSpec;
+import java.net.URI;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A pod whose description leaves to its engine what that tells.
+ *
+ * @param url its base URL
+ * @param described what its description has: an entry of the configuration's pods, without defaults
+ */
+public record BarePod(URI url, Config described) {
+  /** The pod with what its engine told; null when that does not go together. */
+  @Nullable PodSpec completed(LearntPod engine, PodsReader reader, Consumer<String> faults) {
+    Config named =
+        described.hasPath("name")
+            ? described
+            : described.withValue("name", ConfigValueFactory.fromAnyRef(engine.name()));
+    DiscoveredPod read = reader.readOne(engine.complete(named), faults);
+    return read == null ? null : read.spec().with(engine.learnt(named));
+  }
+}

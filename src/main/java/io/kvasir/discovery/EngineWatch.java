@@ -1,0 +1,139 @@
+package io.kvasir.discovery;
+
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.Cells;
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.cell.WorkerSummary;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Notices that engines are not what they were when their pods were learnt: another version behind the same address,
+ * adapters loaded or unloaded, blocks of another size. They are asked again when their health has come back and at a
+ * slow interval; a pod that is another then has its description replaced. For pods of the admin API and of
+ * configurations: those of other sources are learnt where they are found. Owns its thread; run by one node.
+ */
+final class EngineWatch implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
+  private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
+  /** At this interval 256 engines are asked some two a second, for six pages each. */
+  static final Duration ASK_INTERVAL = Duration.ofMinutes(2);
+
+  private static final int MAX_REFUSED = 1000;
+
+  private final PodsReader reader;
+  private final Cells cells;
+  private final LearntPods learnt;
+  private final Counter changes;
+  private final Set<String> down = new HashSet<>();
+  /** What has been said of pods that cannot be described as their engines are; few. */
+  private final Set<String> refused = new HashSet<>();
+  private final Thread thread;
+
+  /**
+   * Starts watching.
+   *
+   * @param askInterval time between two questions to an engine that stays well, some more or less
+   */
+  EngineWatch(PodsReader reader, PodInquiry inquiry, Cells cells, Duration askInterval, Counter changes) {
+    this.reader = reader;
+    this.cells = cells;
+    this.changes = changes;
+    this.learnt = new LearntPods(inquiry, askInterval, () -> {});
+    this.thread = Thread.ofVirtual().name("kvasir-engine-watch").start(this::run);
+  }
+
+  /** The counter of changes; once per registry. */
+  static Counter changes(Metrics metrics) {
+    return Counter.builder()
+        .name("kvasir_discovery_engine_changes_total")
+        .help("Learnt pods whose engine was found to be another than it was: version, models, blocks, events or role")
+        .register(metrics.registry());
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+    learnt.close();
+  }
+
+  private void run() {
+    try {
+      while (true) {
+        Thread.sleep(CHECK_INTERVAL);
+        try {
+          check();
+        } catch (RuntimeException busy) {
+          // The directory does not answer in time, as when the node is leaving: the next check replaces it.
+          LOG.warn("engines could not be compared with what is known of them: {}", busy.getMessage());
+        }
+      }
+    } catch (InterruptedException closed) {
+      LOG.debug("the watch of engines ends");
+    }
+  }
+
+  private void check() {
+    List<PodSpec> pods = new ArrayList<>(cells.pods(PodSource.ADMIN));
+    pods.addAll(cells.pods(PodSource.CONFIG));
+    pods.removeIf(pod -> pod.learnt() == null);
+    learnt.retain(pods.stream().map(PodSpec::url).toList());
+    Set<String> back = podsThatCameBack();
+    for (PodSpec pod : pods) {
+      LearntPod engine = learnt.laterOf(pod.url());
+      if (back.contains(pod.name())) {
+        learnt.refresh(pod.url());
+      } else if (engine != null) {
+        compare(pod, engine);
+      }
+    }
+  }
+
+  /** The pods with a worker that is well and was not. */
+  private Set<String> podsThatCameBack() {
+    Set<String> back = new HashSet<>();
+    Set<String> known = new HashSet<>();
+    for (WorkerSummary worker : cells.workers()) {
+      known.add(worker.id());
+      if (worker.health() != Health.HEALTHY) {
+        down.add(worker.id());
+      } else if (down.remove(worker.id())) {
+        back.add(worker.pod());
+      }
+    }
+    down.retainAll(known);
+    if (refused.size() > MAX_REFUSED) {
+      refused.clear();
+    }
+    return back;
+  }
+
+  private void compare(PodSpec pod, LearntPod engine) {
+    PodSpec.Learnt before = pod.learnt();
+    URI url = pod.url();
+    if (before == null) {
+      return;
+    }
+    List<String> faults = new ArrayList<>();
+    PodSpec now =
+        new BarePod(url, ConfigFactory.parseString(before.described())).completed(engine, reader, faults::add);
+    if (now == null) {
+      if (refused.add(pod.name() + faults)) {
+        LOG.warn("the engine of pod {} has changed, and cannot be described so: {}", pod.name(), faults);
+      }
+    } else if (!now.equals(pod) && cells.replace(pod, now)) {
+      changes.inc();
+      LOG.info("the engine of pod {} has changed: {}", pod.name(), pod.changesTo(now));
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.kvasir.discovery;
+
+import static io.kvasir.Await.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.execution.FakeCells;
+import io.kvasir.routing.Role;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Engines that tell what they are, late or something else than before. */
+final class EngineWatchTest {
+  private static final URI ENGINE = URI.create("http://10.0.0.1:8000");
+
+  private final FakeCells cells = new FakeCells();
+  private volatile @Nullable LearntPod answer;
+  private final List<AutoCloseable> opened = new ArrayList<>();
+
+  @AfterEach
+  void close() throws Exception {
+    for (AutoCloseable each : opened) {
+      each.close();
+    }
+  }
+
+  @Test
+  void configuredUrl_isAnnouncedWhenItsEngineAnswers() {
+    Config described = ConfigFactory.parseString("url = \"" + ENGINE + "\", ranks = 2");
+    ConfiguredPods pods =
+        new ConfiguredPods(List.of(new BarePod(ENGINE, described)), EngineWatchTest::read, this::learn, cells);
+    opened.add(pods);
+
+    await(() -> !pods.problems().isEmpty());
+    assertThat(pods.problems()).singleElement().asString().contains(ENGINE.toString(), "no answer");
+
+    answer = answer("vLLM 0.32.0", 16, "m");
+    await(() -> !cells.pods().isEmpty());
+    PodSpec pod = cells.pods().getFirst();
+    assertThat(pod.name()).isEqualTo("engine-name");
+    assertThat(pod.models()).containsExactly("m");
+    assertThat(pod.engine().ranks()).as("what is described wins").isEqualTo(2);
+    assertThat(Objects.requireNonNull(pod.learnt()).described()).contains("ranks").doesNotContain("models");
+    await(() -> pods.problems().isEmpty());
+  }
+
+  @Test
+  void engineThatIsAnother_isDescribedAnew() {
+    answer = answer("vLLM 0.32.0", 16, "m");
+    PodSpec before =
+        Objects.requireNonNull(
+            new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
+                .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
+    PodSpec whole =
+        new PodSpec("whole", URI.create("http://10.0.0.2:8000"), Role.BOTH, before.models(), Map.of(), before.engine(),
+            List.of(), null);
+    cells.add(before);
+    cells.add(whole);
+    Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
+    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofMillis(20), changes));
+
+    answer = answer("vLLM 0.33.0", 32, "m", "lora");
+    await(() -> changes.get() == 1);
+    assertThat(cells.pods()).contains(whole).hasSize(2);
+    PodSpec after = cells.pods().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
+    assertThat(after.engine().blockSize()).isEqualTo(32);
+    assertThat(before.hasSameEngine(after)).isFalse();
+    assertThat(before.changesTo(after))
+        .contains("vLLM 0.32.0 is vLLM 0.33.0 now", "m, lora now", "KV blocks of 16 tokens have 32 now");
+
+    answer = answer("vLLM 0.33.0", 32, "m");
+    await(() -> changes.get() == 2);
+    PodSpec unloaded = cells.pods().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
+    assertThat(after.hasSameEngine(unloaded)).as("an adapter was unloaded").isTrue();
+    assertThat(unloaded.models()).containsExactly("m");
+  }
+
+  private LearntPod learn(URI engine) throws IOException {
+    LearntPod now = answer;
+    if (now == null || !engine.equals(ENGINE)) {
+      throw new IOException("no answer");
+    }
+    return now;
+  }
+
+  private static LearntPod answer(String engine, int blockSize, String... models) {
+    ObjectNode settings = JsonNodeFactory.instance.objectNode().put("block-size", blockSize).put("ranks", 1);
+    List.of(models).forEach(settings.putArray("models")::add);
+    return new LearntPod("engine-name", settings, engine, List.of());
+  }
+
+  private static List<DiscoveredPod> read(Config listed, Consumer<String> faults) {
+    return listed.getConfigList("pods").stream()
+        .map(pod -> new DiscoveredPod(
+            new PodSpec(
+                pod.getString("name"), URI.create(pod.getString("url")), Role.BOTH,
+                new LinkedHashSet<>(pod.getStringList("models")), Map.of(),
+                new PodSpec.Engine("e", pod.getInt("ranks"), pod.getInt("block-size"), 8, 1), List.of(), null),
+            false))
+        .toList();
+  }
+}
