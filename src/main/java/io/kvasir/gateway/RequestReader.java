@@ -7,7 +7,6 @@ import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.RequestMemory;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  * when it does not. Thread-safe.
  */
 final class RequestReader {
-  private static final byte[] FORM_MODEL = "name=\"model\"\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
-
   /** Where Jackson's message names the method that sets the limit, which is not the client's to call. */
   private static final Pattern FROM_CONSTRAINTS = Pattern.compile(", from `[^`]*`");
 
@@ -31,8 +28,14 @@ final class RequestReader {
       JsonNode tree = object(body, memory);
       return request(api, tree, model(tree));
     }
-    JsonNode tree = api.takesJson() && body.length > 0 ? object(body, memory) : anything(headers, body, memory);
-    return request(api, tree, modelIfAny(tree, headers, body));
+    if (api.takesJson() && body.length > 0) {
+      JsonNode tree = object(body, memory);
+      return request(api, tree, text(tree, "model"));
+    }
+    // The form first: a request that is refused for it may be read once more as another API's.
+    String formModel = formModel(api, headers, body);
+    JsonNode tree = anything(headers, body, memory);
+    return request(api, tree, tree == null ? formModel : text(tree, "model"));
   }
 
   private static ApiRequest request(
@@ -146,37 +149,20 @@ final class RequestReader {
                 e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr())));
   }
 
-  private static @Nullable String modelIfAny(@Nullable JsonNode tree, Headers headers, byte[] body) {
-    if (tree != null) {
-      return text(tree, "model");
-    }
+  private static @Nullable String formModel(ApiPath api, Headers headers, byte[] body) throws ApiException {
     String type = headers.first("Content-Type");
-    return type != null && type.toLowerCase(Locale.ROOT).startsWith("multipart/form-data") ? formModel(body) : null;
-  }
-
-  /** The field {@code model} of a form, as transcriptions carry it. */
-  private static @Nullable String formModel(byte[] body) {
-    for (int at = 0; at + FORM_MODEL.length < body.length; at++) {
-      if (body[at] == FORM_MODEL[0] && startsAt(body, at)) {
-        int from = at + FORM_MODEL.length;
-        int to = from;
-        while (to < body.length && body[to] != '\r') {
-          to++;
-        }
-        String model = new String(body, from, to - from, StandardCharsets.UTF_8).strip();
-        return model.isEmpty() ? null : model;
-      }
+    if (!MultipartForm.matches(type)) {
+      return null;
     }
-    return null;
-  }
-
-  private static boolean startsAt(byte[] body, int at) {
-    for (int i = 1; i < FORM_MODEL.length; i++) {
-      if (body[at + i] != FORM_MODEL[i]) {
-        return false;
+    try {
+      return MultipartForm.field(body, String.valueOf(type), "model");
+    } catch (ApiException malformed) {
+      if (api == ApiPath.OTHER) {
+        // What an unknown API takes is its own business.
+        return null;
       }
+      throw malformed;
     }
-    return true;
   }
 
   private static @Nullable String text(@Nullable JsonNode tree, String field) {

@@ -173,7 +173,7 @@ final class ReservedFieldsTest {
     String strict = "{\"bootstrap_room\":1,\"model\":\"m\"}";
     assertThat(router.post("/v1/audio/speech", strict, json).statusCode()).isEqualTo(200);
     assertThat(pod.next().text()).isEqualTo("{\"model\":\"m\"}");
-    assertThat(router.post("/v1/images/edits", "a form", "Content-Type", "multipart/form-data; boundary=b")
+    assertThat(router.post("/v1/images/edits", "--b--", "Content-Type", "multipart/form-data; boundary=b")
         .statusCode()).isEqualTo(200);
   }
 
