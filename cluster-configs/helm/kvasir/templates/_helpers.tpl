@@ -194,12 +194,20 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 {{- end }}
 {{- $_ := set $config "picker" (dict "enabled" true "port" 9002 "health-port" 9003 "tls" $tls "keys" (ne (include "kvasir.keysSecret" .) "")) }}
 {{- end }}
+{{- if include "kvasir.tellsKeda" . }}
+{{- $_ := set $config "scale" (dict "keda" (dict "enabled" true "port" 9005)) }}
+{{- end }}
 {{- if .Values.persistence.enabled }}
 {{- $_ := set $access "store" "/var/lib/kvasir/keys.json" }}
 {{- $_ := set $config "audit" (dict "path" "/var/lib/kvasir/audit.jsonl") }}
 {{- $_ := set $config "decisions" (dict "path" "/var/lib/kvasir/decisions.jsonl") }}
 {{- end }}
 {{- mergeOverwrite $config (deepCopy .Values.config) | toPrettyJson }}
+{{- end }}
+
+{{/* Whether KEDA asks the nodes: some engines are scaled by their model. */}}
+{{- define "kvasir.tellsKeda" -}}
+{{- range .Values.autoscaling.engines }}{{ if .model }}true{{ end }}{{ end }}
 {{- end }}
 
 {{/* Mistakes that a schema cannot see. */}}

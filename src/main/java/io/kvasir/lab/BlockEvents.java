@@ -21,7 +21,7 @@ abstract class BlockEvents implements CacheListener {
   }
 
   @Override
-  public final void cleared() {
-    throw new IllegalStateException("engines of the laboratory are never reset");
+  public void cleared() {
+    throw new IllegalStateException("this feed has no engines that stop");
   }
 }

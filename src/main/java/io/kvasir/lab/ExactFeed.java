@@ -24,6 +24,11 @@ final class ExactFeed implements IndexFeed {
       public void removed(long key) {
         writers[slot].removed(key);
       }
+
+      @Override
+      public void cleared() {
+        writers[slot].clear();
+      }
     };
   }
 }

@@ -16,6 +16,7 @@ final class Generators {
     KINDS.put("sessions", SessionsGenerator::new);
     KINDS.put("agents", AgentsGenerator::new);
     KINDS.put("bursts", BurstsGenerator::new);
+    KINDS.put("day", DayGenerator::new);
   }
 
   private Generators() {}

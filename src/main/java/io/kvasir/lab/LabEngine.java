@@ -22,12 +22,13 @@ final class LabEngine {
 
   private final StepTime time;
   private final Scheduler<LabSequence> scheduler;
+  private final PagedCache cache;
   private final long kvTokens;
   private @Nullable EngineStep<LabSequence> step;
   private double stepEndsMs = NEVER;
 
   LabEngine(EngineModel model, int blockSize, CacheListener listener) {
-    PagedCache cache = new PagedCache(blocks(model, blockSize), blockSize, listener);
+    this.cache = new PagedCache(blocks(model, blockSize), blockSize, listener);
     this.time = model.stepTime();
     this.scheduler = new Scheduler<>(cache, TOKEN_BUDGET, MAX_SEQUENCES);
     this.kvTokens = (long) cache.capacity() * blockSize;
@@ -79,6 +80,13 @@ final class LabEngine {
     double nowMs = stepEndsMs;
     scheduler.complete(ended);
     begin(nowMs);
+  }
+
+  /** Loses its cache, as an idle engine does that stops. */
+  void clear() {
+    if (!cache.clear()) {
+      throw new IllegalStateException("an engine was stopped that has requests");
+    }
   }
 
   private void begin(double nowMs) {

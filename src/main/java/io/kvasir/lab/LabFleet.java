@@ -36,6 +36,9 @@ final class LabFleet implements Fleet {
   private final long[] pendingTokens;
   private final long[] pendingMicros;
   private final long[] contextTokens;
+  private final boolean[] serves;
+  private long bookedMicros;
+  private long bookings;
 
   LabFleet(Pools pools, String engine, int maxInFlight, BlockIndex index) {
     int workers = pools.size();
@@ -54,6 +57,8 @@ final class LabFleet implements Fleet {
     this.pendingTokens = new long[workers];
     this.pendingMicros = new long[workers];
     this.contextTokens = new long[workers];
+    this.serves = new boolean[workers];
+    Arrays.fill(serves, true);
   }
 
   private static Role role(Pools pools, int slot) {
@@ -80,7 +85,7 @@ final class LabFleet implements Fleet {
     candidates.workers = table;
     Arrays.fill(candidates.live, 0);
     for (int slot = 0; slot < workers; slot++) {
-      candidates.live[slot >>> 6] |= 1L << slot;
+      candidates.live[slot >>> 6] |= serves[slot] ? 1L << slot : 0;
       candidates.inFlight[slot] = inFlight[slot];
       candidates.pendingTokens[slot] = pendingTokens[slot];
       candidates.queueMs[slot] = queueMs(slot);
@@ -112,6 +117,8 @@ final class LabFleet implements Fleet {
     inFlight[slot]++;
     pendingTokens[slot] += booking.uncachedTokens();
     pendingMicros[slot] += booking.prefillMicros();
+    bookedMicros += booking.prefillMicros();
+    bookings++;
     contextTokens[slot] += booking.promptTokens();
     return true;
   }
@@ -120,6 +127,33 @@ final class LabFleet implements Fleet {
   public void cancel(int slot, Booking booking) {
     settle(slot, booking);
     release(slot, booking);
+    bookedMicros -= booking.prefillMicros();
+    bookings--;
+  }
+
+  /** Whether a worker is given requests. */
+  void serves(int slot, boolean does) {
+    serves[slot] = does;
+  }
+
+  /** The requests in flight at a worker. */
+  int inFlight(int slot) {
+    return inFlight[slot];
+  }
+
+  /** The prompt tokens of those. */
+  long contextTokens(int slot) {
+    return contextTokens[slot];
+  }
+
+  /** How many requests were booked. */
+  long bookings() {
+    return bookings;
+  }
+
+  /** The estimated milliseconds of prefill of all requests that were booked. */
+  double bookedMs() {
+    return bookedMicros / 1e3;
   }
 
   /** The estimated milliseconds of pending prefill. */

@@ -25,12 +25,13 @@ public final class LabPlan {
   /** The router of a run: its index mode, as written, its estimates of engine speed, its guard and its profile. */
   record RouterChoice(String index, Coefficients coefficients, GuardChoice guard, ProfileChoice profile) {}
 
-  /** One run, on so many engines of one model. */
-  record Run(Load load, String engine, Pools workers, RouterChoice router, Slo slo) {
+  /** One run, on so many engines of one model, or up to so many. */
+  record Run(
+      Load load, String engine, Pools workers, ElasticChoice elastic, RouterChoice router, Slo slo) {
     /** How reports name it. */
     RunReport.RunSetup setup() {
       return new RunReport.RunSetup(
-          load.source().name(), engine, workers, load.scale(), load.seed(), router.index(),
+          load.source().name(), engine, workers, elastic.written(), load.scale(), load.seed(), router.index(),
           router.guard().written(), router.profile().name());
     }
   }

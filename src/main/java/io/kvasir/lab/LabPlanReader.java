@@ -41,8 +41,9 @@ public final class LabPlanReader {
    *
    * @param model name of an engine model
    * @param workers the number of engines, 1 to 256, as {@link Pools} reads it
+   * @param elastic whether there are fewer at times, see {@link ElasticChoice}
    */
-  public record EngineOptions(String model, String workers) {}
+  public record EngineOptions(String model, String workers, String elastic) {}
 
   /**
    * The options of the router.
@@ -78,9 +79,10 @@ public final class LabPlanReader {
       faults.add("index: " + unknown.getMessage());
     }
     GuardChoice guard = guard(options.router().guard());
+    ElasticChoice elastic = elastic(options, pools);
     try {
       Coefficients coefficients = Coefficients.parse(options.router().coefficients());
-      return faults.isEmpty() ? plan(options, pools, sources, profiles, coefficients, guard) : null;
+      return faults.isEmpty() ? plan(options, pools, elastic, sources, profiles, coefficients, guard) : null;
     } catch (IllegalArgumentException unknown) {
       faults.add("coefficients: " + unknown.getMessage());
       return null;
@@ -95,6 +97,7 @@ public final class LabPlanReader {
   private static LabPlan plan(
       LabOptions options,
       Pools pools,
+      ElasticChoice elastic,
       List<TraceSource> sources,
       List<LabPlan.ProfileChoice> profiles,
       Coefficients coefficients,
@@ -109,6 +112,7 @@ public final class LabPlanReader {
                     new LabPlan.Load(source, scale, seed),
                     options.engines().model(),
                     pools,
+                    elastic,
                     new LabPlan.RouterChoice(options.router().index(), coefficients, guard, profile),
                     options.slo()));
           }
@@ -124,6 +128,24 @@ public final class LabPlanReader {
     } catch (IllegalArgumentException malformed) {
       faults.add("guard: " + malformed.getMessage());
       return GuardChoice.OFF;
+    }
+  }
+
+  private ElasticChoice elastic(LabOptions options, Pools pools) {
+    try {
+      ElasticChoice choice = ElasticChoice.parse(options.engines().elastic());
+      ElasticChoice.Settings settings = choice.settings();
+      if (settings != null && pools.both() < pools.size()) {
+        faults.add("elastic: needs engines that prefill and decode; write workers as one number");
+      } else if (settings != null && !options.router().index().equals("exact")) {
+        faults.add("elastic: needs the index exact, since only there engines can lose their caches");
+      } else if (settings != null && Math.max(settings.least(), settings.start()) > pools.size()) {
+        faults.add("elastic: least and start must be at most " + pools.size() + ", the workers");
+      }
+      return choice;
+    } catch (IllegalArgumentException malformed) {
+      faults.add("elastic: " + malformed.getMessage());
+      return ElasticChoice.OFF;
     }
   }
 

@@ -42,6 +42,7 @@ public final class LabReport {
       } else {
         row.put("workers", setup.workers().toString());
       }
+      row.put("elastic", setup.elastic());
       row.put("scale", setup.scale());
       row.put("seed", setup.seed());
       row.put("index", setup.index());
@@ -53,6 +54,12 @@ public final class LabReport {
       percentiles(row.putObject("tpot_ms"), run.latencies().tpot());
       put(row.putObject("e2e_ms"), "mean", run.latencies().e2e().mean(), 1e2);
       put(row, "imbalance", run.imbalance(), 1e3);
+      ObjectNode engines = row.putObject("engines");
+      put(engines, "hours", run.engines().hours(), 1e2);
+      engines.put("fewest", run.engines().fewest());
+      engines.put("most", run.engines().most());
+      engines.put("changes", run.engines().changes());
+      engines.put("turns", run.engines().turns());
       row.put("rejected", run.rejected());
       row.put("held", run.holds().held());
       put(row, "longest_hold_ms", run.holds().longestMs(), 1e2);

@@ -55,6 +55,7 @@ final class LabRun implements LabSequence.Listener {
   private final Workflow workflow;
   private final Outcomes outcomes;
   private final GuardedArrivals guarded;
+  private final ElasticFleet elastic;
   private final PriorityQueue<PendingArrival> arrivals = new PriorityQueue<>();
   private final PriorityQueue<PendingTransfer> transfers = new PriorityQueue<>();
   private final Map<Integer, PendingDecode> pendingDecodes = new HashMap<>();
@@ -115,6 +116,7 @@ final class LabRun implements LabSequence.Listener {
     this.guarded =
         new GuardedArrivals(
             run.router().guard(), trace.requests().size(), (long) model.kvTokens() * engines.length, fleet::heldTokens);
+    this.elastic = new ElasticFleet(run, fleet, engines, costs.decode(run.engine()), outputs);
     this.firstChild = new int[trace.requests().size()];
     this.nextSibling = new int[firstChild.length];
   }
@@ -140,7 +142,10 @@ final class LabRun implements LabSequence.Listener {
       double arrivalMs = arrivals.isEmpty() ? LabEngine.NEVER : arrivals.peek().atMs;
       double transferMs = transfers.isEmpty() ? LabEngine.NEVER : transfers.peek().atMs;
       double dueMs = Math.min(Math.min(arrivalMs, transferMs), guarded.nextMs());
-      if (dueMs < stepEndsMs) {
+      if (elastic.nextMs() < Math.min(dueMs, stepEndsMs) && Math.min(dueMs, stepEndsMs) < LabEngine.NEVER) {
+        clock.nowMs = elastic.nextMs();
+        elastic.tick(clock.nowMs);
+      } else if (dueMs < stepEndsMs) {
         clock.nowMs = dueMs;
         if (transferMs == dueMs) {
           copied(transfers.remove().sequence);
@@ -154,7 +159,7 @@ final class LabRun implements LabSequence.Listener {
         clock.nowMs = stepEndsMs;
         engines[slot].endStep();
       } else {
-        return outcomes.report(run, run.slo());
+        return outcomes.report(run, elastic.used(clock.nowMs));
       }
     }
   }

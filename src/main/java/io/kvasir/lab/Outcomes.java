@@ -64,7 +64,8 @@ final class Outcomes {
   }
 
   /** The run's report. */
-  RunReport report(LabPlan.Run run, Slo slo) {
+  RunReport report(LabPlan.Run run, RunReport.Engines engines) {
+    Slo slo = run.slo();
     int count = arrivedMs.length;
     double[] ttft = new double[answered];
     double[] tpot = new double[answered];
@@ -107,6 +108,7 @@ final class Outcomes {
         new RunReport.Latencies(
             Latency.of(ttft, measured), Latency.of(tpot, multiToken), Latency.of(e2e, measured), sessions()),
         imbalance(),
+        engines,
         seconds > 0 ? outputs / seconds : 0);
   }
 

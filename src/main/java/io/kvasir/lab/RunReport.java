@@ -11,6 +11,7 @@ package io.kvasir.lab;
  * @param cache how much of the prompts was found in caches
  * @param latencies times of the answered requests
  * @param imbalance prompt tokens computed by the busiest engine, in multiples of the mean
+ * @param engines what the engines cost
  * @param outputTokensPerSecond tokens of answers per second, from the first arrival to the last token
  */
 public record RunReport(
@@ -22,6 +23,7 @@ public record RunReport(
     CacheHits cache,
     Latencies latencies,
     double imbalance,
+    Engines engines,
     double outputTokensPerSecond) {
   /**
    * What tells a run from the others of its plan.
@@ -29,6 +31,7 @@ public record RunReport(
    * @param trace name of the trace
    * @param engine name of the engine model
    * @param workers the number of engines by role
+   * @param elastic whether the fleet grows and shrinks, as written
    * @param scale load, as a multiple of the trace's own
    * @param seed seed of everything random
    * @param index the index mode, as written
@@ -39,6 +42,7 @@ public record RunReport(
       String trace,
       String engine,
       Pools workers,
+      String elastic,
       double scale,
       long seed,
       String index,
@@ -53,6 +57,17 @@ public record RunReport(
    * @param goodputOfOthers goodput of those that were not held; NaN when all were
    */
   public record Holds(int held, double longestMs, double goodputOfOthers) {}
+
+  /**
+   * The engines of a run, those that load or finish included.
+   *
+   * @param hours engine-hours from the beginning to the last token
+   * @param fewest the fewest there were to be
+   * @param most the most there were to be
+   * @param changes how often the number changed
+   * @param turns how often it went the other way than the time before
+   */
+  public record Engines(double hours, int fewest, int most, int changes, int turns) {}
 
   /**
    * The use of the engines' caches.

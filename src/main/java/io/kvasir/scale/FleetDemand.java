@@ -6,10 +6,12 @@ package io.kvasir.scale;
  * @param workers all that are to serve, those that still load or do not answer included, without draining ones
  * @param ready those that may be given requests
  * @param prefillPerSecond seconds of prefill that arrive per second: how many workers it keeps busy
+ * @param secondsPerPrompt seconds of prefill of a prompt, on average; 0 while it is not known
  * @param owedSeconds seconds of prefill that are booked and whose first token has not come
  * @param inFlight requests in flight
  * @param contextTokens prompt tokens of those
  * @param memoryUse caches in use by requests, in workers' caches: 2.5 are two and a half
+ * @param tokensPerAnswer tokens of an answer, on average; 0 while it is not known
  * @param tokensPerSecond tokens generated per second
  * @param waiting requests that wait in engines, as far as these report it
  * @param waitSeconds what a prompt waits for now at the worker with the least to read
@@ -18,10 +20,12 @@ public record FleetDemand(
     int workers,
     int ready,
     double prefillPerSecond,
+    double secondsPerPrompt,
     double owedSeconds,
     int inFlight,
     long contextTokens,
     double memoryUse,
+    double tokensPerAnswer,
     double tokensPerSecond,
     int waiting,
     double waitSeconds) {

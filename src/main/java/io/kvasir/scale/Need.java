@@ -18,6 +18,15 @@ record Need(double workers, Limit limit) {
   /** The share of the time per token that a step without any context may take before goals are beyond the engine. */
   private static final double SLOWEST_STEP = 0.8;
 
+  /** So many standard deviations above its mean is what one in twenty exceeds. */
+  private static final double ONE_IN_TWENTY = 1.645;
+
+  /** The least share of their time that workers are taken to have left for answers. */
+  private static final double LEAST_LEFT = 0.05;
+
+  private static final double MOST = 1e6;
+  private static final int HALVINGS = 50;
+
   /** What a number of workers runs out of first. */
   enum Limit {
     /** Time to read prompts as they come. */
@@ -60,18 +69,64 @@ record Need(double workers, Limit limit) {
     return late <= 0 ? 0 : demand.prefillPerSecond() + late / Math.max(1, seconds(goals.startup()));
   }
 
-  /**
-   * Where n workers share the answers, a step takes what it takes without any, and what 1/n of them add; prompts take
-   * their share of the time besides. Solved for n at the time per token that is to be kept.
-   */
+  /** The fewest workers at which 95 % of answers come at the time per token that is to be kept. */
   static double pace(FleetDemand demand, Role role, WorkerCapacity capacity, ScaleGoals goals) {
-    double perTokenMs = seconds(goals.perToken()) * 1e3;
-    double stepMs = Math.min(capacity.decode().stepMs(), SLOWEST_STEP * perTokenMs);
-    double addedMs =
-        demand.inFlight() * capacity.decode().msPerSequence()
-            + demand.contextTokens() * capacity.decode().msPerContextToken();
-    double prompts = role.takes(Role.PREFILL) ? demand.prefillPerSecond() * perTokenMs : 0;
-    return (addedMs + prompts) / (perTokenMs - stepMs);
+    Pace pace = Pace.of(demand, role, capacity, goals);
+    double enough = 1;
+    while (pace.tokenMs(enough) > pace.goalMs && enough < MOST) {
+      enough *= 2;
+    }
+    double tooFew = 0;
+    for (int i = 0; i < HALVINGS; i++) {
+      double between = (tooFew + enough) / 2;
+      if (pace.tokenMs(between) > pace.goalMs) {
+        tooFew = between;
+      } else {
+        enough = between;
+      }
+    }
+    return enough;
+  }
+
+  /**
+   * What the time per token depends on. Prompts and tokens take the same time of workers, however many share it: fewer
+   * workers have more answers at once, which does not mean that there is more to do.
+   *
+   * @param goalMs ms per token that are to be kept
+   * @param stepMs ms of a step without what its answers add
+   * @param prompts how many workers prompts keep busy
+   * @param answers how many workers what answers add to steps keeps busy
+   * @param promptMs ms of a prompt
+   * @param tokens tokens of an answer
+   */
+  private record Pace(double goalMs, double stepMs, double prompts, double answers, double promptMs, double tokens) {
+    static Pace of(FleetDemand demand, Role role, WorkerCapacity capacity, ScaleGoals goals) {
+      double goalMs = seconds(goals.perToken()) * 1e3;
+      double stepMs = Math.min(capacity.decode().stepMs(), SLOWEST_STEP * goalMs);
+      double prompts = role.takes(Role.PREFILL) ? demand.prefillPerSecond() : 0;
+      double addedMs =
+          demand.inFlight() * capacity.decode().msPerSequence()
+              + demand.contextTokens() * capacity.decode().msPerContextToken();
+      int ready = Math.max(1, demand.ready());
+      double left = Math.max(LEAST_LEFT, 1 - prompts / ready);
+      double answers = left * addedMs / (stepMs + addedMs / ready);
+      return new Pace(
+          goalMs, stepMs, prompts, answers, demand.secondsPerPrompt() * 1e3, Math.max(1, demand.tokensPerAnswer()));
+    }
+
+    /**
+     * The time per token that an answer in twenty exceeds where so many workers share the work. Prompts that come at
+     * random hold answers up: x ms of steps take x/(1 − ρ) on average at a share ρ of other work, with the variance
+     * ρ·s·x/(1 − ρ)³ of a queue's busy period for prompts of s ms each.
+     */
+    double tokenMs(double workers) {
+      double left = 1 - (prompts + answers) / workers;
+      if (left <= 0) {
+        return Double.POSITIVE_INFINITY;
+      }
+      double variance = prompts / workers * promptMs * stepMs / (tokens * left * left * left);
+      return stepMs / left + ONE_IN_TWENTY * Math.sqrt(variance);
+    }
   }
 
   private static double seconds(Duration time) {

@@ -33,6 +33,15 @@ final class NeedHistory {
     forecasts[Math.floorMod(end - 1, needs.length)] = need;
   }
 
+  /** How many needs there are of the last {@code window} seconds. */
+  int count(double window) {
+    int count = 0;
+    while (count < size && age(count) <= window) {
+      count++;
+    }
+    return count;
+  }
+
   /** The mean need of the last {@code window} seconds. */
   double mean(double window) {
     double sum = 0;
@@ -69,7 +78,7 @@ final class NeedHistory {
       count++;
     }
     if (count < FEWEST) {
-      return new Trend(count == 0 ? 0 : sumY / count, 0);
+      return new Trend(count == 0 ? 0 : sumY / count, 0, 0);
     }
     double meanX = sumX / count;
     double meanY = sumY / count;
@@ -84,14 +93,20 @@ final class NeedHistory {
       yy += y * y;
     }
     double slope = xx == 0 ? 0 : xy / xx;
-    double error = xx == 0 ? 0 : Math.sqrt(Math.max(0, yy - slope * xy) / (count - 2) / xx);
-    return Math.abs(slope) > SIGNIFICANCE * error
-        ? new Trend(meanY - slope * meanX, slope)
-        : new Trend(meanY, 0);
+    double scatter = Math.sqrt(Math.max(0, yy - slope * xy) / (count - 2));
+    return xx > 0 && Math.abs(slope) > SIGNIFICANCE * scatter / Math.sqrt(xx)
+        ? new Trend(meanY - slope * meanX, slope, scatter)
+        : new Trend(meanY, 0, scatter);
   }
 
-  /** A line: the need now, and what is added to it each second. */
-  record Trend(double now, double perSecond) {}
+  /**
+   * A line through needs.
+   *
+   * @param now the need now
+   * @param perSecond what is added to it each second
+   * @param scatter the standard deviation of needs from it
+   */
+  record Trend(double now, double perSecond, double scatter) {}
 
   private double age(int back) {
     return seconds[at(0)] - seconds[at(back)];

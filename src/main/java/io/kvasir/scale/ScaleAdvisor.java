@@ -17,8 +17,11 @@ public final class ScaleAdvisor {
   private static final double LEVEL_SECONDS = 60;
   private static final double TREND_SECONDS = 600;
 
-  /** Fewer workers are advised only when this much more than what was needed would fit into them. */
+  /** Fewer workers are advised only when this much more than what was needed would fit into them, */
   private static final double SPARE = 0.15;
+
+  /** and so many standard deviations of the mean of a minute. */
+  private static final double SPARE_DEVIATIONS = 3;
 
   /** A line reaches no further than to this many times of what is needed now. */
   private static final double STEEPEST = 2;
@@ -54,7 +57,8 @@ public final class ScaleAdvisor {
     int now = clamp(level, least);
     int ahead = clamp(forecast, least);
     int before = desired < 0 ? Math.clamp(demand.workers(), least, goals.most()) : desired;
-    desired = next(before, ahead, least);
+    double deviation = trend.scatter() / Math.sqrt(history.count(LEVEL_SECONDS));
+    desired = next(before, ahead, least, deviation);
     return new ScaleAdvice(
         target, demand, capacity, headroom(demand, capacity), now, ahead, desired,
         reason(need, level, now, ahead, least, rise > 0 ? trend : null));
@@ -66,12 +70,12 @@ public final class ScaleAdvisor {
   }
 
   /** More at once; fewer when the highest that was expected in a while would fit into them with something to spare. */
-  private int next(int before, int ahead, int least) {
+  private int next(int before, int ahead, int least, double deviation) {
     if (ahead >= before || !history.covers(seconds(goals.settle()))) {
       return Math.max(ahead, before);
     }
     double highest = history.highestForecast(seconds(goals.settle()));
-    return Math.min(before, clamp(highest * (1 + SPARE), least));
+    return Math.min(before, clamp(highest + Math.max(SPARE * highest, SPARE_DEVIATIONS * deviation), least));
   }
 
   private int clamp(double workers, int least) {
@@ -86,8 +90,8 @@ public final class ScaleAdvisor {
 
   private String reason(Need need, double level, int now, int ahead, int least, @Nullable Trend rising) {
     if (desired > ahead) {
-      return "fewer would do (%d), but not for %s yet with %.0f %% to spare".formatted(
-          ahead, words(goals.settle()), SPARE * 100);
+      return "fewer would do (%d), but not for %s yet with enough to spare".formatted(
+          ahead, words(goals.settle()));
     }
     if (ahead == goals.most() && ahead > least) {
       return "the most that there may be; " + because(need, level);

@@ -24,7 +24,7 @@ final class LabPlanReaderTest {
         reader.read(
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(List.of("nowhere.jsonl", "gen:nothing"), List.of(-1.0), 0, false),
-                new LabPlanReader.EngineOptions("abacus", "0"),
+                new LabPlanReader.EngineOptions("abacus", "0", "sometimes"),
                 new LabPlanReader.RouterOptions(List.of("best", "absent.conf"), "psychic", "off:0", "maybe"),
                 new Slo(0, 50)));
 
@@ -33,7 +33,7 @@ final class LabPlanReaderTest {
         .extracting(fault -> fault.replaceFirst(":.*", ""))
         .containsExactlyInAnyOrder(
             "engine", "trace", "trace", "profiles", "profiles", "workers", "seeds", "scale", "slo-ttft, slo-tpot",
-            "index", "coefficients", "guard");
+            "index", "coefficients", "guard", "elastic");
   }
 
   @Test
@@ -91,7 +91,7 @@ final class LabPlanReaderTest {
   private static LabPlanReader.LabOptions request(Path trace, String... profiles) {
     return new LabPlanReader.LabOptions(
         new LabPlanReader.LoadOptions(List.of(trace.toString()), List.of(1.0, 2.0), 3, false),
-        new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2"),
+        new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2", "off"),
         new LabPlanReader.RouterOptions(List.of(profiles), "exact", "learnt:3", "on"),
         new Slo(2000, 50));
   }

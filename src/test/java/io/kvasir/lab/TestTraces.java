@@ -57,7 +57,7 @@ final class TestTraces {
   static LabPlan.Run run(
       WorkloadTrace trace, int workers, String profile, String index, String coefficients, long seed) {
     return new LabPlan.Run(
-        new LabPlan.Load(of(trace), 1, seed), ENGINE, new Pools(workers, 0, 0),
+        new LabPlan.Load(of(trace), 1, seed), ENGINE, new Pools(workers, 0, 0), ElasticChoice.OFF,
         new LabPlan.RouterChoice(
             index, Coefficients.parse(coefficients), GuardChoice.OFF,
             new LabPlan.ProfileChoice(profile, ConfigFactory.empty())),
@@ -68,7 +68,7 @@ final class TestTraces {
   static RunReport report(WorkloadTrace trace, String fleet, String profile, String settings) {
     LabPlan.Run run =
         new LabPlan.Run(
-            new LabPlan.Load(of(trace), 1, 1), ENGINE, Pools.parse(fleet),
+            new LabPlan.Load(of(trace), 1, 1), ENGINE, Pools.parse(fleet), ElasticChoice.OFF,
             new LabPlan.RouterChoice(
                 "exact", Coefficients.parse("exact"), GuardChoice.OFF,
                 new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings))),
@@ -84,11 +84,23 @@ final class TestTraces {
   static RunReport guarded(WorkloadTrace trace, int workers, String guard) {
     LabPlan.Run run =
         new LabPlan.Run(
-            new LabPlan.Load(of(trace), 1, 1), ENGINE, new Pools(workers, 0, 0),
+            new LabPlan.Load(of(trace), 1, 1), ENGINE, new Pools(workers, 0, 0), ElasticChoice.OFF,
             new LabPlan.RouterChoice(
                 "exact", Coefficients.parse("exact"), GuardChoice.parse(guard),
                 new LabPlan.ProfileChoice("expected-cost", ConfigFactory.empty())),
             new Slo(5000, 50));
+    return new LabRun(run, new DoubleAdder()).execute();
+  }
+
+  /** What the default profile makes of a trace on a fleet that grows and shrinks. */
+  static RunReport elastic(TraceSource trace, int workers, String elastic) {
+    LabPlan.Run run =
+        new LabPlan.Run(
+            new LabPlan.Load(trace, 1, 1), ENGINE, new Pools(workers, 0, 0), ElasticChoice.parse(elastic),
+            new LabPlan.RouterChoice(
+                "exact", Coefficients.parse("exact"), GuardChoice.OFF,
+                new LabPlan.ProfileChoice("expected-cost", ConfigFactory.empty())),
+            new Slo(2000, 100));
     return new LabRun(run, new DoubleAdder()).execute();
   }
 }

@@ -21,7 +21,7 @@ final class ScaleAdvisorTest {
 
   /** Only what is asked for, at so many workers. */
   private static FleetDemand demand(int workers, double prefill, int inFlight, long context, double memory) {
-    return new FleetDemand(workers, workers, prefill, 0, inFlight, context, memory, 0, 0, 0);
+    return new FleetDemand(workers, workers, prefill, 0, 0, inFlight, context, memory, 0, 0, 0, 0);
   }
 
   private static ScaleAdvisor advisor() {
@@ -44,7 +44,7 @@ final class ScaleAdvisorTest {
 
   @Test
   void backlog_isReadUntilAnotherWorkerCouldServe() {
-    FleetDemand late = new FleetDemand(2, 2, 1, 304 + 600, 0, 0, 0, 0, 0, 450);
+    FleetDemand late = new FleetDemand(2, 2, 1, 0, 304 + 600, 0, 0, 0, 0, 0, 0, 450);
 
     assertThat(advisor().advise(0, late, CAPACITY)).satisfies(advice -> {
       assertThat(advice.desired()).isEqualTo(4);
@@ -52,30 +52,53 @@ final class ScaleAdvisorTest {
     });
   }
 
-  /** The pace against trying one number of workers after another. */
+  /**
+   * Requests come at a rate, and are in flight for as long as workers take for their tokens. However many workers there
+   * are, the number for the pace is the same, and it is the fewest that keep it.
+   */
   @Test
-  void pace_isKeptByTheFewestWorkers() {
+  void pace_isKeptByTheFewestWorkers_howeverManyThereAre() {
     SplittableRandom random = new SplittableRandom(1);
-    for (int i = 0; i < 500; i++) {
-      int inFlight = random.nextInt(1, 2000);
-      FleetDemand demand = demand(1, random.nextDouble(8), inFlight, inFlight * random.nextLong(20_000), 0);
-      double pace = Need.pace(demand, Role.BOTH, CAPACITY, GOALS);
+    for (int i = 0; i < 300; i++) {
+      Traffic traffic =
+          new Traffic(
+              random.nextDouble(1, 20), random.nextDouble(0.6), random.nextInt(20, 600), random.nextInt(20_000));
       int fewest = 1;
-      while (tokenMs(demand, fewest) > 50) {
+      while (traffic.slowTokenMs(fewest) > 50) {
         fewest++;
       }
-      assertThat((int) Math.ceil(pace)).isEqualTo(fewest);
+      for (int workers : new int[] {fewest, 2 * fewest, 20 * fewest}) {
+        double pace = Need.pace(traffic.on(workers), Role.BOTH, CAPACITY, GOALS);
+        assertThat(pace).isBetween(fewest - 1.1, fewest + 0.1);
+      }
     }
   }
 
-  /** The time per token when so many workers share a demand, prompts taking their share of the time. */
-  private static double tokenMs(FleetDemand demand, int workers) {
-    DecodeCost cost = CAPACITY.decode();
-    double step =
-        cost.stepMs() + demand.inFlight() * cost.msPerSequence() / workers
-            + demand.contextTokens() * cost.msPerContextToken() / workers;
-    double left = 1 - demand.prefillPerSecond() / workers;
-    return left <= 0 ? Double.POSITIVE_INFINITY : step / left;
+  /** Requests per second with seconds of prefill, tokens to generate and a context. */
+  private record Traffic(double rate, double prefill, int tokens, int context) {
+    private static final DecodeCost COST = CAPACITY.decode();
+
+    private double left(int workers) {
+      double added = COST.msPerSequence() + context * COST.msPerContextToken();
+      return 1 - rate * (prefill + tokens * added / 1e3) / workers;
+    }
+
+    double tokenMs(int workers) {
+      return COST.stepMs() / left(workers);
+    }
+
+    double slowTokenMs(int workers) {
+      double left = left(workers);
+      double busyPeriods = rate * prefill / workers * prefill * 1e3 * COST.stepMs() / tokens / Math.pow(left, 3);
+      return left <= 0 ? Double.POSITIVE_INFINITY : tokenMs(workers) + 1.645 * Math.sqrt(busyPeriods);
+    }
+
+    FleetDemand on(int workers) {
+      double inFlight = rate * tokens * tokenMs(workers) / 1e3;
+      return new FleetDemand(
+          workers, workers, rate * prefill, prefill, 0, (int) Math.round(inFlight), Math.round(inFlight * context), 0,
+          tokens, 0, 0, 0);
+    }
   }
 
   @ParameterizedTest
@@ -87,15 +110,17 @@ final class ScaleAdvisorTest {
       double[] more = {1, 1, 1, 1, 1};
       more[random.nextInt(more.length)] += random.nextDouble();
       double prefill = random.nextDouble(9);
+      double perPrompt = random.nextDouble();
       double owed = random.nextDouble(200);
       int inFlight = random.nextInt(3000);
       long context = random.nextLong(5_000_000);
       double memory = random.nextDouble(9);
-      FleetDemand low = new FleetDemand(ready, ready, prefill, owed, inFlight, context, memory, 0, 0, 0);
+      FleetDemand low =
+          new FleetDemand(ready, ready, prefill, perPrompt, owed, inFlight, context, memory, 100, 0, 0, 0);
       FleetDemand high =
           new FleetDemand(
-              ready, ready, prefill * more[0], owed * more[1], (int) Math.ceil(inFlight * more[2]),
-              (long) Math.ceil(context * more[3]), memory * more[4], 0, 0, 0);
+              ready, ready, prefill * more[0], perPrompt, owed * more[1], (int) Math.ceil(inFlight * more[2]),
+              (long) Math.ceil(context * more[3]), memory * more[4], 100, 0, 0, 0);
       assertThat(Need.of(high, role, CAPACITY, GOALS).workers())
           .isGreaterThanOrEqualTo(Need.of(low, role, CAPACITY, GOALS).workers());
     }
@@ -184,7 +209,7 @@ final class ScaleAdvisorTest {
         assertThat(last).as("at %s", at).isEqualTo(10);
       }
       if (at == 3900) {
-        assertThat(advice.reason()).isEqualTo("fewer would do (2), but not for 10 min yet with 15 % to spare");
+        assertThat(advice.reason()).isEqualTo("fewer would do (2), but not for 10 min yet with enough to spare");
       }
     }
     assertThat(last).isEqualTo(3);
@@ -209,12 +234,13 @@ final class ScaleAdvisorTest {
       int desired = advisor.advise(at, demand(1, 0, 0, 0, 0), CAPACITY).desired();
       assertThat(desired).isEqualTo(at < 60 ? 1 : 0);
     }
-    assertThat(advisor.advise(305, new FleetDemand(0, 0, 0, 0, 0, 0, 0, 0, 1, 0), CAPACITY).desired()).isEqualTo(1);
+    FleetDemand waiting = new FleetDemand(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0);
+    assertThat(advisor.advise(305, waiting, CAPACITY).desired()).isEqualTo(1);
   }
 
   @Test
   void headroom_isWhatThePaceLeaves() {
-    FleetDemand half = demand(2, 0, 0, 400_000, 0);
+    FleetDemand half = demand(2, 0.8, 0, 0, 0);
     assertThat(advisor().advise(0, half, CAPACITY).headroom()).isEqualTo(0.5, within(1e-9));
     assertThat(advisor().advise(0, demand(0, 0, 0, 0, 0), CAPACITY).headroom()).isZero();
   }

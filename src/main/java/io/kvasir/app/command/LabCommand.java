@@ -37,6 +37,7 @@ import picocli.CommandLine.Option;
       "                     think=2000 block=64",
       "  gen:bursts         seconds=600 rate=12 groups=100 prompt=4000 every=10 size=60 prefix=8000 own=400",
       "                     spread=500 output=200 block=16",
+      "  gen:day            hours=24 low=1 high=8 (requests per second) groups=100 prompt=8000 output=200 block=64",
       "",
       "For example:",
       "  kvasir lab --trace traffic.jsonl.gz --profiles all --scale 1,1.5,2 --seeds 3 --out target/lab"
@@ -68,6 +69,17 @@ public final class LabCommand implements Callable<Integer> {
         "which the profile prefill-decode makes use of."
       })
   private String workers = "";
+
+  @Option(
+      names = "--elastic",
+      defaultValue = "off",
+      paramLabel = "off|on|NAME=VALUE[,...]",
+      description = {
+        "Whether the fleet grows and shrinks, up to --workers, by the advice that a cluster gives to autoscalers:",
+        "off, on, or with settings of your own, such as 'startup=180,least=2': how long an engine loads and for how",
+        "long fewer must be enough (settle), seconds; the fewest engines, and those at the start."
+      })
+  private String elastic = "";
 
   @Option(
       names = "--profiles",
@@ -156,7 +168,7 @@ public final class LabCommand implements Callable<Integer> {
         reader.read(
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(traces, scales, seeds, think),
-                new LabPlanReader.EngineOptions(engine, workers),
+                new LabPlanReader.EngineOptions(engine, workers, elastic),
                 new LabPlanReader.RouterOptions(profiles, index, coefficients, guard),
                 new Slo(sloTtft, sloTpot)));
     if (plan == null) {

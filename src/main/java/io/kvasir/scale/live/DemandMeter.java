@@ -39,8 +39,18 @@ final class DemandMeter {
   /** A demand, and what one worker can do. */
   record Measured(FleetDemand demand, WorkerCapacity capacity) {}
 
-  /** A worker with its rates: seconds of prefill, and tokens, per second. */
-  private record Figures(WorkerStatus status, double prefillRate, double tokenRate) {}
+  /**
+   * A worker with its rates per second.
+   *
+   * @param prefillRate seconds of prefill
+   * @param smoothPrefillRate the same, smoothed as answers are
+   * @param answerRate answers, smoothed
+   */
+  private record Figures(WorkerStatus status, double prefillRate, double smoothPrefillRate, double answerRate) {
+    double answerTokens() {
+      return status.load().work().answerTokens();
+    }
+  }
 
   /** The demand on each target, in order of model and role. */
   SequencedMap<ScaleTarget, Measured> measure(double seconds, ClusterStatus cluster) {
@@ -64,15 +74,21 @@ final class DemandMeter {
 
   private static Figures figures(WorkerStatus now, @Nullable Figures before, double elapsed) {
     if (before == null || !(elapsed > 0)) {
-      return new Figures(now, 0, 0);
+      return new Figures(now, 0, 0, 0);
     }
     WorkerStatus.Work work = now.load().work();
     WorkerStatus.Work then = before.status().load().work();
     // A home that is new to the cell counts from 0.
     double booked = Math.max(0, work.bookedMs() - then.bookedMs()) / 1e3 / elapsed;
-    double tokens = Math.max(0, work.answers() - then.answers()) * work.answerTokens() / elapsed;
+    double answers = Math.max(0, work.answers() - then.answers()) / elapsed;
     double smoothing = 1 - Math.exp(-elapsed / SMOOTHING_SECONDS);
-    return new Figures(now, booked, before.tokenRate() + smoothing * (tokens - before.tokenRate()));
+    return new Figures(
+        now, booked, smooth(before.smoothPrefillRate(), booked, smoothing),
+        smooth(before.answerRate(), answers, smoothing));
+  }
+
+  private static double smooth(double before, double now, double smoothing) {
+    return before + smoothing * (now - before);
   }
 
   private SequencedMap<ScaleTarget, Measured> byTarget() {
@@ -91,16 +107,20 @@ final class DemandMeter {
 
   private Measured measured(List<Figures> workers) {
     List<Figures> ready = workers.stream().filter(worker -> isReady(worker.status())).toList();
+    double answers = sum(workers, Figures::answerRate);
+    double tokens = sum(workers, worker -> worker.answerRate() * worker.answerTokens());
     FleetDemand demand =
         new FleetDemand(
             (int) workers.stream().filter(worker -> !worker.status().draining()).count(),
             ready.size(),
             sum(workers, Figures::prefillRate),
+            answers > 0 ? sum(workers, Figures::smoothPrefillRate) / answers : 0,
             sum(workers, worker -> worker.status().load().work().owedMs()) / 1e3,
             (int) sum(workers, worker -> worker.status().load().inFlight()),
             (long) sum(workers, worker -> worker.status().load().work().contextTokens()),
             sum(workers, worker -> memoryUse(worker.status())),
-            sum(workers, Figures::tokenRate),
+            answers > 0 ? tokens / answers : 0,
+            tokens,
             (int) sum(workers, worker -> Math.max(0, worker.status().load().report().waiting())),
             ready.stream().mapToDouble(worker -> worker.status().load().work().owedMs()).min().orElse(0) / 1e3);
     return new Measured(demand, capacity(workers));

@@ -343,6 +343,19 @@ final class ChartTest {
   }
 
   @Test
+  void autoscaling_byAModel_asksTheNodes() {
+    RenderedChart chart = chart("everything");
+    JsonNode trigger = chart.manifest("ScaledObject llama").at("/spec/triggers/0");
+    assertThat(trigger.path("type").asText()).isEqualTo("external-push");
+    assertThat(trigger.at("/metadata/model").asText()).isEqualTo("meta-llama/Llama");
+    assertThat(trigger.at("/metadata/role").asText()).isEqualTo("decode");
+    assertThat(trigger.at("/metadata/workersPerReplica").asText()).isEqualTo("2");
+    String service = trigger.at("/metadata/scalerAddress").asText().replaceFirst("\\..*", "");
+    assertThat(chart.manifest("Service " + service).at("/spec/ports/0/targetPort").asText()).isEqualTo("keda");
+    assertThat(chart("defaults").manifests()).doesNotContainKey("Service kvasir-scale");
+  }
+
+  @Test
   void anUpgrade_startsANodeBeforeOneGoes_butThoseWithVolumesKeepTheirNames() {
     JsonNode rolling = chart("defaults").nodes().at("/spec/strategy/rollingUpdate");
     assertThat(rolling.path("maxUnavailable").asInt(1)).isZero();
