@@ -201,8 +201,9 @@ public record DecisionRecord(
    * @param watermark number of the last event message applied, -1 before the first
    * @param suspectMs milliseconds since events are known to be missing, null while none are
    * @param trust confidence in the index's depth for it, 0 to 1
+   * @param mode how the index learns what it holds, such as {@code live}; null in a record of an earlier version
    */
-  public record IndexState(long watermark, @Nullable Long suspectMs, double trust) {}
+  public record IndexState(long watermark, @Nullable Long suspectMs, double trust, @Nullable String mode) {}
 
   /**
    * The properties of a worker.

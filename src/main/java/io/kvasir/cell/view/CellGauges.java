@@ -1,6 +1,7 @@
 package io.kvasir.cell.view;
 
 import io.kvasir.cell.ClusterStatus.StandbyStatus;
+import io.kvasir.cell.EventMode;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.index.BlockIndex;
 import io.prometheus.metrics.model.registry.MultiCollector;
@@ -110,6 +111,10 @@ final class CellGauges implements MultiCollector {
               "1 while events of the worker are known to be missing.",
               worker -> worker.index().suspect() ? 1 : 0));
 
+  private static final String EVENTS = "kvasir_worker_events";
+  private static final String EVENTS_HELP =
+      "1 for how the index learns what the worker holds: live, replaying, snapshot, silent, suspect or approximate.";
+
   private final Map<String, WatchedCell> watched = new ConcurrentHashMap<>();
 
   private record WatchedCell(BlockIndex index, CellView view) {}
@@ -161,6 +166,7 @@ final class CellGauges implements MultiCollector {
     Scrape<BlockIndex> indexes = new Scrape<>(INDEX);
     Scrape<StandbyStatus> standbys = new Scrape<>(STANDBY);
     Scrape<WorkerStatus> workers = new Scrape<>(WORKER);
+    GaugeSnapshot.Builder events = GaugeSnapshot.builder().name(EVENTS).help(EVENTS_HELP);
     watched.forEach((name, cell) -> {
       Labels labels = Labels.of("cell", name);
       cells.add(cell.view(), labels);
@@ -173,7 +179,10 @@ final class CellGauges implements MultiCollector {
         standbys.add(standby, Labels.of("cell", name, "node", standby.node()));
       }
       for (WorkerStatus worker : cell.view().workers()) {
-        workers.add(worker, Labels.of("cell", name, "worker", worker.worker().id()));
+        String id = worker.worker().id();
+        workers.add(worker, Labels.of("cell", name, "worker", id));
+        Labels mode = Labels.of("cell", name, "worker", id, "mode", EventMode.of(worker).label());
+        events.dataPoint(GaugeDataPointSnapshot.builder().labels(mode).value(1).build());
       }
     });
     MetricSnapshots.Builder all = MetricSnapshots.builder();
@@ -182,6 +191,7 @@ final class CellGauges implements MultiCollector {
     indexes.build(all);
     standbys.build(all);
     workers.build(all);
+    all.metricSnapshot(events.build());
     return all.build();
   }
 
@@ -191,7 +201,9 @@ final class CellGauges implements MultiCollector {
             Stream.concat(CELL.stream(), INDEX.stream()).map(gauge -> gauge.descriptor("cell")),
             PROGRAMS.stream().map(gauge -> gauge.descriptor("cell")),
             STANDBY.stream().map(gauge -> gauge.descriptor("cell", "node")),
-            WORKER.stream().map(gauge -> gauge.descriptor("cell", "worker")))
+            WORKER.stream().map(gauge -> gauge.descriptor("cell", "worker")),
+            Stream.of(
+                MetricFamilyDescriptor.gauge(EVENTS).help(EVENTS_HELP).labelNames("cell", "worker", "mode").build()))
         .flatMap(each -> each)
         .toList();
   }

@@ -238,7 +238,8 @@ public final class DecisionRecorder {
     return new IndexState(
         events.lastSequence(),
         events.suspect() ? Math.max(0, System.currentTimeMillis() - events.suspectSince()) : null,
-        member.accuracy().trust());
+        member.accuracy().trust(),
+        member.eventMode().label());
   }
 
   private WorkerFacts facts(Worker worker) {

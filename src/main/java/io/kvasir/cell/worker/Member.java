@@ -3,6 +3,7 @@ package io.kvasir.cell.worker;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.EventMode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
@@ -163,6 +164,12 @@ public final class Member {
   /** How its event stream comes along. */
   public EventProgress eventProgress() {
     return eventProgress;
+  }
+
+  /** How the index learns what it holds. */
+  public EventMode eventMode() {
+    EventState now = events;
+    return EventMode.of(eventProgress.status(now.connected()), now.suspect(), now.lastSequence());
   }
 
   /** What a cache beside its engine may hold, null when nothing is known of one. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.EventMode;
 import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;

@@ -5,6 +5,7 @@ import static io.kvasir.gateway.admin.AdminResponse.object;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.EventMode;
 import io.kvasir.cell.WorkerStatus;
 import java.time.Instant;
 import java.util.List;

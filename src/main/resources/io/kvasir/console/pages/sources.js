@@ -9,6 +9,7 @@ import { useStore } from '../store.js';
 const KINDS = {
   live: 'good',
   replaying: 'warn',
+  snapshot: 'good',
   approximate: 'plain',
   silent: 'bad',
   suspect: 'warn',
@@ -16,6 +17,7 @@ const KINDS = {
 const MEANINGS = {
   live: 'Events arrive as they happen.',
   replaying: 'Earlier events are being read.',
+  snapshot: 'What a standby had was taken over; nothing has come since.',
   approximate: 'The engine tells nothing: it is believed to keep what it was sent.',
   silent: 'The engine is not reached, or has said nothing.',
   suspect: 'Events were lost.',
@@ -47,7 +49,7 @@ export function Sources() {
     }`;
 }
 
-const WORST_FIRST = ['silent', 'suspect', 'replaying', 'approximate', 'live'];
+const WORST_FIRST = ['silent', 'suspect', 'replaying', 'approximate', 'snapshot', 'live'];
 
 const COLUMNS = [
   {

@@ -3,10 +3,8 @@ package io.kvasir.gateway.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.cell.EngineReport;
-import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.EventMode;
 import io.kvasir.cell.WorkerStatus.EventStream;
-import io.kvasir.cell.WorkerStatus.Promises;
 import io.kvasir.execution.FakeCells;
 import java.io.IOException;
 import java.net.URI;
@@ -19,21 +17,23 @@ final class SourcesHandlerTest {
 
   @ParameterizedTest
   @CsvSource({
-    "'',  false,   -1, -1,   false, approximate",
-    "zmq, false,   -1, -1,   false, silent",
-    "zmq, true,    -1, -1,   false, silent",
-    "zmq, false,    5, 1000, false, silent",
-    "zmq, true,     5, 1000, true,  suspect",
-    "zmq, true,     5, 1000, false, live",
-    "zmq, true, 60000, 1000, false, replaying",
-    "zmq, true, 60000, 9000, false, live"
+    "'',  false,   -1, -1,   -1, false, approximate",
+    "zmq, false,   -1, -1,   -1, false, silent",
+    "zmq, true,    -1, -1,   -1, false, silent",
+    "zmq, true,    -1, -1,   7,  false, snapshot",
+    "zmq, false,   -1, -1,   7,  true,  suspect",
+    "zmq, false,    5, 1000, 7,  false, silent",
+    "zmq, true,     5, 1000, 7,  true,  suspect",
+    "zmq, true,     5, 1000, 7,  false, live",
+    "zmq, true, 60000, 1000, 7,  false, replaying",
+    "zmq, true, 60000, 9000, 7,  false, live"
   })
   void mode_isWhatTheStreamDoes(
-      String source, boolean connected, long lag, long age, boolean suspect, String mode) {
+      String source, boolean connected, long lag, long age, long sequence, boolean suspect, String mode) {
     long applied = age < 0 ? -1 : System.currentTimeMillis() - age;
     EventStream events = new EventStream(source, connected, lag, applied, 0, 0, null);
 
-    assertThat(EventMode.of(status(events, suspect)).label()).isEqualTo(mode);
+    assertThat(EventMode.of(events, suspect, sequence).label()).isEqualTo(mode);
   }
 
   @Test
@@ -45,12 +45,5 @@ final class SourcesHandlerTest {
     assertThat(source.path("source").asText()).isEqualTo("none");
     assertThat(source.path("mode").asText()).isEqualTo("approximate");
     assertThat(source.path("lag_ms").isNull()).isTrue();
-  }
-
-  private WorkerStatus status(EventStream events, boolean suspect) {
-    return new WorkerStatus(
-        cells.worker("w", URI.create("http://h:1"), "m"), "c", WorkerStatus.Health.HEALTHY, "", false,
-        new WorkerStatus.Load(0, 0, EngineReport.NONE, null, WorkerStatus.Work.NONE),
-        new WorkerStatus.IndexState(1, 2, 0, suspect, 1, 0, 7, new Promises(3, 1)), events);
   }
 }

@@ -1,14 +1,15 @@
-package io.kvasir.gateway.admin;
+package io.kvasir.cell;
 
-import io.kvasir.cell.WorkerStatus;
 import java.util.Locale;
 
-/** How the index learns what a worker holds. */
+/** How the index learns what a worker holds: the state of its sources of events. */
 public enum EventMode {
   /** Events come as they happen. */
   LIVE,
   /** Earlier events are being read. */
   REPLAYING,
+  /** It is what a standby had of the worker; nothing has come from its engine since. */
+  SNAPSHOT,
   /** The engine is not reached, or has not said anything yet. */
   SILENT,
   /** Events were lost; the index may be wrong until they are read again. */
@@ -24,17 +25,29 @@ public enum EventMode {
 
   /** That of a worker now. */
   public static EventMode of(WorkerStatus status) {
-    WorkerStatus.EventStream events = status.events();
+    return of(status.events(), status.index().suspect(), status.index().lastSequence());
+  }
+
+  /**
+   * That of an event stream now.
+   *
+   * @param suspect whether events were lost
+   * @param lastSequence number of the last message that has been applied, here or where it was taken over from; -1
+   *     before the first
+   */
+  public static EventMode of(WorkerStatus.EventStream events, boolean suspect, long lastSequence) {
+    boolean read = events.appliedMillis() >= 0;
     return events.source().isEmpty() ? APPROXIMATE
-        : !events.connected() || events.appliedMillis() < 0 ? SILENT
-        : status.index().suspect() ? SUSPECT
+        : !read && lastSequence >= 0 ? suspect ? SUSPECT : SNAPSHOT
+        : !read || !events.connected() ? SILENT
+        : suspect ? SUSPECT
         : events.lagMillis() > REPLAY_LAG_MILLIS
             && System.currentTimeMillis() - events.appliedMillis() < READING_MILLIS ? REPLAYING
         : LIVE;
   }
 
   /** Its name in JSON. */
-  String label() {
+  public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 }
