@@ -26,26 +26,37 @@ final class HttpRequestFacts implements RequestFacts {
   private final InetAddress client;
   private final Caller caller;
   private final List<String> tenantHeaders;
+  private final boolean proxied;
   private @Nullable String tenant;
   private @Nullable Supplier<int @Nullable []> tokens;
 
+  /**
+   * The facts of a request.
+   *
+   * @param proxied whether a proxy has shown it, of which the picker has set what only that may set
+   */
   HttpRequestFacts(
       Headers headers,
       ApiPath api,
       @Nullable JsonNode body,
       InetAddress client,
       Caller caller,
-      List<String> tenantHeaders) {
+      List<String> tenantHeaders,
+      boolean proxied) {
     this.headers = headers;
     this.api = api;
     this.body = body;
     this.client = client;
     this.caller = caller;
     this.tenantHeaders = tenantHeaders;
+    this.proxied = proxied;
   }
 
   @Override
   public @Nullable String header(String name) {
+    if (!proxied && name.equalsIgnoreCase(ProxiedRequest.PRIORITY)) {
+      return null;
+    }
     String value = headers.first(name);
     return value == null || value.isBlank() ? null : value;
   }

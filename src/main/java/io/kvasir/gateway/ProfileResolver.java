@@ -42,7 +42,8 @@ final class ProfileResolver {
     }
     HttpRequestFacts facts =
         new HttpRequestFacts(
-            headers, api, request.body(), inbound.exchange().client(), caller, current.choice().tenantHeaders());
+            headers, api, request.body(), inbound.exchange().client(), caller, current.choice().tenantHeaders(),
+            inbound.handover() != null);
     String chosen = granted != null ? granted : current.choice().of(requested, facts::tenant, model);
     Profile profile = current.named(chosen);
     if (profile == null) {

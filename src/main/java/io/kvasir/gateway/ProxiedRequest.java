@@ -11,4 +11,10 @@ import io.kvasir.http.server.Exchange;
  * @param needsKey whether it needs a key where the node asks for keys; without, the proxy knows who its clients are
  * @param handover how the request reaches its worker
  */
-public record ProxiedRequest(Exchange exchange, boolean needsKey, Handover handover) {}
+public record ProxiedRequest(Exchange exchange, boolean needsKey, Handover handover) {
+  /**
+   * The header with the request's priority, for plugins of routing profiles; it goes no further. It is read of proxied
+   * requests only, as any client could set it in others.
+   */
+  public static final String PRIORITY = "x-kvasir-priority";
+}

@@ -27,7 +27,16 @@ final class ProcessMethod {
           .setResponseMarshaller(ProtoUtils.marshaller(ProcessingResponse.getDefaultInstance()))
           .build();
 
+  /** In the place of bytes that are no message: an exception would end the stream unseen, and fill the log. */
+  private static final ProcessingRequest MALFORMED = ProcessingRequest.newBuilder().build();
+
   private ProcessMethod() {}
+
+  /** Whether what came was no message. */
+  @SuppressWarnings("ReferenceEquality") // An empty message is one, too.
+  static boolean isMalformed(ProcessingRequest message) {
+    return message == MALFORMED;
+  }
 
   /** Reads messages whose bodies are slices of the bytes that came, without a copy of their own. */
   private static final class SlicingMarshaller implements MethodDescriptor.Marshaller<ProcessingRequest> {
@@ -43,7 +52,7 @@ final class ProcessMethod {
         in.enableAliasing(true);
         return ProcessingRequest.parseFrom(in);
       } catch (InvalidProtocolBufferException malformed) {
-        throw Status.INTERNAL.withDescription("not a ProcessingRequest").withCause(malformed).asRuntimeException();
+        return MALFORMED;
       } catch (IOException impossible) {
         throw Status.INTERNAL.withCause(impossible).asRuntimeException();
       }

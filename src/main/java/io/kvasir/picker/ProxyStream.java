@@ -94,6 +94,11 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
 
   @Override
   public void onMessage(ProcessingRequest message) {
+    if (ProcessMethod.isMalformed(message)) {
+      proxy.cut();
+      onCancel();
+      return;
+    }
     if (observed || message.getObservabilityMode()) {
       // The proxy shows what passes and takes no reply.
       observed = true;

@@ -66,13 +66,17 @@ final class ResponseInbox {
   }
 
   /**
-   * The response's head has come.
+   * The response's head has come; another one is passed over.
    *
    * @param gathered whether its body is short, so that nobody needs to be told before all of it is there
    */
   void head(ProcessingRequest message, boolean gathered) {
     lock.lock();
     try {
+      if (head != null) {
+        proxy.request();
+        return;
+      }
       head = message;
       if (message.getResponseHeaders().getEndOfStream()) {
         end = End.BODY;
@@ -86,11 +90,12 @@ final class ResponseInbox {
     }
   }
 
-  /** A part of its body has come. */
+  /** A part of its body has come; before the head, or after the end, it is passed over. */
   void body(ByteString piece, boolean last) {
     lock.lock();
     try {
-      if (end != End.OPEN) {
+      if (head == null || end != End.OPEN) {
+        proxy.request();
         return;
       }
       if (last) {
@@ -102,7 +107,10 @@ final class ResponseInbox {
         waiting += piece.size();
         gathering &= waiting <= SHORT;
       }
-      if (!last && (piece.isEmpty() || gathering)) {
+      if (last) {
+        // So that the end of the stream is seen whatever comes before it.
+        proxy.request();
+      } else if (piece.isEmpty() || gathering) {
         askedAhead += piece.isEmpty() ? 0 : 1;
         proxy.request();
       }

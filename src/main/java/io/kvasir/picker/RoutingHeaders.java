@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.gateway.ProxiedRequest;
 import java.util.Set;
 
 /**
@@ -32,8 +33,8 @@ final class RoutingHeaders {
   /** The data-parallel rank that serves. */
   static final String RANK = "x-data-parallel-rank";
 
-  /** The priority of the request's objective, for plugins of routing profiles; it goes no further. */
-  static final String PRIORITY = "x-kvasir-priority";
+  /** The priority of the request's objective. */
+  static final String PRIORITY = ProxiedRequest.PRIORITY;
 
   /** The headers of requests that only the picker may set, in lower case. */
   static final Set<String> RESERVED =

@@ -51,6 +51,15 @@ final class RequestContextTest {
     }
   }
 
+  /** It is the picker's to set. */
+  @Test
+  void priorityThatAClientSets_countsForNothing() throws Exception {
+    String preparer = "{ plugin = session-key, headers = [x-kvasir-priority], fields = [user] }";
+    try (TestRouter router = router(preparer, ProfileChoice.always("by-session", false))) {
+      assertThat(session(router, "X-Kvasir-Priority", "99")).isEqualTo("u");
+    }
+  }
+
   @Test
   void profileThatAsksForNothing_nothingCrosses() throws Exception {
     try (TestRouter router = router("session-key", ProfileChoice.always("expected-cost", false))) {

@@ -71,7 +71,7 @@ final class UserTextTest {
   private static HttpRequestFacts facts(ApiPath api) throws Exception {
     return new HttpRequestFacts(
         Headers.EMPTY, api, JSON.readTree("{\"input\":\"a\"}"), InetAddress.getLoopbackAddress(),
-        Caller.anonymous(true), List.of());
+        Caller.anonymous(true), List.of(), false);
   }
 
   private static @Nullable String text(String body, UserTurn turn) throws Exception {
