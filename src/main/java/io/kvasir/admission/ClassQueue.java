@@ -1,0 +1,198 @@
+package io.kvasir.admission;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.NavigableSet;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The requests of one class that wait: fair over tenants, within a tenant over programs, and within a program in the
+ * order of arrival. Tenants and programs without requests are remembered as long as they have debts, up to {@value
+ * #MAX_REMEMBERED} of each. Not thread-safe.
+ *
+ * @param <T> what waits
+ */
+final class ClassQueue<T> {
+  static final int MAX_REMEMBERED = 4096;
+
+  private final CreditRounds tenantRounds;
+  private final int quantum;
+  private final Map<String, Tenant<T>> tenants = new LinkedHashMap<>();
+  private int length;
+  private long bytes;
+  private long tokens;
+
+  private static final class Tenant<T> extends CreditRounds.Party {
+    final CreditRounds programRounds;
+    final Map<String, Program<T>> programs = new LinkedHashMap<>();
+    int length;
+    long tokens;
+
+    Tenant(CreditRounds rounds, int weight, int quantum) {
+      super(rounds, weight);
+      this.programRounds = new CreditRounds(quantum);
+    }
+  }
+
+  private static final class Program<T> extends CreditRounds.Party {
+    final NavigableSet<Waiting<T>> queue = new TreeSet<>();
+
+    /** The round of attempts in which its first request is held. */
+    long held = -1;
+
+    Program(CreditRounds rounds) {
+      super(rounds, 1);
+    }
+  }
+
+  ClassQueue(int quantum) {
+    this.quantum = quantum;
+    this.tenantRounds = new CreditRounds(quantum);
+  }
+
+  int length() {
+    return length;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  int lengthOf(String tenant) {
+    Tenant<T> known = tenants.get(tenant);
+    return known == null ? 0 : known.length;
+  }
+
+  /** Tenants that it remembers, waiting or not. */
+  int remembered() {
+    return tenants.size();
+  }
+
+  void add(Waiting<T> waiting) {
+    Tenant<T> tenant = tenant(waiting.claim());
+    program(tenant, waiting.claim()).queue.add(waiting);
+    count(tenant, waiting, 1);
+  }
+
+  void remove(Waiting<T> waiting) {
+    Tenant<T> tenant = tenant(waiting.claim());
+    program(tenant, waiting.claim()).queue.remove(waiting);
+    count(tenant, waiting, -1);
+  }
+
+  private void count(Tenant<T> tenant, Waiting<T> waiting, int sign) {
+    tenant.length += sign;
+    tenant.tokens += sign * waiting.tokens();
+    length += sign;
+    bytes += sign * waiting.claim().bytes();
+    tokens += sign * waiting.tokens();
+  }
+
+  /** Charges a request's tenant and program. */
+  void charge(Claim claim, double charged) {
+    Tenant<T> tenant = tenant(claim);
+    tenantRounds.charge(tenant, charged);
+    tenant.programRounds.charge(program(tenant, claim), charged);
+  }
+
+  /** Passes over the program of a request for the rest of a round of attempts. */
+  void hold(Waiting<T> waiting, long attempts) {
+    program(tenant(waiting.claim()), waiting.claim()).held = attempts;
+  }
+
+  /** The request whose turn it is, but for those that are held in this round of attempts; null when there is none. */
+  @Nullable Waiting<T> next(long attempts) {
+    return tenantRounds.next(
+        tenants.values(),
+        tenant -> tenant.length > 0,
+        tenant ->
+            tenant.programRounds.next(
+                tenant.programs.values(), program -> !program.queue.isEmpty(), program -> head(program, attempts)));
+  }
+
+  /** The request that has waited longest, but for those that are held in this round of attempts. */
+  @Nullable Waiting<T> oldest(long attempts) {
+    Waiting<T> oldest = null;
+    for (Tenant<T> tenant : tenants.values()) {
+      if (tenant.length > 0) {
+        for (Program<T> program : tenant.programs.values()) {
+          Waiting<T> head = head(program, attempts);
+          oldest = head != null && (oldest == null || head.compareTo(oldest) < 0) ? head : oldest;
+        }
+      }
+    }
+    return oldest;
+  }
+
+  private static <T> @Nullable Waiting<T> head(Program<T> program, long attempts) {
+    return program.queue.isEmpty() || program.held == attempts ? null : program.queue.first();
+  }
+
+  /** Tokens of all that wait. */
+  long tokens() {
+    return tokens;
+  }
+
+  /**
+   * Tokens that go before another request of a tenant: those of the tenant, and those of the others for their shares
+   * meanwhile.
+   */
+  double tokensBefore(Claim claim) {
+    Tenant<T> own = tenants.get(claim.tenant());
+    double weights = own == null || own.length == 0 ? claim.weight() : 0;
+    for (Tenant<T> tenant : tenants.values()) {
+      weights += tenant.length > 0 ? tenant.weight() : 0;
+    }
+    double ofOwn = own == null ? 0 : own.tokens;
+    double average = length == 0 ? 0 : (double) tokens / length;
+    // Every other tenant has a turn before it, even if nothing of its own is before it.
+    return Math.min(tokens, Math.max(ofOwn, average) * weights / claim.weight());
+  }
+
+  private Tenant<T> tenant(Claim claim) {
+    Tenant<T> tenant = tenants.get(claim.tenant());
+    if (tenant == null) {
+      forget(tenants, each -> each.length == 0, each -> isFresh(each));
+      tenant = new Tenant<>(tenantRounds, claim.weight(), quantum);
+      tenants.put(claim.tenant(), tenant);
+    }
+    tenant.weigh(claim.weight());
+    return tenant;
+  }
+
+  private Program<T> program(Tenant<T> tenant, Claim claim) {
+    String name = claim.program() == null ? "" : claim.program();
+    Program<T> program = tenant.programs.get(name);
+    if (program == null) {
+      forget(tenant.programs, each -> each.queue.isEmpty(), each -> tenant.programRounds.isFull(each));
+      program = new Program<>(tenant.programRounds);
+      tenant.programs.put(name, program);
+    }
+    return program;
+  }
+
+  private boolean isFresh(Tenant<T> tenant) {
+    return tenantRounds.isFull(tenant)
+        && tenant.programs.values().stream().allMatch(tenant.programRounds::isFull);
+  }
+
+  /** Makes room for another, if there are many: those without debts go first, then the eldest. */
+  private static <P> void forget(
+      Map<String, P> all, Predicate<P> idle, Predicate<P> fresh) {
+    if (all.size() < MAX_REMEMBERED) {
+      return;
+    }
+    all.values().removeIf(each -> idle.test(each) && fresh.test(each));
+    Iterator<P> eldest = all.values().iterator();
+    int tooMany = all.size() - MAX_REMEMBERED + 1;
+    while (tooMany > 0 && eldest.hasNext()) {
+      if (idle.test(eldest.next())) {
+        eldest.remove();
+        tooMany--;
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package io.kvasir.admission;
+
+/**
+ * A request in a {@link WaitingRoom}. One thread at a time calls it, without a lock, and it does not wait. After a call
+ * that ended its wait there are no further ones.
+ */
+public interface Waiter {
+  /** What has come of a try. */
+  sealed interface Attempt {
+    /** It waits on. */
+    Attempt HELD = new Held();
+
+    /** It waits on. */
+    record Held() implements Attempt {}
+
+    /**
+     * It has a worker.
+     *
+     * @param promptTokens of its prompt
+     * @param uncachedTokens that the worker has to compute
+     */
+    record Went(int promptTokens, int uncachedTokens) implements Attempt {}
+
+    /** It has been refused, or its client has left: it waits no longer and has no worker. */
+    record Ended() implements Attempt {}
+  }
+
+  /**
+   * Tries whether it may go now.
+   *
+   * @param starving whether it is its turn because its class starves: bounds of the most urgent class then apply
+   */
+  Attempt attempt(boolean starving);
+
+  /** Ends the wait: it is refused. */
+  void refused(AdmissionRefusal refusal);
+
+  /** Ends the wait: the cell has another home from now on, where it can be added again. */
+  void dismissed();
+}

@@ -1,0 +1,227 @@
+package io.kvasir.admission;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.admission.AdmissionSettings.ClassSettings;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** A room in simulated time: who is let in, who is refused with what figures, and how it shares a server. */
+final class WaitingRoomTest {
+  private final ManualClock clock = new ManualClock();
+  private final List<String> went = new ArrayList<>();
+  private int freeWorkers;
+
+  private WaitingRoom room(UnaryOperator<ClassSettings> changed) {
+    AdmissionMetrics metrics = new AdmissionMetrics(new Metrics(new PrometheusRegistry()));
+    return new WaitingRoom(AdmissionFixture.settings(changed), clock, () -> 0.5, metrics);
+  }
+
+  private static UnaryOperator<ClassSettings> bounds(Duration longestWait, int length, int perTenant, long bytes) {
+    return wide ->
+        new ClassSettings(wide.firstToken(), longestWait, wide.starvation(), length, perTenant, bytes);
+  }
+
+  /** A request that goes when the workers have room. */
+  private final class Request implements Waiter {
+    final String name;
+    final int tokens;
+    @Nullable AdmissionRefusal refusal;
+    boolean dismissed;
+    boolean alwaysHeld;
+
+    Request(String name, int tokens) {
+      this.name = name;
+      this.tokens = tokens;
+    }
+
+    @Override
+    public Attempt attempt(boolean starving) {
+      if (freeWorkers == 0 || alwaysHeld) {
+        return Attempt.HELD;
+      }
+      freeWorkers--;
+      went.add(name);
+      return new Attempt.Went(tokens, tokens);
+    }
+
+    @Override
+    public void refused(AdmissionRefusal why) {
+      refusal = why;
+    }
+
+    @Override
+    public void dismissed() {
+      dismissed = true;
+    }
+  }
+
+  @Test
+  void waiting_endsWhenWorkersHaveRoom() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    assertThat(room.isEmpty()).isTrue();
+    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("first", 10));
+    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("second", 10));
+    room.admit();
+    assertThat(went).isEmpty();
+    assertThat(room.length()).isEqualTo(2);
+    freeWorkers = 10;
+    room.admit();
+    assertThat(went).containsExactly("first", "second");
+    assertThat(room.isEmpty()).isTrue();
+  }
+
+  @Test
+  void held_doesNotHoldUpOthers() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    freeWorkers = 10;
+    Request stuck = new Request("stuck", 10);
+    stuck.alwaysHeld = true;
+    room.add(AdmissionFixture.claim("a"), 10, 0, stuck);
+    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("behind it", 10));
+    room.add(AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "another"), 10, 0, new Request("another program", 10));
+    room.add(AdmissionFixture.claim("b"), 10, 0, new Request("another tenant", 10));
+    room.admit();
+    assertThat(went).containsExactly("another program", "another tenant");
+    assertThat(room.length()).isEqualTo(2);
+  }
+
+  @Test
+  void placeIsKeptByArrival_fromAnotherHome() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("new", 10));
+    room.add(AdmissionFixture.claim("a").waited(5_000), 10, 0, new Request("from before", 10));
+    freeWorkers = 10;
+    room.admit();
+    assertThat(went).containsExactly("from before", "new");
+  }
+
+  @Test
+  void left_neverGoes() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    WaitingRoom.Place place = room.add(AdmissionFixture.claim("a"), 10, 0, new Request("left", 10));
+    assertThat(place).isNotNull();
+    assertThat(place.leave()).isTrue();
+    assertThat(place.leave()).isFalse();
+    freeWorkers = 10;
+    room.admit();
+    assertThat(went).isEmpty();
+    assertThat(room.isEmpty()).isTrue();
+  }
+
+  @Test
+  void bounds_refuseWithKnobAndFigures() {
+    WaitingRoom room = room(bounds(Duration.ofMinutes(1), 3, 2, 350));
+    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("1", 10));
+    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("2", 10));
+    Request third = new Request("3", 10);
+    assertThat(room.add(AdmissionFixture.claim("a"), 10, 0, third)).isNull();
+    assertThat(third.refusal)
+        .isEqualTo(
+            new AdmissionRefusal(
+                "tenant_queue_full", true, "admission.classes.default.max-waiting-per-tenant", 3, 2, "requests", 3_000));
+    Request large = new Request("large", 10);
+    room.add(new Claim(ServiceClass.DEFAULT, "b", 1, null, 151, 0), 10, 0, large);
+    assertThat(large.refusal)
+        .isEqualTo(
+            new AdmissionRefusal(
+                "queue_bytes", false, "admission.classes.default.max-bytes", 351, 350, "bytes", 3_000));
+    room.add(AdmissionFixture.claim("b"), 10, 0, new Request("4", 10));
+    Request fifth = new Request("5", 10);
+    room.add(AdmissionFixture.claim("c"), 10, 0, fifth);
+    assertThat(fifth.refusal).isNotNull();
+    assertThat(fifth.refusal.reason()).isEqualTo("queue_full");
+    assertThat(fifth.refusal.callersOwn()).isFalse();
+    Request ofAnotherClass = new Request("6", 10);
+    room.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 10, 0, ofAnotherClass);
+    assertThat(ofAnotherClass.refusal).isNull();
+    assertThat(room.status().get(ServiceClass.DEFAULT.ordinal()))
+        .isEqualTo(new WaitingRoom.ClassStatus(ServiceClass.DEFAULT, 3, 300, 30, 0));
+  }
+
+  @Test
+  void longestWait_isBounded() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(30), 10, 10, 10_000));
+    Request early = new Request("early", 10);
+    Request later = new Request("later", 10);
+    room.add(AdmissionFixture.claim("a"), 10, 0, early);
+    clock.advance(Duration.ofSeconds(10));
+    room.add(AdmissionFixture.claim("b"), 10, 0, later);
+    clock.advance(Duration.ofSeconds(20));
+    room.admit();
+    assertThat(early.refusal).isNotNull();
+    assertThat(early.refusal.reason()).isEqualTo("timeout");
+    assertThat(early.refusal.measured()).isEqualTo(30_000);
+    assertThat(later.refusal).isNull();
+    assertThat(room.length()).isEqualTo(1);
+  }
+
+  @Test
+  void expectedWait_refusesAtOnce() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(15), 1_000, 1_000, 1L << 30));
+    // 100 tokens a second go for ten seconds, while more wait.
+    for (int i = 0; i < 30; i++) {
+      room.add(AdmissionFixture.claim("a"), 100, 100, new Request("a" + i, 100));
+    }
+    for (int second = 0; second < 10; second++) {
+      clock.advance(Duration.ofSeconds(1));
+      admitOne(room);
+    }
+    // 2000 tokens are left, which take twenty seconds.
+    Request tooMuch = new Request("too much", 100);
+    room.add(AdmissionFixture.claim("a").waited(1_000), 100, 100, tooMuch);
+    assertThat(tooMuch.refusal).isNotNull();
+    assertThat(tooMuch.refusal.reason()).isEqualTo("expected_wait");
+    assertThat(tooMuch.refusal.measured()).isBetween(20_500L, 21_500L);
+    assertThat(tooMuch.refusal.retryAfterMillis()).isBetween(19_500L, 20_500L);
+    Request ofAnotherTenant = new Request("another tenant's", 100);
+    room.add(AdmissionFixture.claim("b"), 100, 100, ofAnotherTenant);
+    assertThat(ofAnotherTenant.refusal).as("its tenant's turn comes soon").isNull();
+  }
+
+  private void admitOne(WaitingRoom room) {
+    freeWorkers = 1;
+    room.admit();
+    assertThat(freeWorkers).isZero();
+  }
+
+  @Test
+  void lightTenant_hardlyNoticesAHeavyOne() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    for (int i = 0; i < 5_000; i++) {
+      room.add(AdmissionFixture.claim("heavy"), 100, 100, new Request("heavy", 100));
+    }
+    for (int i = 0; i < 500; i++) {
+      room.add(AdmissionFixture.claim("light"), 100, 100, new Request("light", 100));
+      int before = went.size();
+      do {
+        clock.advance(Duration.ofMillis(100));
+        admitOne(room);
+      } while (!went.getLast().equals("light"));
+      assertThat(went.size() - before).as("one of the other's at most goes before it").isLessThanOrEqualTo(2);
+      for (int pause = 0; pause < 4; pause++) {
+        admitOne(room);
+      }
+    }
+  }
+
+  @Test
+  void close_dismissesEverybody() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    Request waiting = new Request("waits", 10);
+    room.add(AdmissionFixture.claim("a"), 10, 0, waiting);
+    room.close();
+    assertThat(waiting.dismissed).isTrue();
+    assertThat(room.isEmpty()).isTrue();
+    Request late = new Request("late", 10);
+    assertThat(room.add(AdmissionFixture.claim("a"), 10, 0, late)).isNull();
+    assertThat(late.dismissed).isTrue();
+  }
+}
