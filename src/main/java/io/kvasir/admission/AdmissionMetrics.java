@@ -5,16 +5,18 @@ import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /** What operators see of waiting rooms. One per node; thread-safe. */
 public final class AdmissionMetrics {
   private final Histogram waits;
   private final Counter refusals;
-  private final Map<String, WaitingRoom> rooms = new ConcurrentHashMap<>();
+  private final Map<String, Supplier<List<ClassStatus>>> rooms = new ConcurrentHashMap<>();
 
   /** Registers the metrics. */
   public AdmissionMetrics(Metrics metrics) {
@@ -35,12 +37,12 @@ public final class AdmissionMetrics {
             .labelNames("class", "reason")
             .register(registry);
     gauge(registry, "kvasir_admission_waiting", "Requests that wait for a worker, by cell and class.",
-        WaitingRoom.ClassStatus::length);
+        ClassStatus::length);
     gauge(registry, "kvasir_admission_waiting_bytes", "Memory of the requests that wait, by cell and class.",
-        WaitingRoom.ClassStatus::bytes);
+        ClassStatus::bytes);
     gauge(registry, "kvasir_admission_waiting_tokens",
         "Tokens of the requests that wait and that workers will have to compute, estimated, by cell and class.",
-        WaitingRoom.ClassStatus::tokens);
+        ClassStatus::tokens);
     gauge(registry, "kvasir_admission_oldest_seconds",
         "How long the request has waited that has waited longest, by cell and class.",
         status -> status.oldestMillis() / 1e3);
@@ -48,25 +50,29 @@ public final class AdmissionMetrics {
 
   private void gauge(
       PrometheusRegistry registry, String name, String help,
-      ToDoubleFunction<WaitingRoom.ClassStatus> value) {
+      ToDoubleFunction<ClassStatus> value) {
     Consumer<GaugeWithCallback.Callback> callback =
         gauge ->
             rooms.forEach(
                 (cell, room) ->
-                    room.status()
+                    room.get()
                         .forEach(
                             status ->
                                 gauge.call(value.applyAsDouble(status), cell, status.serviceClass().label())));
     GaugeWithCallback.builder().name(name).help(help).labelNames("cell", "class").callback(callback).register(registry);
   }
 
-  /** Shows a cell's room from now on. */
-  public void watch(String cell, WaitingRoom room) {
+  /**
+   * Shows a cell's room from now on.
+   *
+   * @param room has the state of its classes
+   */
+  public void watch(String cell, Supplier<List<ClassStatus>> room) {
     rooms.put(cell, room);
   }
 
-  /** Shows it no longer. */
-  public void unwatch(String cell, WaitingRoom room) {
+  /** Shows that room no longer. */
+  public void unwatch(String cell, Supplier<List<ClassStatus>> room) {
     rooms.remove(cell, room);
   }
 

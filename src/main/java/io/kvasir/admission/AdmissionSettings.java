@@ -11,9 +11,16 @@ import java.util.Map;
  * @param quantum tokens by which a tenant of weight 1, or a program, that comes back may be ahead of the others: at
  *     least 1
  * @param outputCost what a generated token counts against one of a prompt that is not cached, 0 or more
+ * @param profileClasses the classes of requests by their profiles, where their clients name none
+ * @param waitForWorkers how long requests wait, too, while no worker of their model can be reached; zero: not at all
  */
 public record AdmissionSettings(
-    boolean on, Map<ServiceClass, ClassSettings> classes, int quantum, double outputCost) {
+    boolean on,
+    Map<ServiceClass, ClassSettings> classes,
+    int quantum,
+    double outputCost,
+    Map<String, ServiceClass> profileClasses,
+    Duration waitForWorkers) {
   private static final ClassSettings NEVER =
       new ClassSettings(Duration.ofSeconds(2), Duration.ofSeconds(30), Duration.ofSeconds(10), 1, 1, 1);
 
@@ -25,7 +32,9 @@ public record AdmissionSettings(
               ServiceClass.SYSTEM, NEVER, ServiceClass.INTERACTIVE, NEVER, ServiceClass.DEFAULT, NEVER,
               ServiceClass.BULK, NEVER),
           1,
-          0);
+          0,
+          Map.of(),
+          Duration.ZERO);
 
   /**
    * What can be set about a class.
@@ -47,12 +56,13 @@ public record AdmissionSettings(
       long maxBytes) {}
 
   /**
-   * Copies the map.
+   * Copies the maps.
    *
    * @throws IllegalArgumentException when a class is missing
    */
   public AdmissionSettings {
     classes = Map.copyOf(classes);
+    profileClasses = Map.copyOf(profileClasses);
     for (ServiceClass each : ServiceClass.values()) {
       if (!classes.containsKey(each)) {
         throw new IllegalArgumentException("no settings of class " + each.label());

@@ -14,6 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 public record Claim(
     ServiceClass serviceClass, String tenant, int weight, @Nullable String program, long bytes, long waitedMillis) {
+  /** The same of another class. */
+  public Claim as(ServiceClass other) {
+    return new Claim(other, tenant, weight, program, bytes, waitedMillis);
+  }
+
   /** The same after a longer wait. */
   public Claim waited(long millis) {
     return new Claim(serviceClass, tenant, weight, program, bytes, millis);

@@ -149,7 +149,7 @@ final class ClassQueue<T> {
     double ofOwn = own == null ? 0 : own.tokens;
     double average = length == 0 ? 0 : (double) tokens / length;
     // Every other tenant has a turn before it, even if nothing of its own is before it.
-    return Math.min(tokens, Math.max(ofOwn, average) * weights / claim.weight());
+    return Math.min((double) tokens, Math.max(ofOwn, average) * weights / claim.weight());
   }
 
   private Tenant<T> tenant(Claim claim) {

@@ -72,7 +72,9 @@ final class CreditRounds {
         Waiting<T> next = head.apply(party);
         double share = credit(party) / party.weight();
         held |= next == null;
-        if (next != null && (share > most || (share == most && next.compareTo(first) < 0))) {
+        boolean ahead =
+            next != null && (first == null || share > most || (share == most && next.compareTo(first) < 0));
+        if (ahead) {
           first = next;
           richest = party;
           most = share;

@@ -1,5 +1,8 @@
 package io.kvasir.admission;
 
+import java.util.EnumMap;
+import java.util.Map;
+
 /**
  * Holds requests whose worker would let them wait: the queue belongs to the router, where the order can still be
  * changed, and not to the engines. The bound is that of the request's class on the expected time to first token; a
@@ -12,18 +15,18 @@ public final class LatencyGate implements Gate {
 
   private static final Verdict HOLD = new Verdict.Hold("busy");
 
-  private final double[] boundMs = new double[ServiceClass.values().length];
+  private final Map<ServiceClass, Double> boundMs = new EnumMap<>(ServiceClass.class);
 
   /** A gate with the bounds of the settings. */
   public LatencyGate(AdmissionSettings settings) {
     for (ServiceClass each : ServiceClass.values()) {
-      boundMs[each.ordinal()] = settings.of(each).firstToken().toMillis();
+      boundMs.put(each, (double) settings.of(each).firstToken().toMillis());
     }
   }
 
   @Override
   public Verdict check(Claim claim, Prospect prospect, long nowNanos) {
-    double bound = boundMs[claim.serviceClass().ordinal()];
+    double bound = boundMs.getOrDefault(claim.serviceClass(), 0.0);
     return !prospect.known() || prospect.queueMs() <= Math.max(bound - prospect.prefillMs(), QUEUE_SHARE * bound)
         ? Verdict.GO
         : HOLD;

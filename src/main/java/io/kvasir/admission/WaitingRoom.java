@@ -288,14 +288,6 @@ public final class WaitingRoom {
     }
   }
 
-  /**
-   * Those of a class that wait.
-   *
-   * @param tokens that workers will have to compute, as far as is known
-   * @param oldestMillis how long the first of them has waited, 0 when nobody does
-   */
-  public record ClassStatus(ServiceClass serviceClass, int length, long bytes, long tokens, long oldestMillis) {}
-
   /** Dismisses everybody: the cell leaves this home. Idempotent. */
   public void close() {
     List<Waiting<Waiter>> all = new ArrayList<>();

@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.programs.ProgramSettings;
 import java.time.Duration;
 
@@ -12,6 +13,7 @@ import java.time.Duration;
  * @param prediction how long a worker is believed to have what it was sent
  * @param accuracy when a worker's index is not believed any more
  * @param programs what is known of programs, and whether they wait
+ * @param admission how requests wait
  */
 public record CellSettings(
     IndexSettings index,
@@ -19,15 +21,16 @@ public record CellSettings(
     HealthSettings health,
     PredictionSettings prediction,
     AccuracySettings accuracy,
-    ProgramSettings programs) {
-  /** Settings by which no programs are known. */
+    ProgramSettings programs,
+    AdmissionSettings admission) {
+  /** Settings by which no programs are known, and no request waits. */
   public CellSettings(
       IndexSettings index,
       RemoteSettings remote,
       HealthSettings health,
       PredictionSettings prediction,
       AccuracySettings accuracy) {
-    this(index, remote, health, prediction, accuracy, ProgramSettings.OFF);
+    this(index, remote, health, prediction, accuracy, ProgramSettings.OFF, AdmissionSettings.OFF);
   }
 
   /** The most workers a cell can have. */

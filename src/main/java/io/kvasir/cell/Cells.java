@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.http.Cancellation;
 import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Problem;
@@ -24,6 +25,16 @@ public interface Cells {
 
   /** Chooses workers and books their load, in one step. Does not throw when there is no worker. */
   Decision decide(DecisionRequest request);
+
+  /**
+   * The same when it is the request's turn: a request with a claim waits while the workers are full, for as long as its
+   * class may. Called on virtual threads. Does not throw when there is no worker.
+   *
+   * @param client ends the wait when it is cancelled; the decision is none then, and of no use
+   */
+  default Decision decideInTurn(DecisionRequest request, Cancellation client) {
+    return decide(request);
+  }
 
   /** Explains how a decision would come about. Books nothing; does not throw when there is no worker. */
   DecisionRecord explain(DecisionRequest request);

@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import java.util.List;
@@ -16,13 +17,19 @@ public sealed interface Decision {
    * @param steps at least one; the last one's answer is the client's. When one step was to be replanned, that step
    * @param reason in short, for {@code X-Router-Reason}: profile, depth and what decided
    * @param origin where it was made, null where that was not noted
+   * @param waitedMillis how long the request waited for its turn; 0 when it did not
    */
   record Planned(
-      String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason, @Nullable Origin origin)
+      String workflow,
+      RoutingPlan.StepOrder order,
+      List<Chosen> steps,
+      String reason,
+      @Nullable Origin origin,
+      long waitedMillis)
       implements Decision {
     /** A decision whose origin is not noted. */
     public Planned(String workflow, RoutingPlan.StepOrder order, List<Chosen> steps, String reason) {
-      this(workflow, order, steps, reason, null);
+      this(workflow, order, steps, reason, null, 0);
     }
 
     /** Copies what it is given. */
@@ -32,12 +39,17 @@ public sealed interface Decision {
 
     /** The same with other steps, and for another reason. */
     public Planned with(List<Chosen> others, String because) {
-      return new Planned(workflow, order, others, because, origin);
+      return new Planned(workflow, order, others, because, origin, waitedMillis);
     }
 
     /** The same, made there. */
     public Planned from(Origin other) {
-      return new Planned(workflow, order, steps, reason, other);
+      return new Planned(workflow, order, steps, reason, other, waitedMillis);
+    }
+
+    /** The same, after a wait. */
+    public Planned waited(long millis) {
+      return new Planned(workflow, order, steps, reason, origin, millis);
     }
 
     /** The step whose answer is the client's. */
@@ -114,11 +126,25 @@ public sealed interface Decision {
    * @param reason the kind of want
    * @param detail in plain words, for the error body
    * @param load the workers that there are; null where the cell did not say
+   * @param refusal why the request does not wait for one; null where that is not the reason
    */
-  record NoWorker(NoWorkerReason reason, String detail, @Nullable CellLoad load) implements Decision {
+  record NoWorker(
+      NoWorkerReason reason, String detail, @Nullable CellLoad load, @Nullable AdmissionRefusal refusal)
+      implements Decision {
+    /** Not because of a refusal. */
+    public NoWorker(NoWorkerReason reason, String detail, @Nullable CellLoad load) {
+      this(reason, detail, load, null);
+    }
+
     /** Without what the cell says. */
     public NoWorker(NoWorkerReason reason, String detail) {
       this(reason, detail, null);
+    }
+
+    /** A request that is not to wait, or not any longer. */
+    public static NoWorker refused(AdmissionRefusal why) {
+      return new NoWorker(
+          NoWorkerReason.NOT_ADMITTED, "the request was not admitted: " + why.reason().replace('_', ' '), null, why);
     }
   }
 
@@ -142,6 +168,8 @@ public sealed interface Decision {
     CUT_OFF,
     /** This node is stopping, and another one serves the request: 503. */
     STOPPING,
+    /** The workers are full, and the request is not to wait, or not any longer: 429 or 503. */
+    NOT_ADMITTED,
     /** The request is for a worker that has some of its prompt only, and the one that was chosen has none: 412. */
     NOT_CACHED;
 

@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.admission.Claim;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param constraints what earlier failures leave to choose from
  * @param traceId of its trace, 32 hexadecimal digits; null for a request that is in none, and from a node of an earlier
  *     version
+ * @param claim by which it waits when the workers are full; null for one that never waits, and from a node of an earlier
+ *     version
  */
 public record DecisionRequest(
     String requestId,
@@ -31,8 +34,23 @@ public record DecisionRequest(
     PreparedSlots prepared,
     boolean stream,
     Constraints constraints,
-    @Nullable String traceId) {
-  /** A request that is in no trace. */
+    @Nullable String traceId,
+    @Nullable Claim claim) {
+  /** A request that never waits. */
+  public DecisionRequest(
+      String requestId,
+      String model,
+      @Nullable String profile,
+      RequestShape shape,
+      Prompt prompt,
+      PreparedSlots prepared,
+      boolean stream,
+      Constraints constraints,
+      @Nullable String traceId) {
+    this(requestId, model, profile, shape, prompt, prepared, stream, constraints, traceId, null);
+  }
+
+  /** A request that is in no trace, and never waits. */
   public DecisionRequest(
       String requestId,
       String model,
@@ -42,7 +60,7 @@ public record DecisionRequest(
       PreparedSlots prepared,
       boolean stream,
       Constraints constraints) {
-    this(requestId, model, profile, shape, prompt, prepared, stream, constraints, null);
+    this(requestId, model, profile, shape, prompt, prepared, stream, constraints, null, null);
   }
 
   /**
@@ -77,6 +95,12 @@ public record DecisionRequest(
    */
   public record StepReplacement(String step, Map<String, String> placed) {}
 
+  /** The same request with another claim. */
+  public DecisionRequest claiming(@Nullable Claim other) {
+    return new DecisionRequest(
+        requestId, model, profile, shape, prompt, prepared, stream, constraints, traceId, other);
+  }
+
   /** The same request for a whole plan, without workers that failed it. */
   public DecisionRequest without(Set<String> failed) {
     return with(shape, prompt, Constraints.excluding(Set.copyOf(failed)));
@@ -108,6 +132,6 @@ public record DecisionRequest(
 
   private DecisionRequest with(RequestShape newShape, Prompt newPrompt, Constraints newConstraints) {
     return new DecisionRequest(
-        requestId, model, profile, newShape, newPrompt, prepared, stream, newConstraints, traceId);
+        requestId, model, profile, newShape, newPrompt, prepared, stream, newConstraints, traceId, claim);
   }
 }

@@ -4,6 +4,9 @@ import io.kvasir.routing.Worker;
 
 /** Receives the progress of a call while its response streams, on the thread that relays it. */
 public interface CallListener {
+  /** The call had to wait for its turn, before its worker was chosen. */
+  default void waited(long millis) {}
+
   /** The response's id is known, and the bytes with it have not been sent to the client yet. */
   void identified(String answerId, Worker worker);
 

@@ -160,7 +160,7 @@ enum ErrorFormat {
       case 404 -> "not_found_error";
       case 413 -> "request_too_large";
       case 429 -> "rate_limit_error";
-      case 503 -> "overloaded_error";
+      case 503, 529 -> "overloaded_error";
       case 504 -> "timeout_error";
       default -> status < 500 ? "invalid_request_error" : "api_error";
     };

@@ -2,6 +2,7 @@ package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.Decision;
 import io.kvasir.http.RequestMemory;
@@ -40,6 +41,8 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
     MEMORY,
     /** The wait of large requests for a processor. */
     PREPARATION,
+    /** The wait for a worker that has room. */
+    ADMISSION,
     /** The choice of a worker. */
     WORKERS,
     /** The way to the cell's home, which has moved or is silent. */
@@ -77,6 +80,7 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
       case NO_HOME -> of(Gate.CELL, "cell.move-timeout");
       case CUT_OFF -> of(Gate.CLUSTER, "cluster.minority");
       case STOPPING -> STOPPING;
+      case NOT_ADMITTED -> of(none.refusal());
       case ALL_FULL -> new GateRefusal(
           Gate.WORKERS,
           "pod-defaults.max-in-flight",
@@ -87,6 +91,13 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
           : new GateRefusal(
               Gate.WORKERS, "cell.health", load == null ? null : new Measure(load.routable(), 1, "workers"));
     };
+  }
+
+  private static @Nullable GateRefusal of(@Nullable AdmissionRefusal refusal) {
+    return refusal == null
+        ? null
+        : new GateRefusal(
+            Gate.ADMISSION, refusal.knob(), new Measure(refusal.measured(), refusal.limit(), refusal.unit()));
   }
 
   /** The refusal of a request that has not reached an API, for a limit of the listener's. */

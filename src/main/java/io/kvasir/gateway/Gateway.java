@@ -85,7 +85,8 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             cells,
             stored,
             settings.webSockets(),
-            settings.programs());
+            settings.programs(),
+            new Claims(settings.admission()));
     this.tenants = new TenantTraffic(clock);
     TenantMetrics.register(tenants, metrics);
     this.chains = new SampledChains(InstantSource.system());

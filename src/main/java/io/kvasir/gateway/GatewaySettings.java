@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.programs.ProgramReader;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param forwarding what of a client's request reaches an engine
  * @param webSockets who may open WebSockets, and to which model
  * @param programs reads what requests say of their programs; null when nobody needs it
+ * @param admission how requests wait
  */
 public record GatewaySettings(
     String scheme,
@@ -24,7 +26,8 @@ public record GatewaySettings(
     int storedResponses,
     ForwardingSettings forwarding,
     WebSocketSettings webSockets,
-    @Nullable ProgramReader programs) {
+    @Nullable ProgramReader programs,
+    AdmissionSettings admission) {
   /** How many ids of the Responses API a node remembers. */
   public static final int STORED_RESPONSES = 100_000;
 
@@ -32,7 +35,7 @@ public record GatewaySettings(
   public GatewaySettings(String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
     this(
         scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults(), WebSocketSettings.DEFAULTS,
-        null);
+        null, AdmissionSettings.OFF);
   }
 
   /** Plain HTTP, with bodies as clients send them. */
@@ -43,18 +46,18 @@ public record GatewaySettings(
   /** The same with other rules for what reaches an engine. */
   public GatewaySettings with(ForwardingSettings other) {
     return new GatewaySettings(
-        scheme, usageInjection, keepAlive, storedResponses, other, webSockets, programs);
+        scheme, usageInjection, keepAlive, storedResponses, other, webSockets, programs, admission);
   }
 
   /** The same with other rules for WebSockets. */
   public GatewaySettings with(WebSocketSettings other) {
     return new GatewaySettings(
-        scheme, usageInjection, keepAlive, storedResponses, forwarding, other, programs);
+        scheme, usageInjection, keepAlive, storedResponses, forwarding, other, programs, admission);
   }
 
   /** The same that recognises programs. */
   GatewaySettings with(ProgramReader reader) {
     return new GatewaySettings(
-        scheme, usageInjection, keepAlive, storedResponses, forwarding, webSockets, reader);
+        scheme, usageInjection, keepAlive, storedResponses, forwarding, webSockets, reader, admission);
   }
 }

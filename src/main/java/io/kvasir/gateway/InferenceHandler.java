@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.answers.AnswerCache;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
@@ -17,6 +18,7 @@ import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -170,7 +172,7 @@ final class InferenceHandler implements AutoCloseable {
         parsed.context().profile().resumes(),
         RequestHints.of(exchange.headers()).ifCached(),
         telemetry.spans().traced());
-    AnswerHeaders answers = new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails());
+    AnswerHeaders answers = new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails(), telemetry);
     Handover handover = inbound.handover();
     Result result =
         handover == null
@@ -189,7 +191,7 @@ final class InferenceHandler implements AutoCloseable {
         yield workerRequest.clientResponse(new Response.Streaming(
             streaming.status(), webSocket ? WebSocketRequest.named(headers) : headers, streaming.body()));
       }
-      case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model));
+      case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model, exchange.path()));
       case Result.Unreachable unreachable -> {
         ApiError error = unreachable(unreachable);
         telemetry.finished(error.status(), unreachable.report());
@@ -217,11 +219,15 @@ final class InferenceHandler implements AutoCloseable {
   /**
    * The headers of a worker's answers.
    *
+   * @param telemetry has how long the request waited
    * @param routingDetails whether the caller learns how the request was routed, which shows what is cached where
    */
-  private record AnswerHeaders(String profile, boolean routingDetails) {
+  private record AnswerHeaders(String profile, boolean routingDetails, RequestTelemetry telemetry) {
     Headers of(Headers headers, UpstreamRoute route) {
       Headers.Builder out = ForwardedHeaders.answer(headers);
+      if (telemetry.waitedMillis() > 0) {
+        out.set("X-Router-Queued-Ms", Long.toString(telemetry.waitedMillis()));
+      }
       if (!routingDetails) {
         return out.build();
       }
@@ -246,7 +252,7 @@ final class InferenceHandler implements AutoCloseable {
     return text;
   }
 
-  private static ApiError noWorker(Decision.NoWorker none, String model) {
+  private static ApiError noWorker(Decision.NoWorker none, String model, String path) {
     ApiError error = switch (none.reason()) {
       case UNKNOWN_MODEL -> ApiError.unknownModel(model);
       case NONE_HEALTHY -> ApiError.of(503, "no_healthy_worker", none.detail()).retryAfter(2);
@@ -256,9 +262,34 @@ final class InferenceHandler implements AutoCloseable {
           "%s. Another node serves the request; with kvasir.cluster.minority = serve this one would, too."
               .formatted(none.detail())).retryAfter(1);
       case STOPPING -> ApiError.of(503, "unavailable", none.detail()).retryAfter(1);
+      case NOT_ADMITTED -> notAdmitted(none, path);
       case NOT_CACHED -> ApiError.of(412, "prompt_not_cached", none.detail());
     };
     return error.refusedBy(GateRefusal.of(none));
+  }
+
+  /** 429 for what the caller has waiting itself; else the fleet is what is full, for which Anthropic's API has 529. */
+  private static ApiError notAdmitted(Decision.NoWorker none, String path) {
+    AdmissionRefusal refusal = none.refusal();
+    if (refusal == null) {
+      return ApiError.of(503, "overloaded", none.detail()).retryAfter(1);
+    }
+    boolean anthropic = ErrorFormat.forPath(path) == ErrorFormat.ANTHROPIC;
+    String message =
+        "%s (%d %s, and at most %d are allowed). Try again later.".formatted(
+            switch (refusal.reason()) {
+              case "tenant_queue_full" -> "Too many of your requests wait for a worker already";
+              case "queue_full", "queue_bytes" -> "All workers are full, and too many requests wait already";
+              case "expected_wait" -> "All workers are full, and the request would wait too long";
+              case "timeout" -> "All workers are full, and the request has waited too long";
+              default -> "The request is not admitted: " + refusal.reason().replace('_', ' ');
+            },
+            refusal.measured(), refusal.unit(), refusal.limit());
+    return ApiError.of(
+            refusal.callersOwn() ? 429 : anthropic ? 529 : 503,
+            refusal.callersOwn() ? "too_many_waiting" : "overloaded",
+            message)
+        .retryAfter(Duration.ofMillis(refusal.retryAfterMillis()));
   }
 
   private static ApiError quarantined(Report report) {

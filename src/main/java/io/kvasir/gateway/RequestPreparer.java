@@ -52,10 +52,11 @@ final class RequestPreparer {
   private final StoredResponses stored;
   private final WebSocketSettings webSockets;
   private final @Nullable ProgramReader programs;
+  private final Claims claims;
 
   RequestPreparer(
       Prompts prompts, ProfileResolver profiles, CallerIsolation isolation, Cells cells, StoredResponses stored,
-      WebSocketSettings webSockets, @Nullable ProgramReader programs) {
+      WebSocketSettings webSockets, @Nullable ProgramReader programs, Claims claims) {
     this.prompts = prompts;
     this.profiles = profiles;
     this.isolation = isolation;
@@ -63,6 +64,7 @@ final class RequestPreparer {
     this.stored = stored;
     this.webSockets = webSockets;
     this.programs = programs;
+    this.claims = claims;
   }
 
   /**
@@ -271,7 +273,8 @@ final class RequestPreparer {
             parsed.location() == null
                 ? DecisionRequest.Constraints.NONE
                 : DecisionRequest.Constraints.excluding(allBut(parsed.location().worker())),
-            trace.id());
+            trace.id(),
+            claims.of(inbound, request, context));
     return new PreparedRequest(decision, profile, prompt);
   }
 

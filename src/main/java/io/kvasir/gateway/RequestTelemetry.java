@@ -47,6 +47,7 @@ final class RequestTelemetry implements CallListener {
   private final LogIds logIds;
   private LimitReservation reservation = LimitReservation.NONE;
   private long promptTokens;
+  private long waitedMillis;
   private @Nullable UnaskedUsage unaskedUsage;
 
   /**
@@ -119,6 +120,16 @@ final class RequestTelemetry implements CallListener {
   LimitReservation promptOf(long tokens) {
     promptTokens = tokens;
     return reservation;
+  }
+
+  @Override
+  public void waited(long millis) {
+    waitedMillis = millis;
+  }
+
+  /** How long it waited for a worker that had room, 0 when it did not. */
+  long waitedMillis() {
+    return waitedMillis;
   }
 
   /** Its model as metrics have it: one that the fleet serves, or {@link GatewayMetrics#UNKNOWN_MODEL}. */

@@ -1,5 +1,6 @@
 package io.kvasir.admission;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.admission.AdmissionSettings.ClassSettings;
@@ -42,6 +43,10 @@ final class FairQueueTest {
     void add(Waiting<String> waiting) {
       know(waiting.claim());
       all.add(waiting);
+    }
+
+    private double credit(List<String> account) {
+      return requireNonNull(credits.get(account));
     }
 
     private void know(Claim claim) {
@@ -106,13 +111,13 @@ final class FairQueueTest {
 
     /** The turn of who has most credit; unless some are held, all get more when none has any. */
     private Waiting<String> turn(Map<List<String>, Waiting<String>> firsts, boolean all, Runnable refill) {
-      while (all && firsts.keySet().stream().noneMatch(account -> credits.get(account) > 0)) {
+      while (all && firsts.keySet().stream().noneMatch(account -> credit(account) > 0)) {
         refill.run();
       }
       return firsts.entrySet().stream()
           .min(
               Comparator.<Map.Entry<List<String>, Waiting<String>>>comparingDouble(
-                      entry -> -credits.get(entry.getKey()) / weights.getOrDefault(entry.getKey(), 1))
+                      entry -> -credit(entry.getKey()) / weights.getOrDefault(entry.getKey(), 1))
                   .thenComparing(Map.Entry::getValue))
           .orElseThrow()
           .getValue();
@@ -125,7 +130,7 @@ final class FairQueueTest {
             boolean meant =
                 account.get(0).equals(serviceClass)
                     && (tenant == null ? account.size() == 2 : account.size() == 3 && account.get(1).equals(tenant));
-            double most = (double) QUANTUM * (account.size() == 2 ? weights.get(account) : 1);
+            double most = (double) QUANTUM * (account.size() == 2 ? requireNonNull(weights.get(account)) : 1);
             return meant ? Math.min(most, credit + most) : credit;
           });
     }
@@ -198,7 +203,7 @@ final class FairQueueTest {
       Claim next = go(1 + random.nextInt(largest), used);
       assertThat(next).isNotNull();
       // DLPM's bound: nobody is further ahead than by its quantum and one request.
-      double ahead = used.get("light") - used.get("heavy") / 3.0;
+      double ahead = requireNonNull(used.get("light")) - requireNonNull(used.get("heavy")) / 3.0;
       assertThat(ahead).isBetween(-2.0 * (QUANTUM + largest), 2.0 * (QUANTUM + largest));
     }
   }
@@ -289,8 +294,7 @@ final class FairQueueTest {
   private Waiting<String> take(int tokens) {
     queue.beginAttempts();
     FairQueue.Turn<String> turn = queue.next(0);
-    assertThat(turn).isNotNull();
-    queue.remove(turn.waiting());
+    queue.remove(requireNonNull(turn).waiting());
     queue.went(turn.waiting().claim(), tokens, 0);
     return turn.waiting();
   }

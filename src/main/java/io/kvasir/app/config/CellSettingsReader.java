@@ -1,5 +1,6 @@
 package io.kvasir.app.config;
 
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.AccuracySettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
@@ -21,9 +22,11 @@ final class CellSettingsReader {
    * Reads them.
    *
    * @param programs what is to be known of programs
+   * @param admission how requests wait
    * @param automatic the limit of an index where the operator sets none, in bytes, by the most workers of a cell
    */
-  static CellSettings read(ConfigSection cell, ProgramSettings programs, IntToLongFunction automatic) {
+  static CellSettings read(
+      ConfigSection cell, ProgramSettings programs, AdmissionSettings admission, IntToLongFunction automatic) {
     int slots = cell.count("slots", 64, 256);
     if (slots != 64 && slots != 128 && slots != 256) {
       cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
@@ -42,7 +45,8 @@ final class CellSettingsReader {
             health(cell.section("health")),
             prediction(cell.section("prediction")),
             accuracy(cell.section("truth")),
-            programs);
+            programs,
+            admission);
     cell.rejectUnread();
     return settings;
   }

@@ -232,6 +232,7 @@ final class KvasirConfigReader {
         CellSettingsReader.read(
             cell,
             ProgramSettingsReader.read(root.section("programs")),
+            AdmissionReader.read(root.section("admission")),
             maxWorkers -> memory.withCellsOf(configured, models, maxWorkers).automaticIndex());
     MemoryPlan plan =
         memory.withCellsOf(configured, models, cells.index().maxWorkers()).withIndex(cells.index().budgetBytes());

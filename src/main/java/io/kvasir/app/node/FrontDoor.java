@@ -194,7 +194,8 @@ final class FrontDoor {
     return new GatewaySettings(
         ListenerAddress.scheme(tls.listener() != null), settings.usageInjection(), settings.keepAlive(),
         GatewaySettings.STORED_RESPONSES, settings.forwarding(),
-        new WebSocketSettings(settings.webSocketModel(), settings.corsOrigins()), programReader());
+        new WebSocketSettings(settings.webSocketModel(), settings.corsOrigins()), programReader(),
+        config.fleet().cell().admission());
   }
 
   private @Nullable ProgramReader programReader() {

@@ -73,7 +73,7 @@ public final class CellChoice {
     boolean refused = decision instanceof Decision.NoWorker;
     if (refused) {
       Iterator<Integer> others = others(key, chosen, nowNanos).iterator();
-      while (decision instanceof Decision.NoWorker none && others.hasNext()) {
+      while (decision instanceof Decision.NoWorker none && mayBeElsewhere(none) && others.hasNext()) {
         chosen = others.next();
         decision = orElse(none, decide.apply(ranking.name(chosen)));
       }
@@ -88,6 +88,12 @@ public final class CellChoice {
     return planned.with(
         planned.steps(),
         chosen == preferred ? reason : reason + "; instead_of=" + ranking.name(preferred));
+  }
+
+  /** A request that was not to wait is not sent to wait elsewhere. */
+  private static boolean mayBeElsewhere(Decision.NoWorker none) {
+    return none.reason() != Decision.NoWorkerReason.NOT_ADMITTED
+        && none.reason() != Decision.NoWorkerReason.STOPPING;
   }
 
   /** The refusal to return of two: full workers may have room again soon, unhealthy ones may not. */

@@ -4,7 +4,10 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions.TurnReply;
 import io.kvasir.telemetry.DecisionRecord;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /** A cell's home on another node, whichever that is at the time. Thread-safe. */
 interface CellHome extends HomeNotifier {
@@ -39,6 +42,16 @@ interface CellHome extends HomeNotifier {
    * @param ids those of the cell's requests
    */
   QueryResult query(DecisionRequest request, long correlationId, CorrelationIds ids);
+
+  /**
+   * Fetches the results of requests that wait at the home; fails when it does not answer in time.
+   *
+   * @param correlationIds under which they wait
+   */
+  CompletableFuture<List<TurnReply>> turns(List<Long> correlationIds);
+
+  /** Gives a request up: what waits or is booked for it is given back. */
+  void abandon(long correlationId);
 
   /** Has the home explain how it would decide; the record says so when it does not answer. */
   DecisionRecord explain(DecisionRequest request);

@@ -10,6 +10,7 @@ import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions.TurnReply;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
@@ -85,7 +86,7 @@ final class CellHomeClient implements CellHome {
           return new QueryResult.Replied(reply, correlationId, Decision.Way.LINE);
         }
       } catch (CompletionException failed) {
-        home.tell(new Cell.Abandon(node, correlationId));
+        abandon(correlationId);
         if (failed.getCause() instanceof TimeoutException) {
           return new QueryResult.Late();
         }
@@ -120,6 +121,18 @@ final class CellHomeClient implements CellHome {
         sendOverCluster(events);
       }
     });
+  }
+
+  @Override
+  public CompletableFuture<List<TurnReply>> turns(List<Long> correlationIds) {
+    return home.<Cell.Turns>ask(replyTo -> new Cell.FetchTurns(node, correlationIds, replyTo), timeout)
+        .toCompletableFuture()
+        .thenApply(Cell.Turns::over);
+  }
+
+  @Override
+  public void abandon(long correlationId) {
+    home.tell(new Cell.Abandon(node, correlationId));
   }
 
   @Override
@@ -171,7 +184,7 @@ final class CellHomeClient implements CellHome {
       metrics.decidedRemotely(Decision.Way.CLUSTER, clock.nanos() - startNanos);
       return new QueryResult.Replied(reply, correlationId, Decision.Way.CLUSTER);
     } catch (CompletionException late) {
-      home.tell(new Cell.Abandon(node, correlationId));
+      abandon(correlationId);
       return new QueryResult.Late();
     }
   }

@@ -1,5 +1,6 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.admission.Claim;
 import io.kvasir.cell.CellMove;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
@@ -18,16 +19,22 @@ import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
+import io.kvasir.cell.view.CellAdmission;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.view.DecisionRecorder;
+import io.kvasir.cell.view.TurnResult;
+import io.kvasir.http.Cancellation;
 import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +42,11 @@ import org.jspecify.annotations.Nullable;
  * node is the cell's home, by its {@link RemoteCell} otherwise, and from the roster alone while no home answers.
  */
 public final class ClusterCells implements Cells {
+  /** How often a request that waits follows its cell; then it goes without waiting. */
+  private static final int MOST_MOVES = 100;
+
+  private static final long MOVE_PAUSE_NANOS = 20_000_000;
+
   private final PartitionPolicy partitionPolicy;
   private final CellViews views;
   private final CurrentRoster roster;
@@ -75,6 +87,16 @@ public final class ClusterCells implements Cells {
 
   @Override
   public Decision decide(DecisionRequest request) {
+    DecisionRequest atOnce = request.claim() == null ? request : request.claiming(null);
+    return decide(atOnce, cell -> decideAtOnce(cell, atOnce));
+  }
+
+  @Override
+  public Decision decideInTurn(DecisionRequest request, Cancellation client) {
+    return request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
+  }
+
+  private Decision decide(DecisionRequest request, Function<String, Decision> inCell) {
     Roster now = roster.get();
     CellChoice choice = choices.of(now, request.model());
     if (choice == null) {
@@ -82,8 +104,47 @@ public final class ClusterCells implements Cells {
     }
     String joined = cellOfOtherSteps(now, request);
     return joined == null
-        ? choice.decide(request, clock.nanos(), cell -> decide(now, cell, request))
-        : decide(now, joined, request);
+        ? choice.decide(request, clock.nanos(), cell -> decide(now, cell, request, inCell))
+        : decide(now, joined, request, inCell);
+  }
+
+  private Decision decideAtOnce(String cell, DecisionRequest request) {
+    CellView view = views.of(cell);
+    return view != null ? view.decide(request) : remote.of(cell).decide(request);
+  }
+
+  /** Waits at whichever node is the cell's home, as long as the cell moves; the place is kept by the time waited. */
+  private Decision decideInTurn(String cell, DecisionRequest request, Cancellation client) {
+    Claim claim = Objects.requireNonNull(request.claim());
+    long startNanos = clock.nanos();
+    for (int moves = 0; moves < MOST_MOVES; moves++) {
+      Claim waited = claim.waited(claim.waitedMillis() + (clock.nanos() - startNanos) / 1_000_000);
+      TurnResult result = decideInTurn(cell, request.claiming(waited), waited, client);
+      if (result instanceof TurnResult.Decided(Decision decision)) {
+        return decision;
+      }
+      if (result instanceof TurnResult.Cancelled) {
+        return new Decision.NoWorker(Decision.NoWorkerReason.STOPPING, "the request was cancelled while it waited");
+      }
+      LockSupport.parkNanos(MOVE_PAUSE_NANOS);
+    }
+    return decideAtOnce(cell, request.claiming(null));
+  }
+
+  private TurnResult decideInTurn(String cell, DecisionRequest request, Claim claim, Cancellation client) {
+    CellView view = views.of(cell);
+    if (view == null) {
+      return remote.of(cell).decide(request, client);
+    }
+    RemoteCell before = remote.ifKnown(cell);
+    if (before != null) {
+      // Those that waited elsewhere come at once, and what is in flight is in their way.
+      before.decidedBy(view.incarnation());
+    }
+    CellAdmission admission = view.admission();
+    return admission == null
+        ? new TurnResult.Decided(view.decide(request))
+        : admission.decide(request, claim, client);
   }
 
   /** The cell of a plan's other steps, whose workers only one of the same cell can join; null when there are none. */
@@ -100,9 +161,9 @@ public final class ClusterCells implements Cells {
     return null;
   }
 
-  private Decision decide(Roster now, String cell, DecisionRequest request) {
+  private Decision decide(Roster now, String cell, DecisionRequest request, Function<String, Decision> inCell) {
+    Decision decision = inCell.apply(cell);
     CellView view = views.of(cell);
-    Decision decision = view != null ? view.decide(request) : remote.of(cell).decide(request);
     metrics.decided(request, decision, view != null);
     if (decision instanceof Decision.NoWorker none
         && isWithoutHome(none.reason())

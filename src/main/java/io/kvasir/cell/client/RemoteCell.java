@@ -11,6 +11,8 @@ import io.kvasir.cell.ledger.NextHome;
 import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.TurnResult;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.RoutingPlan;
@@ -48,6 +50,7 @@ final class RemoteCell implements NextHome {
   private final CorrelationIds correlationIds = new CorrelationIds();
   private final RemoteProgress progress;
   private final InFlightLoads loads;
+  private final RemoteWaits waits;
   private final CircuitBreaker breaker;
   private final AtomicLong answers = new AtomicLong();
   private volatile @Nullable NotedOrigin origin;
@@ -82,6 +85,7 @@ final class RemoteCell implements NextHome {
     this.clock = clock;
     this.breaker = new CircuitBreaker(BREAKER, clock);
     this.loads = new InFlightLoads(home);
+    this.waits = new RemoteWaits(home, moveTimeout, clock);
   }
 
   /**
@@ -91,21 +95,32 @@ final class RemoteCell implements NextHome {
    * answers others: then it is the request that takes long.
    */
   Decision decide(DecisionRequest request) {
+    return decide(request.claim() == null ? request : request.claiming(null), Cancellation.NONE) instanceof TurnResult.Decided(Decision decision)
+        ? decision
+        : noHome();
+  }
+
+  /**
+   * Has the home decide when it is the turn of a request with a claim, and waits for that.
+   *
+   * @param client ends the wait when it is cancelled
+   */
+  TurnResult decide(DecisionRequest request, Cancellation client) {
     if (cutOff.getAsBoolean()) {
-      return cutOff();
+      return new TurnResult.Decided(cutOff());
     }
     CellNodes before = cellNodes.get();
     boolean moves = isMoving(before);
     boolean large = request.prompt().chain().length() > LARGE_CHAIN;
     if (!moves && !(large ? breaker.isClosed() : breaker.tryAcquire())) {
-      return noHome();
+      return new TurnResult.Decided(noHome());
     }
     long answersBefore = answers.get();
     long startNanos = clock.nanos();
     do {
-      Decision decision = query(request);
-      if (decision != null) {
-        return decision;
+      TurnResult result = query(request, client);
+      if (result != null) {
+        return result;
       }
       CellNodes now = cellNodes.get();
       moves |= isMoving(now) || (before != null && now != null && !now.home().equals(before.home()));
@@ -113,7 +128,7 @@ final class RemoteCell implements NextHome {
     if (!large && answers.get() == answersBefore) {
       breaker.onFailure(CellHomeClient.NO_ANSWER);
     }
-    return noHome();
+    return new TurnResult.Decided(noHome());
   }
 
   /** Has the home explain how it would decide. */
@@ -129,22 +144,35 @@ final class RemoteCell implements NextHome {
   }
 
   /** Null when the home has not answered in time. */
-  private @Nullable Decision query(DecisionRequest request) {
+  private @Nullable TurnResult query(DecisionRequest request, Cancellation client) {
     long correlationId = correlationIds.begin();
     try {
       return switch (home.query(request, correlationId, correlationIds)) {
         case CellHome.QueryResult.Replied(DecisionReply reply, long id, Decision.Way way) -> {
           answers.incrementAndGet();
           breaker.onSuccess();
-          yield decision(reply, request, id, way);
+          yield reply.waits()
+              ? await(request, id, way, client)
+              : new TurnResult.Decided(decision(reply, request, id, way));
         }
         case CellHome.QueryResult.Late() -> null;
         case CellHome.QueryResult.Unsent(String reason) ->
-            new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, reason);
+            new TurnResult.Decided(new Decision.NoWorker(Decision.NoWorkerReason.NO_HOME, reason));
       };
     } finally {
       correlationIds.end(correlationId);
     }
+  }
+
+  private TurnResult await(DecisionRequest request, long correlationId, Decision.Way way, Cancellation client) {
+    RemoteWaits.Result result = waits.await(correlationId, client);
+    if (result == null) {
+      return new TurnResult.Cancelled();
+    }
+    DecisionReply reply = result.reply();
+    return reply == null
+        ? new TurnResult.Moved()
+        : new TurnResult.Decided(decision(reply, request, correlationId, way));
   }
 
   /**
@@ -210,10 +238,12 @@ final class RemoteCell implements NextHome {
 
   private Decision decision(DecisionReply reply, DecisionRequest request, long correlationId, Decision.Way way) {
     List<DecisionReply.ChosenStep> steps = reply.steps();
+    DecisionReply.Turn turn = reply.turn();
     if (steps == null || steps.isEmpty()) {
       Decision.NoWorkerReason reason = reply.noWorkerReason();
       return new Decision.NoWorker(
-          reason == null ? Decision.NoWorkerReason.NONE_HEALTHY : reason, reply.reason(), reply.load());
+          reason == null ? Decision.NoWorkerReason.NONE_HEALTHY : reason, reply.reason(), reply.load(),
+          turn == null ? null : turn.refusal());
     }
     List<Decision.Chosen> chosen = new ArrayList<>();
     for (int i = 0; i < steps.size(); i++) {
@@ -232,7 +262,8 @@ final class RemoteCell implements NextHome {
         Objects.requireNonNullElse(reply.order(), RoutingPlan.StepOrder.SEQUENTIAL),
         chosen,
         reply.reason(),
-        origin(way));
+        origin(way),
+        turn == null ? 0 : turn.waitedMillis());
   }
 
   /** Where decisions are made now: the same object as long as the cell stays where it is. */

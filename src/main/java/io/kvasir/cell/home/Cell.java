@@ -18,6 +18,7 @@ import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
 import io.kvasir.index.Chain;
@@ -66,6 +67,17 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
    */
   public record Decide(DecisionRequest request, String node, long correlationId, ActorRef<DecisionReply> replyTo)
       implements Message, ClusterMessage {}
+
+  /**
+   * Fetches the results of waiting requests of another node; it is repeated while any of them waits.
+   *
+   * @param correlationIds the node's own ids of the requests
+   */
+  public record FetchTurns(String node, List<Long> correlationIds, ActorRef<Turns> replyTo)
+      implements Message, ClusterMessage {}
+
+  /** The reply to {@link FetchTurns}: the results that there are, and the requests that are not known. */
+  public record Turns(List<RemoteDecisions.TurnReply> over) implements ClusterMessage {}
 
   /** Gives back what was booked for a request whose reply the node does not wait for any more. */
   public record Abandon(String node, long correlationId) implements Message, ClusterMessage {}
@@ -243,7 +255,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       case Start ignored -> {}
       case Decide decide ->
           decide.replyTo().tell(view.remoteDecisions().decide(decide.request(), decide.node(), decide.correlationId()));
-      case Abandon abandon -> leased.abandon(abandon.node(), abandon.correlationId());
+      case Abandon abandon -> view.remoteDecisions().abandon(abandon.node(), abandon.correlationId());
+      case FetchTurns fetch ->
+          fetch.replyTo().tell(new Turns(view.remoteDecisions().turns(fetch.node(), fetch.correlationIds())));
       case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
       case ReservationEvents events -> events.events().forEach(event -> leased.apply(events.node(), event));
       case Declare declare -> {
@@ -264,7 +278,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       case MoveTo move -> standbys.moveTo(move.node());
       case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
       case RosterChanged changed -> apply(changed.roster());
-      case NodeRemoved removed -> leased.closeAllOf(removed.node());
+      case NodeRemoved removed -> view.remoteDecisions().abandonAllOf(removed.node());
       case WorkerProgressed progressed -> members.at(progressed.slot(), progressed.worker())
           .ifPresent(Member::progressed);
       case RunTask run -> run.task().run();
@@ -361,6 +375,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private Behavior<Message> stopped() {
     services.views().withdraw(name, view);
+    view.closeAdmission();
     view.handOver();
     services.metrics().unwatch(name);
     members.close();

@@ -75,6 +75,7 @@ final class Members {
             services.clock(),
             services.settings().remote().reservationLease(),
             services.settings().programs(),
+            services.settings().admission(),
             () -> services.replication().nextHomes().apply(cell));
     this.errorAnswers = new ErrorAnswers(services.clock(), view::canSpare);
     this.reachable = copy.reachable();
@@ -288,6 +289,7 @@ final class Members {
       if (requestId != null) {
         errorAnswers.requestEnded(requestId, member, outcome);
       }
+      view.roomChanged();
       services.metrics().requestEnded(member, outcome);
       services.profiles().requestEnded(model, outcome);
       if (outcome instanceof Outcome.Failed failed && failed.transport()) {

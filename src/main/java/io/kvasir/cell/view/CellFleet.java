@@ -129,9 +129,16 @@ public final class CellFleet implements Fleet {
       crowded |= chosen.readsPrompt() && chosen.full() > 0 && chosen.depth() < chosen.blocks();
     }
     if (crowded) {
-      made.chosen().forEach(chosen -> cancel(chosen.slot(), chosen.booking()));
+      cancel(made);
     }
     return crowded;
+  }
+
+  /** Takes back what has been booked for a plan. */
+  void cancel(PlanResult planning) {
+    if (planning instanceof PlanResult.PlanFound made) {
+      made.chosen().forEach(chosen -> cancel(chosen.slot(), chosen.booking()));
+    }
   }
 
   void predicted(HitPrediction forecast, Chain chain, int slot) {

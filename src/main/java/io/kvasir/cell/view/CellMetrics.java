@@ -1,5 +1,6 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.admission.AdmissionMetrics;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
@@ -32,12 +33,14 @@ public final class CellMetrics {
   private final Counter reclaimed;
   private final Counter streamFailures;
   private final ProgramMetrics programs;
+  private final AdmissionMetrics admission;
   private final CellGauges gauges = new CellGauges();
 
   /** Registers the metrics of cells. */
   public CellMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
     programs = new ProgramMetrics(registry);
+    admission = new AdmissionMetrics(metrics);
     decisions =
         counter(
             registry,
@@ -149,6 +152,11 @@ public final class CellMetrics {
     return programs;
   }
 
+  /** Those of the cells' waiting rooms. */
+  AdmissionMetrics admission() {
+    return admission;
+  }
+
   /** A cell came to this node. */
   public void homeStarted(String kind) {
     handOvers.labelValues(kind).inc();
@@ -231,6 +239,7 @@ public final class CellMetrics {
             case CUT_OFF -> "cut_off";
             case STOPPING -> "stopping";
             case NOT_CACHED -> "not_cached";
+            case NOT_ADMITTED -> "not_admitted";
           };
     };
   }

@@ -1,5 +1,6 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.ClusterStatus;
@@ -40,6 +41,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -60,6 +62,7 @@ public final class CellView {
   private final ProfileSet.CellWorkflows workflows;
   private final Decision.Origin origin;
   private final PrefixStripes stripes = new PrefixStripes();
+  private final @Nullable CellAdmission admission;
   private final SeenPrefixes seenPrefixes;
   private final @Nullable CellPrograms programs;
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
@@ -77,6 +80,7 @@ public final class CellView {
    * @param clock measures time
    * @param reservationLease how long what another node holds may live
    * @param programs what is to be known of programs
+   * @param waiting how requests wait
    * @param nextHome the client of the cell when it has left this node
    */
   public CellView(
@@ -88,6 +92,7 @@ public final class CellView {
       NanoClock clock,
       Duration reservationLease,
       ProgramSettings programs,
+      AdmissionSettings waiting,
       Supplier<NextHome> nextHome) {
     this.cell = cell;
     this.origin = new Decision.Origin(Decision.Way.LOCAL, cell, null);
@@ -95,13 +100,18 @@ public final class CellView {
     this.metrics = metrics;
     this.decisions = decisions;
     this.workflows = profiles.workflows();
+    this.admission = waiting.on()
+        ? new CellAdmission(
+            cell, this::decide, worker -> profiles.costs().isKnown(worker.deployment()), waiting, metrics.admission(),
+            clock)
+        : null;
     this.seenPrefixes = new SeenPrefixes(index.slots());
     this.programs =
         programs.on()
             ? new CellPrograms(programs, metrics.programs(), profiles.costs(), clock, this::members)
             : null;
     this.localReservations = new LocalReservations(nextHome);
-    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics);
+    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics, clock);
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);
@@ -165,8 +175,36 @@ public final class CellView {
     localReservations.handOver();
   }
 
+  /** Where requests wait for their turns; null when none ever does. */
+  public @Nullable CellAdmission admission() {
+    return admission;
+  }
+
+  /** A worker may have room again. */
+  public void roomChanged() {
+    if (admission != null) {
+      admission.roomChanged();
+    }
+  }
+
+  /** Dismisses the requests that wait: the cell has moved, or this node stops. */
+  public void closeAdmission() {
+    if (admission != null) {
+      admission.close();
+    }
+  }
+
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
   private Decision decide(DecisionRequest request, boolean local) {
+    Decision decision = decide(request, local, _ -> true);
+    if (decision == null) {
+      throw new IllegalStateException("a decision that nothing held was not made");
+    }
+    return decision;
+  }
+
+  /** The same if what would be decided is to be; otherwise nothing is booked, and it is null. */
+  @Nullable Decision decide(DecisionRequest request, boolean local, Predicate<PlanResult> goes) {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request);
     CellFleet fleet = fleet();
@@ -177,6 +215,10 @@ public final class CellView {
         fleet = fleet();
         recorder = recorder == null ? null : recorder(fleet);
         planning = plan(workflow, fleet, context, request, recorder);
+      }
+      if (!goes.test(planning)) {
+        fleet.cancel(planning);
+        return null;
       }
       Decision decision = decision(planning, fleet, request, local);
       return recorder == null ? decision : recorded(decision, recorder, request);
@@ -295,7 +337,8 @@ public final class CellView {
         found.plan().order(),
         steps,
         predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks,
-        origin);
+        origin,
+        0);
   }
 
   /** Tokens of the prompt that the cell has seen before; where none of them count, as of several prompts, 0. */

@@ -1,5 +1,6 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.ClusterMessage;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param reason why this plan, or why there is none, in plain words
  * @param noWorkerReason why there is none, null when there is a plan
  * @param load the workers that there are when there is no plan; null otherwise, and from an earlier version
+ * @param turn the request's turn, where it had to wait for one or is refused; null otherwise, and from an earlier version
  */
 public record DecisionReply(
     long home,
@@ -23,8 +25,27 @@ public record DecisionReply(
     @Nullable List<ChosenStep> steps,
     String reason,
     Decision.@Nullable NoWorkerReason noWorkerReason,
-    @Nullable CellLoad load)
+    @Nullable CellLoad load,
+    @Nullable Turn turn)
     implements ClusterMessage {
+  /**
+   * A request's turn.
+   *
+   * @param waits whether it waits for it, so that there is no decision yet
+   * @param waitedMillis how long it waited for it
+   * @param refusal why it is not to wait, or not any longer
+   */
+  public record Turn(boolean waits, long waitedMillis, @Nullable AdmissionRefusal refusal) {}
+
+  /** The reply to a request that waits. */
+  static DecisionReply waiting(long home) {
+    return new DecisionReply(home, null, null, null, "", null, null, new Turn(true, 0, null));
+  }
+
+  /** Whether the request waits, so that there is no decision yet. */
+  public boolean waits() {
+    return turn != null && turn.waits();
+  }
 
   /** A {@link Decision.Chosen}, whose load the cell holds under the id of the request's step. */
   public record ChosenStep(

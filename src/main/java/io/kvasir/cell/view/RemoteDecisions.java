@@ -1,11 +1,15 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.admission.Claim;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
+import io.kvasir.time.NanoClock;
+import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides for other nodes at the cell's home: what is booked is held for them, under the ids they give it, until they
@@ -15,8 +19,10 @@ public final class RemoteDecisions {
   private final CellView view;
   private final LeasedReservations leased;
   private final CellMetrics metrics;
+  private final RemoteTurns turns;
 
-  RemoteDecisions(CellView view, LeasedReservations leased, CellMetrics metrics) {
+  RemoteDecisions(CellView view, LeasedReservations leased, CellMetrics metrics, NanoClock clock) {
+    this.turns = new RemoteTurns(clock);
     this.view = view;
     this.leased = leased;
     this.metrics = metrics;
@@ -35,24 +41,72 @@ public final class RemoteDecisions {
   /** Gives back what no node has declared for as long as a lease. */
   public void expire() {
     metrics.reclaimed("lease", leased.expire());
+    turns.expire();
+  }
+
+  /** Gives back what is held or waits for a request whose reply its node does not wait for any more. */
+  public void abandon(String node, long correlationId) {
+    turns.abandon(node, correlationId);
+    leased.abandon(node, correlationId);
+  }
+
+  /** Gives back all that is held or waits for a node that was removed. */
+  public void abandonAllOf(String node) {
+    turns.abandonAllOf(node);
+    leased.closeAllOf(node);
   }
 
   /**
-   * Decides.
+   * The result of a wait.
+   *
+   * @param correlationId the request's, as its node gave it
+   * @param reply null when the request does not wait at this home, and is to be sent again
+   */
+  public record TurnReply(long correlationId, @Nullable DecisionReply reply) {}
+
+  /** The results that there are of requests that wait, for the node that has them. To be called again and again. */
+  public List<TurnReply> turns(String node, List<Long> correlationIds) {
+    List<TurnReply> replies = new ArrayList<>();
+    for (RemoteTurns.Fetched result : turns.fetch(node, correlationIds)) {
+      Decision decision = result.decision();
+      replies.add(new TurnReply(result.id(), decision == null ? null : reply(decision, node, result.id())));
+    }
+    return replies;
+  }
+
+  /**
+   * Decides, or lets the request wait.
    *
    * @param node the node that will hold the reservations
    * @param correlationId its id of the request
    */
   public DecisionReply decide(DecisionRequest request, String node, long correlationId) {
-    return switch (view.decideForPeer(request)) {
+    CellAdmission admission = view.admission();
+    Claim claim = request.claim();
+    if (admission == null || claim == null) {
+      return reply(view.decideForPeer(request), node, correlationId);
+    }
+    GateCheck check = admission.check(claim, false);
+    Decision now = admission.room().isEmpty() ? admission.tryNow(request, claim, false, check) : null;
+    if (now != null) {
+      return reply(now, node, correlationId);
+    }
+    turns.add(node, correlationId, admission.enter(request, claim, false, check));
+    return DecisionReply.waiting(view.incarnation());
+  }
+
+  private DecisionReply reply(Decision decision, String node, long correlationId) {
+    return switch (decision) {
       case Decision.Planned planned ->
           new DecisionReply(
               view.incarnation(), planned.workflow(), planned.order(), hold(planned, node, correlationId),
               planned.reason(),
               null,
-              null);
+              null,
+              planned.waitedMillis() == 0 ? null : new DecisionReply.Turn(false, planned.waitedMillis(), null));
       case Decision.NoWorker none ->
-          new DecisionReply(view.incarnation(), null, null, null, none.detail(), none.reason(), none.load());
+          new DecisionReply(view.incarnation(), null, null, null, none.detail(), none.reason(), none.load(),
+              none.refusal() == null ? null : new DecisionReply.Turn(false, 0, none.refusal()));
     };
   }
 

@@ -29,7 +29,7 @@ public final class DecisionTrace {
             startNanos, endNanos, profile, planned.last().worker().id(), planned.reason(),
             new TracedDecision.Tokens(prompt, cached.best(), cached.predicted()), origin(planned.origin()));
       }
-      case Decision.NoWorker(Decision.NoWorkerReason reason, String detail, _) ->
+      case Decision.NoWorker(Decision.NoWorkerReason reason, String detail, _, _) ->
           new TracedDecision(
               startNanos, endNanos, profile, null, reason.label() + ": " + detail,
               new TracedDecision.Tokens(prompt, 0, 0), null);

@@ -63,6 +63,11 @@ final class DeathWatch {
 
   private record StreamListener(Call call, CallListener next, DeathWatch watch) implements CallListener {
     @Override
+    public void waited(long millis) {
+      next.waited(millis);
+    }
+
+    @Override
     public void identified(String answerId, Worker worker) {
       next.identified(answerId, worker);
     }

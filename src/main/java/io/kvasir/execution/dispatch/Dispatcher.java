@@ -116,11 +116,17 @@ public final class Dispatcher implements AutoCloseable {
     String requestId = begun.nextRequestId();
     long before = services.clock().nanos();
     Call call = context.call();
-    Decision decision = ifCached(call, cells.decide(call.decision()));
+    Decision decision = ifCached(call, cells.decideInTurn(call.decision(), context.cancellation()));
     long after = services.clock().nanos();
     DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
-    RetryState retries = begun.withDecision(after - before);
+    long waitedMillis = decision instanceof Decision.Planned waited ? waited.waitedMillis() : 0;
+    if (waitedMillis > 0) {
+      context.listener().waited(waitedMillis);
+    }
+    RetryState retries = begun.withDecision(Math.max(0, after - before - waitedMillis * 1_000_000));
     return switch (decision) {
+      case Decision.NoWorker _ when context.cancellation().isCancelled() ->
+          new Execution(retries.clientCancelled(), retries);
       case Decision.NoWorker none -> new Execution(retries.noWorker(none), retries);
       case Decision.Planned planned when planned.steps().size() > 1 || services.settings().hedgeAfter() != null ->
           workflows.execute(context, retries, planned, requestId);

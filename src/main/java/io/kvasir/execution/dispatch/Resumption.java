@@ -58,6 +58,11 @@ final class Resumption implements StreamingBody, CallListener {
    */
   private record Unsupported(CallListener listener, String reason, ExecutionMetrics metrics) implements CallListener {
     @Override
+    public void waited(long millis) {
+      listener.waited(millis);
+    }
+
+    @Override
     public void identified(String answerId, Worker worker) {
       listener.identified(answerId, worker);
     }
@@ -157,6 +162,11 @@ final class Resumption implements StreamingBody, CallListener {
     if (ended.compareAndSet(false, true)) {
       listener.ended(report);
     }
+  }
+
+  @Override
+  public void waited(long millis) {
+    listener.waited(millis);
   }
 
   @Override

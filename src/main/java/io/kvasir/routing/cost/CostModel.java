@@ -29,6 +29,9 @@ public final class CostModel {
   /** The relative change at which a fit is published: decisions cache tables of costs. */
   private static final double PUBLISH_THRESHOLD = 0.02;
 
+  /** Times to first token from which on learnt costs count as known. */
+  private static final int KNOWN_SAMPLES = 64;
+
   private final Map<String, EngineCost> engines;
   private final EngineCost unknown;
   private final Map<String, DecodeCost> decodes;
@@ -150,6 +153,17 @@ public final class CostModel {
     return all;
   }
 
+  /**
+   * Whether a deployment's costs are more than an order of magnitude: the table has its engine, or they have been learnt.
+   */
+  public boolean isKnown(Deployment deployment) {
+    if (engines.containsKey(deployment.engine())) {
+      return true;
+    }
+    Learning learnt = learning.get(deployment);
+    return learnt != null && learnt.samples >= KNOWN_SAMPLES;
+  }
+
   /** Whether the table has an engine's coefficients. */
   public boolean hasCoefficients(String engine) {
     return engines.containsKey(engine);
@@ -159,6 +173,7 @@ public final class CostModel {
   private static final class Learning {
     private final CostFit fit;
     private volatile EngineCost published;
+    private volatile long samples;
 
     Learning(EngineCost start) {
       this.fit = new CostFit(start);
@@ -168,7 +183,9 @@ public final class CostModel {
     /** Adds a sample and returns whether the published cost changed. */
     boolean observe(PrefillSample prefill) {
       fit.observe(prefill);
-      EngineCost now = fit.learnt().cost();
+      LearntCost learnt = fit.learnt();
+      samples = learnt.samples();
+      EngineCost now = learnt.cost();
       EngineCost before = published;
       boolean changed =
           isFar(now.msPerToken(), before.msPerToken()) || isFar(now.msPerPair(), before.msPerPair());

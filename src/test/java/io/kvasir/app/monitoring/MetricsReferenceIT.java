@@ -37,7 +37,7 @@ final class MetricsReferenceIT {
     SECTIONS.put("Cells and nodes", "cell_|cluster_|standby_|reservations_|discovery_|kubernetes_");
     SECTIONS.put("Autoscaling", "scale_");
     SECTIONS.put("Programs", "programs|program_");
-    SECTIONS.put("Callers and limits", "keys|jwks_|authentications_|limit_|tenant");
+    SECTIONS.put("Callers and limits", "keys|jwks_|authentications_|limit_|tenant|admission_");
     SECTIONS.put("Response cache", "answer_cache_");
     SECTIONS.put("LMCache", "lmcache_");
     SECTIONS.put("Endpoint picker", "picker_");

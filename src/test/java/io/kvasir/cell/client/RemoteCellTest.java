@@ -13,6 +13,7 @@ import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions.TurnReply;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.PreparedSlots;
@@ -73,6 +74,16 @@ final class RemoteCellTest {
     }
 
     @Override
+    public CompletableFuture<List<TurnReply>> turns(List<Long> correlationIds) {
+      throw new AssertionError("nobody waits here");
+    }
+
+    @Override
+    public void abandon(long correlationId) {
+      ledger.abandon(NODE, correlationId);
+    }
+
+    @Override
     public DecisionRecord explain(DecisionRequest request) {
       throw new AssertionError("not explained here");
     }
@@ -107,7 +118,8 @@ final class RemoteCellTest {
               RoutingPlan.WHOLE, Role.BOTH, WORKER, true, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
       return new DecisionReply(
           1, "whole", RoutingPlan.StepOrder.SEQUENTIAL,
-          List.of(new DecisionReply.ChosenStep(step, 0, 0, 0, 64, 80, false)), "as the test has it", null, null);
+          List.of(new DecisionReply.ChosenStep(step, 0, 0, 0, 64, 80, false)), "as the test has it", null, null,
+          null);
     }
 
     private Reservation reservation(long id) {

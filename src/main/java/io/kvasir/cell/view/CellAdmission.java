@@ -1,0 +1,173 @@
+package io.kvasir.cell.view;
+
+import io.kvasir.admission.AdmissionMetrics;
+import io.kvasir.admission.AdmissionRefusal;
+import io.kvasir.admission.AdmissionSettings;
+import io.kvasir.admission.Claim;
+import io.kvasir.admission.ClassStatus;
+import io.kvasir.admission.Gate;
+import io.kvasir.admission.LatencyGate;
+import io.kvasir.admission.ServiceClass;
+import io.kvasir.admission.TurnKeeper;
+import io.kvasir.admission.WaitingRoom;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.ledger.ChargedReservation;
+import io.kvasir.http.Cancellation;
+import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.Worker;
+import io.kvasir.time.NanoClock;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decisions of a cell for requests that may have to wait. While nobody waits a request goes at once, if the gates let
+ * it; otherwise it gets a place in the {@link WaitingRoom}, whose {@link TurnKeeper} tries again in turn. Thread-safe.
+ */
+public final class CellAdmission implements AutoCloseable {
+  private final String cell;
+  private final Decider decider;
+  private final Predicate<Worker> costKnown;
+  private final List<Gate> gates;
+  private final long waitForWorkersMillis;
+  private final WaitingRoom room;
+  private final TurnKeeper keeper;
+  private final AdmissionMetrics metrics;
+  private final Supplier<List<ClassStatus>> status;
+  private final NanoClock clock;
+
+  /** Decides for the requests of a cell. */
+  interface Decider {
+    /** Decides if what would be decided is to be; otherwise nothing is booked, and it is null. */
+    @Nullable Decision decide(DecisionRequest request, boolean local, Predicate<PlanResult> goes);
+  }
+
+  /**
+   * Nobody waits yet.
+   *
+   * @param costKnown whether what is estimated of a worker's engine is known or learnt
+   */
+  CellAdmission(
+      String cell, Decider decider, Predicate<Worker> costKnown, AdmissionSettings settings, AdmissionMetrics metrics,
+      NanoClock clock) {
+    this.cell = cell;
+    this.decider = decider;
+    this.costKnown = costKnown;
+    this.gates = List.of(new LatencyGate(settings));
+    this.waitForWorkersMillis = settings.waitForWorkers().toMillis();
+    this.room = new WaitingRoom(settings, clock, () -> ThreadLocalRandom.current().nextDouble(), metrics);
+    this.keeper = new TurnKeeper(room);
+    this.metrics = metrics;
+    this.status = room::status;
+    this.clock = clock;
+    metrics.watch(cell, status);
+  }
+
+  /** Those that wait. */
+  public WaitingRoom room() {
+    return room;
+  }
+
+  /** Decides for a request of this node, when it is its turn. Waits, so that it is called on virtual threads. */
+  public TurnResult decide(DecisionRequest request, Claim claim, Cancellation client) {
+    GateCheck check = check(claim, false);
+    Decision now = room.isEmpty() ? tryNow(request, claim, true, check) : null;
+    if (now != null) {
+      return new TurnResult.Decided(now);
+    }
+    PendingDecision pending = enter(request, claim, true, check);
+    try (Cancellation.Registration _ = client.onCancelled(pending::cancel)) {
+      return pending.result().get();
+    } catch (InterruptedException stopped) {
+      pending.discard();
+      Thread.currentThread().interrupt();
+      return new TurnResult.Cancelled();
+    } catch (ExecutionException failed) {
+      throw new IllegalStateException("the decision for a request that waited failed", failed.getCause());
+    }
+  }
+
+  /** Gives a request a place in the room, unless it is refused. */
+  PendingDecision enter(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
+    PendingDecision pending = new PendingDecision(claim, new WaitingTries(request, claim, local), clock);
+    WaitingRoom.Place place =
+        room.add(claim, Math.max(1, request.prompt().tokens()), check.uncachedTokens(), pending);
+    if (place != null) {
+      pending.placed(place);
+      if (pending.result().isDone()) {
+        place.leave();
+      }
+      keeper.changed();
+    }
+    return pending;
+  }
+
+  private final class WaitingTries implements PendingDecision.Tries {
+    private final DecisionRequest request;
+    private final Claim claim;
+    private final boolean local;
+
+    WaitingTries(DecisionRequest request, Claim claim, boolean local) {
+      this.request = request;
+      this.claim = claim;
+      this.local = local;
+    }
+
+    @Override
+    public GateCheck check(Claim now, boolean starving) {
+      return CellAdmission.this.check(now, starving);
+    }
+
+    @Override
+    public @Nullable Decision decide(GateCheck check) {
+      return tryNow(request, claim, local, check);
+    }
+  }
+
+  /** A look at what a request may expect; one that starves has the bounds of the most urgent class. */
+  GateCheck check(Claim claim, boolean starving) {
+    Claim checked = starving ? claim.as(ServiceClass.SYSTEM) : claim;
+    return new GateCheck(
+        costKnown, gates, checked, claim.waitedMillis() < waitForWorkersMillis, clock.nanos());
+  }
+
+  /** Decides if the gates let the request go or refuse it; null when it waits. */
+  @Nullable Decision tryNow(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
+    Decision decision = decider.decide(request, local, check);
+    AdmissionRefusal refusal = check.refusal();
+    if (decision == null && refusal != null) {
+      metrics.refused(claim.serviceClass(), refusal);
+      return Decision.NoWorker.refused(refusal);
+    }
+    return decision instanceof Decision.Planned planned && !room.isEmpty() ? charged(planned, claim) : decision;
+  }
+
+  /** What it generates is charged at its end: others wait meanwhile. */
+  private Decision charged(Decision.Planned planned, Claim claim) {
+    return planned.with(
+        planned.steps().stream()
+            .map(
+                chosen ->
+                    chosen.equals(planned.last())
+                        ? ChargedReservation.of(chosen, tokens -> room.generated(claim, tokens))
+                        : chosen)
+            .toList(),
+        planned.reason());
+  }
+
+  /** A worker may have room again. One comparison while nobody waits. */
+  void roomChanged() {
+    keeper.changed();
+  }
+
+  /** The cell leaves this home: those that wait are to try at the next one. Idempotent. */
+  @Override
+  public void close() {
+    keeper.close();
+    metrics.unwatch(cell, status);
+  }
+}

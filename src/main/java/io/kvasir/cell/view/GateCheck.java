@@ -1,0 +1,99 @@
+package io.kvasir.cell.view;
+
+import io.kvasir.admission.AdmissionRefusal;
+import io.kvasir.admission.Claim;
+import io.kvasir.admission.Gate;
+import io.kvasir.admission.Prospect;
+import io.kvasir.admission.Verdict;
+import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.Selection;
+import io.kvasir.routing.UnmetNeed;
+import io.kvasir.routing.Worker;
+import java.util.List;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One look at what a request may expect: whether it is to go, by the gates of its cell. Workers that are all full hold
+ * it, too; anything else that is missing is no reason to wait, unless it is to wait for workers. Used by one thread.
+ */
+final class GateCheck implements Predicate<PlanResult> {
+  private final Predicate<Worker> costKnown;
+  private final List<Gate> gates;
+  private final Claim claim;
+  private final boolean waitsForWorkers;
+  private final long nowNanos;
+  private int uncachedTokens;
+  private int promptTokens;
+  private @Nullable AdmissionRefusal refusal;
+
+  /**
+   * A look that has not begun.
+   *
+   * @param costKnown whether what is estimated of a worker's engine is known or learnt
+   * @param waitsForWorkers whether it waits, too, while no worker can be reached
+   */
+  GateCheck(Predicate<Worker> costKnown, List<Gate> gates, Claim claim, boolean waitsForWorkers, long nowNanos) {
+    this.costKnown = costKnown;
+    this.waitsForWorkers = waitsForWorkers;
+    this.gates = gates;
+    this.claim = claim;
+    this.nowNanos = nowNanos;
+  }
+
+  /** Why it is refused, null when it is not. */
+  @Nullable AdmissionRefusal refusal() {
+    return refusal;
+  }
+
+  /** Tokens that its worker would have to compute, 0 when no worker had room. */
+  int uncachedTokens() {
+    return uncachedTokens;
+  }
+
+  /** Tokens of its prompt, 0 when no worker had room. */
+  int promptTokens() {
+    return promptTokens;
+  }
+
+  @Override
+  public boolean test(PlanResult planning) {
+    return switch (planning) {
+      case PlanResult.NoPlan none -> none.unmetNeed() != UnmetNeed.ROOM && !(waitsForWorkers && none.unmetNeed() == UnmetNeed.LIVE);
+      case PlanResult.PlanFound found -> test(prospect(found));
+    };
+  }
+
+  private boolean test(Prospect prospect) {
+    promptTokens = prospect.promptTokens();
+    uncachedTokens = prospect.uncachedTokens();
+    for (Gate gate : gates) {
+      Verdict verdict = gate.check(claim, prospect, nowNanos);
+      if (!(verdict instanceof Verdict.Go)) {
+        refusal = verdict instanceof Verdict.Refuse(AdmissionRefusal why) ? why : null;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The steps that compute the prompt follow one another, if there are several. */
+  private Prospect prospect(PlanResult.PlanFound found) {
+    int prompt = 1;
+    int uncached = 1;
+    double queueMs = 0;
+    double prefillMs = 0;
+    boolean known = true;
+    for (int i = 0; i < found.chosen().size(); i++) {
+      Selection.Chosen chosen = found.chosen().get(i);
+      if (chosen.readsPrompt()) {
+        prompt = chosen.booking().promptTokens();
+        uncached = Math.max(uncached, chosen.booking().uncachedTokens());
+        queueMs += chosen.queueMs();
+        prefillMs += chosen.booking().prefillMicros() / 1e3;
+        known &= costKnown.test(chosen.worker());
+      }
+    }
+    return new Prospect(prompt, uncached, queueMs, prefillMs, known);
+  }
+}

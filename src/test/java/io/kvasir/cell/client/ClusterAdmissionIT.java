@@ -1,0 +1,276 @@
+package io.kvasir.cell.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.Await;
+import io.kvasir.admission.AdmissionRefusal;
+import io.kvasir.admission.AdmissionSettings;
+import io.kvasir.admission.AdmissionSettings.ClassSettings;
+import io.kvasir.admission.Claim;
+import io.kvasir.admission.ServiceClass;
+import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PartitionPolicy;
+import io.kvasir.cell.TestPods;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
+import io.kvasir.http.Cancellation;
+import io.kvasir.http.CancellationSource;
+import io.kvasir.index.Chain;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
+import io.kvasir.telemetry.DecisionLog;
+import io.kvasir.telemetry.Metrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+import org.apache.pekko.cluster.typed.Leave;
+import org.apache.pekko.stream.javadsl.Source;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Requests of two nodes that wait for the turns of one cell, whose only worker has room for one request. */
+final class ClusterAdmissionIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final AtomicInteger MODELS = new AtomicInteger();
+
+  private static final List<Node> NODES = new ArrayList<>();
+
+  private final String model = "model-" + MODELS.incrementAndGet();
+
+  private record Node(ActorSystem<Void> system, ClusterCells cells, PrometheusRegistry registry) {
+    /** Requests that wait in the cells whose home it is. */
+    int waiting() {
+      double sum = 0;
+      for (MetricSnapshot snapshot : registry.scrape()) {
+        if (snapshot.getMetadata().getName().equals("kvasir_admission_waiting")
+            && snapshot instanceof GaugeSnapshot gauge) {
+          sum += gauge.getDataPoints().stream().mapToDouble(GaugeSnapshot.GaugeDataPointSnapshot::getValue).sum();
+        }
+      }
+      return (int) sum;
+    }
+  }
+
+  @BeforeAll
+  static void start() {
+    NODES.add(node());
+    NODES.add(node());
+  }
+
+  @AfterAll
+  static void stop() {
+    NODES.forEach(node -> node.system().terminate());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+  }
+
+  @BeforeEach
+  void addWorker() {
+    NODES.getFirst().cells().add(TestPods.pod(model + "-worker").models(model).maxInFlight(1).build());
+    // The cell has a home when a request is decided on.
+    await(() -> {
+      Decision decision = NODES.getFirst().cells().decide(request(0, null));
+      if (decision instanceof Decision.Planned planned) {
+        planned.close(new Outcome.Cancelled());
+        return !planned.reason().startsWith(Fallback.REASON);
+      }
+      return false;
+    });
+    await(() -> NODES.stream().allMatch(node -> node.cells().models().contains(model)));
+    await(() -> inFlight() == 0);
+  }
+
+  @Test
+  void nodesShareOneQueue_inTheOrderOfArrival() {
+    Decision.Planned first = planned(now(home()));
+    CompletableFuture<Decision> second = inTurn(other(), claim("a", 0), Cancellation.NONE);
+    await(() -> home().waiting() == 1);
+    CompletableFuture<Decision> third = inTurn(home(), claim("a", 0), Cancellation.NONE);
+    await(() -> home().waiting() == 2);
+    assertThat(first.waitedMillis()).isZero();
+    assertThat(second).isNotDone();
+    assertThat(third).isNotDone();
+
+    first.close(new Outcome.Completed(10, 0, 10, 1000));
+    Decision.Planned afterFirst = planned(second.join());
+    assertThat(afterFirst.waitedMillis()).isPositive();
+    assertThat(afterFirst.reason()).contains("; waited=");
+    assertThat(third).isNotDone();
+
+    afterFirst.close(new Outcome.Completed(10, 0, 10, 1000));
+    planned(third.join()).close(new Outcome.Completed(10, 0, 10, 1000));
+    await(() -> home().waiting() == 0 && inFlight() == 0);
+  }
+
+  @Test
+  void clientThatLeaves_givesItsPlaceUp() {
+    Decision.Planned first = planned(now(home()));
+    CancellationSource client = new CancellationSource();
+    CancellationSource otherClient = new CancellationSource();
+    CompletableFuture<Decision> here = inTurn(home(), claim("a", 0), client);
+    CompletableFuture<Decision> there = inTurn(other(), claim("a", 0), otherClient);
+    await(() -> home().waiting() == 2);
+
+    client.cancel();
+    otherClient.cancel();
+    assertThat(here.join()).isInstanceOf(Decision.NoWorker.class);
+    assertThat(there.join()).isInstanceOf(Decision.NoWorker.class);
+    await(() -> home().waiting() == 0);
+
+    first.close(new Outcome.Cancelled());
+    await(() -> inFlight() == 0);
+  }
+
+  @Test
+  void requestsBeyondTheBounds_areRefusedWithFigures() {
+    Decision.Planned first = planned(now(home()));
+    List<CompletableFuture<Decision>> two = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      two.add(inTurn(other(), claim("a", 0), Cancellation.NONE));
+    }
+    await(() -> home().waiting() == 2);
+    Decision refused = inTurn(other(), claim("a", 0), Cancellation.NONE).join();
+    assertThat(refused)
+        .isInstanceOfSatisfying(
+            Decision.NoWorker.class,
+            none -> {
+              assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.NOT_ADMITTED);
+              assertThat(none.refusal())
+                  .isNotNull()
+                  .returns("tenant_queue_full", AdmissionRefusal::reason)
+                  .returns(true, AdmissionRefusal::callersOwn)
+                  .returns(2L, AdmissionRefusal::limit);
+            });
+    first.close(new Outcome.Cancelled());
+    two.forEach(each -> each.thenAccept(decision -> planned(decision).close(new Outcome.Cancelled())).join());
+  }
+
+  @Test
+  void waitGoesOn_whenTheHomeLeaves() {
+    Node staying = other();
+    Node leaving = home();
+    Decision.Planned first = planned(now(staying));
+    CompletableFuture<Decision> second = inTurn(staying, claim("a", 0), Cancellation.NONE);
+    await(() -> leaving.waiting() == 1);
+
+    Cluster.get(leaving.system()).manager().tell(
+        Leave.create(Cluster.get(leaving.system()).selfMember().address()));
+    await(() -> staying.cells().isHome(model));
+    first.close(new Outcome.Completed(10, 0, 10, 1000));
+    Decision.Planned moved = planned(second.join());
+    assertThat(moved.reason()).doesNotStartWith(Fallback.REASON);
+    moved.close(new Outcome.Cancelled());
+
+    NODES.remove(leaving);
+    leaving.system().terminate();
+    leaving.system().getWhenTerminated().toCompletableFuture().join();
+    NODES.add(node());
+  }
+
+  private static Decision.Planned planned(Decision decision) {
+    assertThat(decision).isInstanceOf(Decision.Planned.class);
+    return (Decision.Planned) decision;
+  }
+
+  private Decision now(Node node) {
+    return inTurn(node, claim("a", 0), Cancellation.NONE).join();
+  }
+
+  private CompletableFuture<Decision> inTurn(Node node, Claim claim, Cancellation client) {
+    return CompletableFuture.supplyAsync(
+        () -> node.cells().decideInTurn(request(1, claim), client), Executors.newVirtualThreadPerTaskExecutor());
+  }
+
+  private static Claim claim(String tenant, long waitedMillis) {
+    return new Claim(ServiceClass.DEFAULT, tenant, 1, null, 100, waitedMillis);
+  }
+
+  private DecisionRequest request(int number, @Nullable Claim claim) {
+    return new DecisionRequest(
+        "r" + number, model, null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(Chain.EMPTY, 100),
+        PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE, null, claim);
+  }
+
+  private Node home() {
+    return NODES.stream().filter(node -> node.cells().isHome(model)).findAny().orElseThrow();
+  }
+
+  private Node other() {
+    return NODES.stream().filter(node -> !node.cells().isHome(model)).findAny().orElseThrow();
+  }
+
+  private int inFlight() {
+    return home().cells().describeWorkers().stream()
+        .filter(worker -> worker.worker().models().contains(model))
+        .mapToInt(worker -> worker.load().inFlight())
+        .sum();
+  }
+
+  private static CellSettings settings() {
+    ClassSettings some =
+        new ClassSettings(
+            Duration.ofSeconds(2), Duration.ofMinutes(10), Duration.ofMinutes(10), 10, 2, 1 << 20);
+    Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
+    for (ServiceClass each : ServiceClass.values()) {
+      classes.put(each, some);
+    }
+    CellSettings tests = TestSettings.CELL;
+    return new CellSettings(
+        tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(),
+        new AdmissionSettings(true, classes, 1000, 2, Map.of(), Duration.ofMinutes(10)));
+  }
+
+  private static Node node() {
+    Config config =
+        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
+            .withFallback(ConfigFactory.parseResources("platform.conf"))
+            .withFallback(ConfigFactory.defaultReference())
+            .resolve();
+    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
+    ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.getFirst().system();
+    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
+    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    PrometheusRegistry registry = new PrometheusRegistry();
+    Metrics metrics = new Metrics(registry);
+    return new Node(
+        system,
+        CellsWiring.start(
+            system,
+            settings(),
+            PartitionPolicy.SERVE,
+            Set.of(),
+            TestProfiles.builtIn("least-loaded", metrics),
+            (worker, pod) -> Source.never(),
+            pod -> CompletableFuture.completedFuture(true),
+            metrics,
+            TestSettings.lines(),
+            DecisionLog.off(metrics)),
+        registry);
+  }
+
+  private static void await(BooleanSupplier condition) {
+    Await.within(PATIENCE, condition::getAsBoolean);
+  }
+}
