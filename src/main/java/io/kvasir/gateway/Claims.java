@@ -27,8 +27,13 @@ final class Claims {
     this.settings = settings;
   }
 
-  /** A request's claim; null when none ever waits. */
-  @Nullable Claim of(InboundRequest inbound, ApiRequest request, RequestContext context) throws ApiException {
+  /**
+   * A request's claim; null when none ever waits.
+   *
+   * @param program the request's, null when it has none
+   */
+  @Nullable Claim of(InboundRequest inbound, ApiRequest request, RequestContext context, @Nullable String program)
+      throws ApiException {
     if (!settings.on()) {
       return null;
     }
@@ -37,7 +42,7 @@ final class Claims {
         requested(inbound.exchange().headers(), request, context).atMost(highest),
         context.facts().tenant(),
         inbound.caller().grants().weight(),
-        null,
+        program,
         inbound.exchange().body().length,
         0);
   }

@@ -259,7 +259,8 @@ final class RequestPreparer {
         prompt == null || prompt.tokens() == 0 ? inbound.exchange().body().length / BYTES_PER_TOKEN : prompt.tokens();
     context.facts().setTokenSource(
         () -> promptRequest == null ? null : tokens(promptRequest, inbound.exchange(), cancellation));
-    PreparedSlots prepared = withProgram(context.prepare(inbound.id(), chain, tokens), context.facts());
+    ProgramMark mark = programOf(context.facts());
+    PreparedSlots prepared = withProgram(context.prepare(inbound.id(), chain, tokens), mark);
     String profile = context.profile().name();
     DecisionRequest decision =
         new DecisionRequest(
@@ -274,13 +275,15 @@ final class RequestPreparer {
                 ? DecisionRequest.Constraints.NONE
                 : DecisionRequest.Constraints.excluding(allBut(parsed.location().worker())),
             trace.id(),
-            claims.of(inbound, request, context));
+            claims.of(inbound, request, context, mark.program()));
     return new PreparedRequest(decision, profile, prompt);
   }
 
-  private PreparedSlots withProgram(PreparedSlots prepared, RequestFacts facts) {
-    ProgramMark mark =
-        programs == null ? ProgramMark.NONE : programs.read(facts::header, facts::field, facts.tenant());
+  private ProgramMark programOf(RequestFacts facts) {
+    return programs == null ? ProgramMark.NONE : programs.read(facts::header, facts::field, facts.tenant());
+  }
+
+  private static PreparedSlots withProgram(PreparedSlots prepared, ProgramMark mark) {
     if (mark.program() == null) {
       return prepared;
     }

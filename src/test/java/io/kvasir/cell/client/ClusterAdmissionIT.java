@@ -238,7 +238,7 @@ final class ClusterAdmissionIT {
     }
     CellSettings tests = TestSettings.CELL;
     return new CellSettings(
-        tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(),
+        tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(), tests.programs(),
         new AdmissionSettings(true, classes, 1000, 2, Map.of(), Duration.ofMinutes(10)));
   }
 
