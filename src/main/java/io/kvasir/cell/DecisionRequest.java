@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param constraints what earlier failures leave to choose from
  * @param traceId of its trace, 32 hexadecimal digits; null for a request that is in none, and from a node of an earlier
  *     version
- * @param claim by which it waits when the workers are full; null for one that never waits, and from a node of an earlier
- *     version
+ * @param claim by which it waits when the workers are full; null for one that never waits, and from a node of an
+ *     earlier version
  */
 public record DecisionRequest(
     String requestId,

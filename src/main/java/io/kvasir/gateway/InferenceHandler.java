@@ -172,7 +172,8 @@ final class InferenceHandler implements AutoCloseable {
         parsed.context().profile().resumes(),
         RequestHints.of(exchange.headers()).ifCached(),
         telemetry.spans().traced());
-    AnswerHeaders answers = new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails(), telemetry);
+    AnswerHeaders answers =
+        new AnswerHeaders(prepared.profile(), inbound.caller().grants().routingDetails(), telemetry);
     Handover handover = inbound.handover();
     Result result =
         handover == null

@@ -126,7 +126,8 @@ final class WaitingRoomTest {
     assertThat(third.refusal)
         .isEqualTo(
             new AdmissionRefusal(
-                "tenant_queue_full", true, "admission.classes.default.max-waiting-per-tenant", 3, 2, "requests", 3_000));
+                "tenant_queue_full", true, "admission.classes.default.max-waiting-per-tenant", 3, 2, "requests",
+                3_000));
     Request large = new Request("large", 10);
     room.add(new Claim(ServiceClass.DEFAULT, "b", 1, null, 151, 0), 10, 0, large);
     assertThat(large.refusal)

@@ -95,9 +95,8 @@ final class RemoteCell implements NextHome {
    * answers others: then it is the request that takes long.
    */
   Decision decide(DecisionRequest request) {
-    return decide(request.claim() == null ? request : request.claiming(null), Cancellation.NONE) instanceof TurnResult.Decided(Decision decision)
-        ? decision
-        : noHome();
+    DecisionRequest atOnce = request.claim() == null ? request : request.claiming(null);
+    return decide(atOnce, Cancellation.NONE) instanceof TurnResult.Decided(Decision decision) ? decision : noHome();
   }
 
   /**

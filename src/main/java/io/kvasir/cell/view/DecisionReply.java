@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param reason why this plan, or why there is none, in plain words
  * @param noWorkerReason why there is none, null when there is a plan
  * @param load the workers that there are when there is no plan; null otherwise, and from an earlier version
- * @param turn the request's turn, where it had to wait for one or is refused; null otherwise, and from an earlier version
+ * @param turn the request's turn, where it had to wait for one or is refused; null otherwise, and from an earlier
+ *     version
  */
 public record DecisionReply(
     long home,

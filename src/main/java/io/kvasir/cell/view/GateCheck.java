@@ -59,7 +59,8 @@ final class GateCheck implements Predicate<PlanResult> {
   @Override
   public boolean test(PlanResult planning) {
     return switch (planning) {
-      case PlanResult.NoPlan none -> none.unmetNeed() != UnmetNeed.ROOM && !(waitsForWorkers && none.unmetNeed() == UnmetNeed.LIVE);
+      case PlanResult.NoPlan none ->
+          none.unmetNeed() != UnmetNeed.ROOM && !(waitsForWorkers && none.unmetNeed() == UnmetNeed.LIVE);
       case PlanResult.PlanFound found -> test(prospect(found));
     };
   }

@@ -154,7 +154,8 @@ public final class CostModel {
   }
 
   /**
-   * Whether a deployment's costs are more than an order of magnitude: the table has its engine, or they have been learnt.
+   * Whether a deployment's costs are more than an order of magnitude: the table has its engine, or they have been
+   * learnt.
    */
   public boolean isKnown(Deployment deployment) {
     if (engines.containsKey(deployment.engine())) {
