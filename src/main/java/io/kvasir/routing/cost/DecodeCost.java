@@ -4,17 +4,9 @@ package io.kvasir.routing.cost;
  * The time of one decode step of an engine, in which each of its answers gets a token: {@code stepMs + msPerSequence ·
  * answers + msPerContextToken · context tokens of all}.
  *
- * @param stepMs ms of a step however many answers share it, more than 0: the weights are read once, and scheduling
+ * @param stepMs ms of a step however many answers share it: the weights are read once, and scheduling
  * @param msPerSequence ms per answer in it
  * @param msPerContextToken ms per token of the answers' context, as in {@link EngineCost}
- * @param kvTokens tokens its KV cache holds, more than 0
+ * @param kvTokens tokens its KV cache holds
  */
-public record DecodeCost(double stepMs, double msPerSequence, double msPerContextToken, double kvTokens) {
-  /** Checks the ranges. */
-  public DecodeCost {
-    if (!(stepMs > 0) || !(msPerSequence >= 0) || !(msPerContextToken >= 0) || !(kvTokens > 0)) {
-      throw new IllegalArgumentException("a decode step's cost and the cache must be positive: step " + stepMs
-          + " ms, sequence " + msPerSequence + " ms, context " + msPerContextToken + " ms, cache " + kvTokens);
-    }
-  }
-}
+public record DecodeCost(double stepMs, double msPerSequence, double msPerContextToken, double kvTokens) {}

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 
 /** KEDA's side of the external scaler protocol, with messages as protobuf itself makes them of KEDA's definition. */
-final class KedaClient {
+public final class KedaClient {
   private static final FieldDescriptorProto.Type STRING = FieldDescriptorProto.Type.TYPE_STRING;
   private static final FieldDescriptorProto.Type INT64 = FieldDescriptorProto.Type.TYPE_INT64;
   private static final FieldDescriptorProto.Type DOUBLE = FieldDescriptorProto.Type.TYPE_DOUBLE;
@@ -31,7 +31,8 @@ final class KedaClient {
 
   private final ManagedChannel channel;
 
-  KedaClient(ManagedChannel channel) {
+  /** Over a connection to a node. */
+  public KedaClient(ManagedChannel channel) {
     this.channel = channel;
   }
 
@@ -123,7 +124,8 @@ final class KedaClient {
     return builder.build();
   }
 
-  boolean isActive(Map<String, String> metadata) {
+  /** Whether there is anything to do for a trigger with this metadata. */
+  public boolean isActive(Map<String, String> metadata) {
     return isActive(call("IsActive", "ScaledObjectRef", "IsActiveResponse", object(metadata)));
   }
 
@@ -132,7 +134,7 @@ final class KedaClient {
   }
 
   /** Waits for each message of the stream. */
-  Iterator<Boolean> activity(Map<String, String> metadata) {
+  public Iterator<Boolean> activity(Map<String, String> metadata) {
     Iterator<DynamicMessage> responses =
         ClientCalls.blockingServerStreamingCall(
             channel,
@@ -152,13 +154,13 @@ final class KedaClient {
   }
 
   /** The metric's name and target, as {@code name/whole/double}. */
-  String spec(Map<String, String> metadata) {
+  public String spec(Map<String, String> metadata) {
     DynamicMessage response = call("GetMetricSpec", "ScaledObjectRef", "GetMetricSpecResponse", object(metadata));
     return only(response, "metricSpecs", "metricName", "targetSize", "targetSizeFloat");
   }
 
   /** The metric's name and value, as {@code name/whole/double}. */
-  String metric(Map<String, String> metadata, String name) {
+  public String metric(Map<String, String> metadata, String name) {
     Descriptor request = type("GetMetricsRequest");
     DynamicMessage query =
         DynamicMessage.newBuilder(request)

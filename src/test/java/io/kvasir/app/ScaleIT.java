@@ -1,0 +1,95 @@
+package io.kvasir.app;
+
+import static io.kvasir.Await.await;
+import static io.kvasir.app.EndToEndIT.words;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.kvasir.app.command.DemoCommand;
+import io.kvasir.app.node.Node;
+import io.kvasir.gateway.admin.AdminDocument;
+import io.kvasir.scale.keda.KedaClient;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A node that says how many workers its model needs: to operators, to Prometheus and to KEDA. */
+final class ScaleIT {
+  private static final String MODEL = "kvasir-demo";
+  private static final String METRIC = "kvasir-desired-workers";
+
+  private SimEngine engine;
+  private Node node;
+
+  @BeforeEach
+  void start() throws Exception {
+    engine = PredictionsIT.engine(EventSettings.DEFAULT.withLoopback(), 0);
+    node =
+        TestNodes.start(
+            """
+            kvasir {
+              models = [{ name = %1$s, directory = "bundled:kvasir-demo", block-size = 16 }]
+              pods = [{
+                name = sim, url = "%2$s", models = [%1$s], events { endpoint = "%3$s", replay = "%4$s" }
+              }]
+              scale { interval = 200 ms, least = 2, keda { enabled = on, host = "127.0.0.1", port = 0 } }
+            }
+            """.formatted(MODEL, engine.url(), engine.eventsEndpoint(), engine.replayEndpoint()));
+    await(() -> DemoCommand.healthy(node) == 1);
+  }
+
+  @AfterEach
+  void stop() {
+    node.close();
+    engine.close();
+  }
+
+  @Test
+  void advice_isTheSameForEverybody() throws Exception {
+    await("the worker is known and ready", () -> target().path("ready").asInt() == 1);
+    assertThat(target().path("desired").asInt()).as("the fewest").isEqualTo(2);
+    assertThat(target().path("role").asText()).isEqualTo("both");
+    AdminDocument.assertDescribed("GET /admin/scale", 200, scale());
+    assertThat(TestNodes.manage(node, "/metrics").body())
+        .contains("kvasir_scale_desired_workers{model=\"kvasir-demo\",role=\"both\"} 2.0");
+
+    int port = Objects.requireNonNull(node.scaler()).port();
+    ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().build();
+    try {
+      KedaClient keda = new KedaClient(channel);
+      assertThat(keda.metric(Map.of("model", MODEL), METRIC)).isEqualTo(METRIC + "/2/2.0");
+      assertThat(keda.isActive(Map.of("model", MODEL))).isFalse();
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void requests_areMeasured() throws Exception {
+    await(() -> target().path("ready").asInt() == 1);
+    int status =
+        TestNodes.post(
+            node, "/v1/chat/completions",
+            """
+            {"model": "%s", "max_tokens": 5, "messages": [{"role": "user", "content": "%s"}]}
+            """.formatted(MODEL, words(1, 400)))
+            .statusCode();
+    assertThat(status).isEqualTo(200);
+    await("its tokens are counted", () -> target().path("tokens_per_s").asDouble() > 0);
+  }
+
+  private JsonNode scale() throws Exception {
+    return new ObjectMapper().readTree(TestNodes.manage(node, "/admin/scale").body());
+  }
+
+  private JsonNode target() throws Exception {
+    return scale().path("targets").path(0);
+  }
+}
