@@ -72,6 +72,11 @@ final class Program {
     return Math.max(0, nowMs - activeMs);
   }
 
+  /** Whether it has had at most one turn. */
+  boolean isFirst() {
+    return turns <= 1;
+  }
+
   /** Whether its latest turn is the last one, as it says. */
   boolean isLast() {
     return last;

@@ -14,11 +14,12 @@ import org.jspecify.annotations.Nullable;
  * everything is computed again and again. So new programs wait until there is room, and so does the next turn of a
  * program that was paused; turns of live programs never do. While there is room, nothing waits.
  *
- * <p>A program counts with the tokens of its own: those that others had brought before its first turn are theirs. It is
- * let in below one share of what the workers can hold, and idle programs are paused above another, those that have been
- * idle for longest first, so that a fleet at its limit does not let in and pause by turns. Programs wait in this order:
- * those whose prefix a worker still holds, paused ones, new ones; among these, by arrival. After the longest wait a
- * program is let in all the same. One that is not offered any more has left.
+ * <p>A program counts with the tokens of its own: those that others had brought before its first turn are theirs; while
+ * it is idle, by how likely programs come back, so that prompts which are the only ones of theirs hold nobody back. It
+ * is let in below one share of what the workers can hold, and idle programs are paused above another, those that have
+ * been idle for longest first, so that a fleet at its limit does not let in and pause by turns. Programs wait in this
+ * order: those whose prefix a worker still holds, paused ones, new ones; among these, by arrival. After the longest
+ * wait a program is let in all the same. One that is not offered any more has left.
  *
  * <p>After ThunderAgent (arXiv 2602.13692), which holds back programs between their turns. Time is passed in, so that
  * the laboratory uses this class, too. Thread-safe: one lock, held for the time of a few look-ups.
@@ -32,6 +33,7 @@ public final class ThrashGuard {
 
   private final GuardSettings settings;
   private final ProgramListener listener;
+  private final ReturnRate returns;
 
   /** All that are remembered, the one that was quiet for longest first. */
   private final LinkedHashMap<String, Program> programs = new LinkedHashMap<>(16, 0.75f, true);
@@ -42,6 +44,10 @@ public final class ThrashGuard {
   private final Map<String, Wait> waits = new HashMap<>();
   private final TreeSet<Wait> queue = new TreeSet<>();
   private long liveTokens;
+
+  /** Of these, those of idle programs after their first turns, and of idle ones after later turns. */
+  private final long[] idleTokens = new long[2];
+
   private int live;
 
   /** A program that waits: since when, and when it was last offered. */
@@ -56,8 +62,13 @@ public final class ThrashGuard {
 
   /** A guard that knows no programs. */
   public ThrashGuard(GuardSettings settings, ProgramListener listener) {
+    this(settings, listener, new ReturnRate());
+  }
+
+  ThrashGuard(GuardSettings settings, ProgramListener listener, ReturnRate returns) {
     this.settings = settings;
     this.listener = listener;
+    this.returns = returns;
   }
 
   /**
@@ -90,6 +101,12 @@ public final class ThrashGuard {
     return false;
   }
 
+  /** Whether a program is live, so that its turns do not wait. */
+  public synchronized boolean isLive(String name) {
+    Program program = programs.get(name);
+    return program != null && program.state() == Program.State.LIVE;
+  }
+
   /** Handles that a turn goes. */
   public synchronized void began(ProgramTurn turn, long nowMs) {
     Program program = programs.get(turn.program());
@@ -99,8 +116,9 @@ public final class ThrashGuard {
     if (program.state() != Program.State.LIVE) {
       admit(program, nowMs);
     }
-    idle.remove(program.name());
+    removeIdle(program);
     if (program.isIdle()) {
+      returns.returned(program.isFirst());
       listener.returned(turn, program.idleMs(nowMs));
     }
     int before = program.ownTokens();
@@ -124,13 +142,14 @@ public final class ThrashGuard {
     if (program.state() == Program.State.LIVE) {
       liveTokens += program.ownTokens() - before;
       if (!program.isRunning()) {
-        idle.putLast(name, program);
+        returns.ended(program.isFirst());
+        addIdle(program);
         if (program.isLast()) {
           pause(program);
         }
       }
     }
-    while (capacityTokens > 0 && liveTokens > settings.pauseAbove() * capacityTokens && !idle.isEmpty()) {
+    while (capacityTokens > 0 && expectedTokens() > settings.pauseAbove() * capacityTokens && !idle.isEmpty()) {
       pause(idle.firstEntry().getValue());
       listener.paused();
     }
@@ -138,7 +157,7 @@ public final class ThrashGuard {
 
   /** The state of the guard, for people and metrics. */
   public synchronized GuardStatus status() {
-    return new GuardStatus(programs.size(), live, liveTokens, waits.size());
+    return new GuardStatus(programs.size(), live, liveTokens, Math.round(expectedTokens()), waits.size());
   }
 
   /** The programs that are remembered, the one with most tokens of its own first, and at most so many. */
@@ -169,7 +188,12 @@ public final class ThrashGuard {
       return true;
     }
     double share = rank(program, turn) == 0 ? settings.pauseAbove() : settings.admitBelow();
-    return liveTokens + program.ownTokens(turn.promptTokens()) <= share * capacityTokens;
+    return expectedTokens() + program.ownTokens(turn.promptTokens()) <= share * capacityTokens;
+  }
+
+  /** The tokens of live programs, those of idle ones as far as these are likely to come back. */
+  private double expectedTokens() {
+    return liveTokens - idleTokens[0] * (1 - returns.of(true)) - idleTokens[1] * (1 - returns.of(false));
   }
 
   private static int rank(Program program, ProgramTurn turn) {
@@ -211,7 +235,18 @@ public final class ThrashGuard {
     program.active(nowMs);
     live++;
     liveTokens += program.ownTokens();
+    addIdle(program);
+  }
+
+  private void addIdle(Program program) {
     idle.putLast(program.name(), program);
+    idleTokens[program.isFirst() ? 0 : 1] += program.ownTokens();
+  }
+
+  private void removeIdle(Program program) {
+    if (idle.remove(program.name()) != null) {
+      idleTokens[program.isFirst() ? 0 : 1] -= program.ownTokens();
+    }
   }
 
   /** Programs that have been idle for so long that they are not expected back. */
@@ -224,7 +259,7 @@ public final class ThrashGuard {
   private void pause(Program program) {
     if (program.state() == Program.State.LIVE) {
       program.state(Program.State.PAUSED);
-      idle.remove(program.name());
+      removeIdle(program);
       live--;
       liveTokens -= program.ownTokens();
     }

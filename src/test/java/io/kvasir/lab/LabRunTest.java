@@ -111,7 +111,7 @@ final class LabRunTest {
     RunReport guarded = TestTraces.guarded(trace, 1, "alive=5");
 
     assertThat(free.holds().held()).isZero();
-    assertThat(guarded.holds().held()).isBetween(FITTING / 2, 2 * FITTING);
+    assertThat(guarded.holds().held()).isGreaterThanOrEqualTo(FITTING / 2);
     assertThat(guarded.holds().longestMs()).isPositive();
     assertThat(guarded.cache().rate()).isGreaterThan(free.cache().rate() + 0.1);
     assertThat(guarded.goodput()).isGreaterThan(free.goodput() + 0.1);

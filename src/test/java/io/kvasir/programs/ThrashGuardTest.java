@@ -16,7 +16,7 @@ final class ThrashGuardTest {
   private static final long CAPACITY = 1_000;
   private static final GuardSettings SETTINGS = new GuardSettings(0.6, 0.9, 10_000, 60_000, 50);
 
-  private final ThrashGuard guard = new ThrashGuard(SETTINGS, new Counts());
+  private final ThrashGuard guard = new ThrashGuard(SETTINGS, new Counts(), certain());
   private int held;
   private int paused;
   private int forced;
@@ -28,7 +28,7 @@ final class ThrashGuardTest {
     for (int i = 0; i < 6; i++) {
       assertThat(go("p" + i, 100, 0)).isTrue();
     }
-    assertThat(guard.status()).isEqualTo(new GuardStatus(6, 6, 600, 0));
+    assertThat(guard.status()).isEqualTo(new GuardStatus(6, 6, 600, 600, 0));
   }
 
   @Test
@@ -240,7 +240,7 @@ final class ThrashGuardTest {
         if (live && live().contains(turn.program())) {
           assertThat(goes).as("a live program's turn").isTrue();
         } else if (goes && forced == before) {
-          long others = guard.status().liveTokens();
+          long others = guard.status().expectedTokens();
           assertThat(others).as("let in while there was room").isLessThanOrEqualTo((long) (0.9 * CAPACITY));
         }
         if (goes) {
@@ -257,6 +257,38 @@ final class ThrashGuardTest {
     }
     assertThat(held).isPositive();
     assertThat(paused).isPositive();
+  }
+
+  /** Prompts that nobody continues hold nobody back, however many there are; those of agents do. */
+  @Test
+  void mayGo_programsThatDoNotComeBack_countForNothing() {
+    ThrashGuard learning = new ThrashGuard(SETTINGS, ProgramListener.NONE);
+    for (int i = 0; i < 45; i++) {
+      ProgramTurn once = new ProgramTurn("once " + i, 100, 0, false);
+      assertThat(learning.mayGo(once, CAPACITY, now)).as("%d", i).isTrue();
+      learning.began(once, now);
+      learning.ended(once.program(), 100, CAPACITY, now);
+    }
+    for (int turn = 0; turn < 100; turn++) {
+      ProgramTurn agent = new ProgramTurn("agent", 500, 0, false);
+      learning.began(agent, now);
+      learning.ended("agent", 500, CAPACITY, now);
+    }
+    assertThat(learning.status().expectedTokens()).isBetween(400L, 650L);
+
+    assertThat(learning.mayGo(new ProgramTurn("new", 400, 0, false), CAPACITY, now)).isFalse();
+  }
+
+  /** Every program has come back so far. */
+  private static ReturnRate certain() {
+    ReturnRate rate = new ReturnRate();
+    for (int i = 0; i < 10_000; i++) {
+      rate.ended(true);
+      rate.returned(true);
+      rate.ended(false);
+      rate.returned(false);
+    }
+    return rate;
   }
 
   private final class Counts implements ProgramListener {

@@ -27,7 +27,7 @@ final class ProgramSettingsReader {
             programs.count("remembered", 1, 1_000_000));
     ProgramSettings settings =
         new ProgramSettings(
-            programs.flag("enabled"), sources, false, guard, programs.whole("worker-tokens", 0, MOST_TOKENS));
+            programs.flag("enabled"), sources, guard, programs.whole("worker-tokens", 0, MOST_TOKENS));
     programs.rejectUnread();
     return settings;
   }

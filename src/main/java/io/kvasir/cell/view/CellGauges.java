@@ -34,6 +34,10 @@ final class CellGauges implements MultiCollector {
           new Gauge<>("kvasir_programs", "Programs that are remembered.", cell -> cell.status().programs()),
           new Gauge<>("kvasir_programs_live", "Programs that are expected back.", cell -> cell.status().live()),
           new Gauge<>(
+              "kvasir_programs_expected_tokens",
+              "Tokens of the contexts of live programs, those of idle ones by how likely programs come back.",
+              cell -> cell.status().expectedTokens()),
+          new Gauge<>(
               "kvasir_programs_live_tokens",
               "Tokens of the contexts of live programs, those that several share counted once.",
               cell -> cell.status().liveTokens()),

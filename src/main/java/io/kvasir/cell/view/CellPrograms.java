@@ -9,14 +9,12 @@ import io.kvasir.programs.GuardStatus;
 import io.kvasir.programs.PrefixPrograms;
 import io.kvasir.programs.ProgramListener;
 import io.kvasir.programs.ProgramSettings;
-import io.kvasir.programs.ProgramStatus;
 import io.kvasir.programs.ProgramTurn;
 import io.kvasir.programs.ThrashGuard;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.time.NanoClock;
-import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -78,8 +76,8 @@ public final class CellPrograms {
   }
 
   private void ended(ProgramTurn turn, int outputTokens) {
-    long capacity = settings.guarded() ? capacityTokens() : 0;
-    guard.ended(turn.program(), turn.promptTokens() + outputTokens, capacity, nowMs());
+    // Nothing waits, so that nothing is paused to make room.
+    guard.ended(turn.program(), turn.promptTokens() + outputTokens, 0, nowMs());
   }
 
   /** The program that a request names, or whose prompt it continues; null when there is none. */
@@ -108,11 +106,6 @@ public final class CellPrograms {
 
   private long known(Worker worker) {
     return costs.hasCoefficients(worker.engine()) ? (long) costs.of(worker.deployment()).kvTokens() : 0;
-  }
-
-  /** The programs that are remembered, the largest first, and at most so many. */
-  public List<ProgramStatus> largest(int most) {
-    return guard.largest(most);
   }
 
   GuardStatus status() {
