@@ -82,6 +82,11 @@ public record PodSpec(
     this(name, url, role, models, labels, engine, events, kvTransfer, null);
   }
 
+  /** The same pod with other events. */
+  public PodSpec withEvents(List<EventFeed> feeds) {
+    return new PodSpec(name, url, role, models, labels, engine, feeds, kvTransfer, learnt);
+  }
+
   /** The same pod with what was learnt from its engine. */
   public PodSpec with(Learnt now) {
     return new PodSpec(name, url, role, models, labels, engine, events, kvTransfer, now);

@@ -127,13 +127,20 @@ final class EngineWatch implements AutoCloseable {
     List<String> faults = new ArrayList<>();
     PodSpec now =
         new BarePod(url, ConfigFactory.parseString(before.described())).completed(engine, reader, faults::add);
+    if (now != null && !engine.announcesEvents() && now.events().isEmpty() && engine.engine().equals(before.engine())) {
+      // That nobody was found at the default endpoint this time proves nothing of a stream that is read.
+      now = now.withEvents(pod.events()).with(before);
+    }
     if (now == null) {
       if (refused.add(pod.name() + faults)) {
         LOG.warn("the engine of pod {} has changed, and cannot be described so: {}", pod.name(), faults);
       }
     } else if (!now.equals(pod) && cells.replace(pod, now)) {
-      changes.inc();
-      LOG.info("the engine of pod {} has changed: {}", pod.name(), pod.changesTo(now));
+      String difference = pod.changesTo(now);
+      if (!difference.isEmpty()) {
+        changes.inc();
+        LOG.info("the engine of pod {} has changed: {}", pod.name(), difference);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigRenderOptions;
 import io.kvasir.cell.PodSpec.Learnt;
+import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.PodSettings;
 import io.kvasir.engines.SurveyedEngine;
 import java.util.List;
@@ -15,13 +16,31 @@ import java.util.List;
  * @param name for a pod that has none
  * @param settings of the pod, by the configuration's names
  * @param engine kind and version, such as {@code vLLM 0.32.0}
+ * @param announcesEvents whether it tells where it publishes cache events, or that it does not
  * @param remarks what the engine does not tell or could do better, each a sentence with the remedy
  */
-public record LearntPod(String name, ObjectNode settings, String engine, List<String> remarks) {
+public record LearntPod(
+    String name, ObjectNode settings, String engine, boolean announcesEvents, List<String> remarks) {
+  private static final String EVENTS = "events";
+
   /** What a survey found. */
   public static LearntPod of(SurveyedEngine engine) {
     return new LearntPod(
-        engine.name(), PodSettings.of(engine), engine.description().identity().toString(), engine.remarks());
+        engine.name(), PodSettings.of(engine), engine.description().identity().toString(),
+        !(engine.description().events() instanceof EventPublishing.Untold), engine.remarks());
+  }
+
+  /**
+   * The same, with the events that were found before where the engine does not tell of any: that nobody was found at
+   * the default endpoint this time proves nothing of a stream that is read.
+   */
+  LearntPod after(LearntPod before) {
+    if (announcesEvents || !engine.equals(before.engine) || settings.has(EVENTS) || !before.settings.has(EVENTS)) {
+      return this;
+    }
+    ObjectNode kept = settings.deepCopy();
+    kept.set(EVENTS, before.settings.get(EVENTS));
+    return new LearntPod(name, kept, engine, false, before.remarks);
   }
 
   /** A description with what it leaves open; what it has wins, each setting as a whole. */

@@ -143,6 +143,7 @@ final class LearntPods implements AutoCloseable {
         if (!this.equals(engines.get(url))) {
           throw new InterruptedException("forgotten");
         }
+        found = found == null || pod == null ? found : found.after(pod);
         changed = found == null ? pod == null && failure == null : !found.equals(pod);
         pod = found == null ? pod : found;
         failure = reason;

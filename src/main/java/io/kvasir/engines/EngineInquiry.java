@@ -23,6 +23,8 @@ public final class EngineInquiry {
   /** What engines answer to a page that they do not have, or not for everybody. */
   private static final Set<Integer> NO_SUCH_PAGE = Set.of(400, 401, 403, 404, 405, 501);
 
+  private static final Set<Integer> BUSY = Set.of(429, 500, 503, 504);
+
   private final HttpCalls calls;
   private final Duration timeout;
 
@@ -50,7 +52,7 @@ public final class EngineInquiry {
     String metrics = switch (kind) {
       // They would be missing where they are read for good.
       case TENSORRT_LLM -> "";
-      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN -> text(await(send(url, "/metrics", key)));
+      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN -> text(requireNotBusy(await(send(url, "/metrics", key))));
     };
     return DescriptionReader.of(kind).read(answers, metrics);
   }
@@ -84,7 +86,7 @@ public final class EngineInquiry {
     EngineAnswers answers =
         new EngineAnswers(
             url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version))),
-            page(await(serverInfo)), page(await(adminConfig)), page(await(simulation)));
+            page(requireNotBusy(await(serverInfo))), page(await(adminConfig)), page(await(simulation)));
     if (answers.servedModels().stream().allMatch(ServedModel::isAdapter)) {
       throw new HttpCallException(Kind.NOT_JSON, url.resolve("/v1/models") + " names no model");
     }
@@ -109,6 +111,11 @@ public final class EngineInquiry {
   /** A reply that has the page, or says that there is none; an engine that is only busy has given no answer. */
   private static Reply requireAnswer(Reply reply) throws HttpCallException {
     return NO_SUCH_PAGE.contains(reply.status()) ? reply : reply.requireStatus(200);
+  }
+
+  /** A reply of an engine that is not just overloaded or starting: what such a one leaves out is not missing. */
+  private static Reply requireNotBusy(Reply reply) throws HttpCallException {
+    return BUSY.contains(reply.status()) ? reply.requireStatus(200) : reply;
   }
 
   /** A page of JSON; a missing node when the engine has none. */

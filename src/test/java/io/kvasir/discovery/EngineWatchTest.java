@@ -93,6 +93,21 @@ final class EngineWatchTest {
     assertThat(unloaded.models()).containsExactly("m");
   }
 
+  @Test
+  void eventsThatTheEngineDoesNotTellOf_stayWhenNobodyIsFoundAtTheirEndpoint() {
+    LearntPod found = new LearntPod("n", settings("m").set("events", settings("e")), "vLLM 0.32.0", false, List.of());
+    LearntPod missed = new LearntPod("n", settings("m"), "vLLM 0.32.0", false, List.of("nobody is there"));
+    assertThat(missed.after(found)).isEqualTo(found);
+    LearntPod other = new LearntPod("n", settings("m"), "vLLM 0.33.0", false, List.of());
+    assertThat(other.after(found)).as("another engine").isEqualTo(other);
+    LearntPod off = new LearntPod("n", settings("m"), "vLLM 0.32.0", true, List.of());
+    assertThat(off.after(found)).as("it says that it publishes none").isEqualTo(off);
+  }
+
+  private static ObjectNode settings(String model) {
+    return JsonNodeFactory.instance.objectNode().put("model", model);
+  }
+
   private LearntPod learn(URI engine) throws IOException {
     LearntPod now = answer;
     if (now == null || !engine.equals(ENGINE)) {
@@ -104,7 +119,7 @@ final class EngineWatchTest {
   private static LearntPod answer(String engine, int blockSize, String... models) {
     ObjectNode settings = JsonNodeFactory.instance.objectNode().put("block-size", blockSize).put("ranks", 1);
     List.of(models).forEach(settings.putArray("models")::add);
-    return new LearntPod("engine-name", settings, engine, List.of());
+    return new LearntPod("engine-name", settings, engine, true, List.of());
   }
 
   private static List<DiscoveredPod> read(Config listed, Consumer<String> faults) {

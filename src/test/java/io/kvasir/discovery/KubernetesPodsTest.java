@@ -60,7 +60,7 @@ final class KubernetesPodsTest {
         }
         ObjectNode settings = JsonNodeFactory.instance.objectNode();
         served.forEach(settings.putArray("models")::add);
-        return new LearntPod("unnamed", settings, "vLLM 0.32.0", List.of("It could do better."));
+        return new LearntPod("unnamed", settings, "vLLM 0.32.0", true, List.of("It could do better."));
       };
   private final FakeKubernetes kubernetes;
   private final List<AutoCloseable> opened = new ArrayList<>();

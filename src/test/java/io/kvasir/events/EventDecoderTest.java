@@ -191,6 +191,30 @@ final class EventDecoderTest {
     assertThat(stored.tokens()).containsExactly(0xffff_ffff, 0x8000_0000);
   }
 
+  /** TensorRT-LLM's own publisher: maps in vLLM's envelope, signed hashes, nothing about adapter and salt. */
+  @Test
+  void decode_tensorRtOverZmq_isVllmsWithoutAdapter() throws IOException {
+    Stored stored =
+        stored(
+            p -> {
+              p.packMapHeader(8);
+              p.packString("type").packString("BlockStored");
+              p.packString("block_hashes").packArrayHeader(2).packLong(-8_446_744_073_709_551_000L).packLong(12);
+              p.packString("parent_block_hash").packNil();
+              p.packString("token_ids").packArrayHeader(4).packInt(1).packInt(2).packInt(3).packInt(4);
+              p.packString("block_size").packInt(2);
+              p.packString("lora_id").packNil();
+              p.packString("medium").packString("GPU");
+              p.packString("lora_name").packNil();
+            });
+    assertThat(stored.keys()).containsExactly(-8_446_744_073_709_551_000L, 12);
+    assertThat(stored.root()).isTrue();
+    assertThat(stored.tokens()).containsExactly(1, 2, 3, 4);
+    assertThat(stored.tier()).isEqualTo(Tier.DEVICE);
+    assertThat(stored.lora()).isNull();
+    assertThat(stored.cacheSalt()).isNull();
+  }
+
   @Test
   void decode_dynamoMocker_mapOfFewFields_typeLast() throws IOException {
     Stored stored =
