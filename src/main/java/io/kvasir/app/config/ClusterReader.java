@@ -70,6 +70,7 @@ final class ClusterReader {
       set("pekko.cluster.roles", List.of(CellSettings.ZONE_ROLE + zone));
     }
     version();
+    contactPoint();
     List<String> seeds = seeds();
     ConfigSection dns = cluster.section("dns");
     ConfigSection kubernetes = cluster.section("kubernetes");
@@ -189,6 +190,10 @@ final class ClusterReader {
               + " not accept it; have it issued by that authority, for servers and for clients, or leave"
               + " client-authority out");
     }
+  }
+
+  /** Without it the platform looks this machine's own name up, which fails where nobody knows it. */
+  private void contactPoint() {
     boolean everywhere = WILDCARD.matcher(management.host()).matches();
     set("pekko.management.http.hostname", everywhere ? host : management.host());
     set("pekko.management.http.port", management.port());

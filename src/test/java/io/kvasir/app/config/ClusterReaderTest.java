@@ -36,6 +36,12 @@ public final class ClusterReaderTest {
   }
 
   @Test
+  void managementPort_isNamedToThePlatform_whichLooksNoNameUp() throws Exception {
+    assertThat(platform("management.port = 0").getString("pekko.management.http.hostname")).isEqualTo("127.0.0.1");
+    assertThat(platform(REACHABLE).getString("pekko.management.http.hostname")).isEqualTo("10.0.0.1");
+  }
+
+  @Test
   void seeds_elsewhere_whileThisNodeIsOnLoopback_isAFault() {
     assertThat(faults("cluster { port = 7355, seed-nodes = [\"10.0.0.1:7355\", \"10.0.0.2:7355\"] }"))
         .singleElement()
