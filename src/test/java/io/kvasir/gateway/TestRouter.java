@@ -185,9 +185,35 @@ final class TestRouter implements AutoCloseable {
       PromptLoader loader,
       TracingStarter tracing)
       throws IOException {
+    this(
+        access, execution, settings, preparations, own, choice, answerSettings, loader, tracing,
+        PodClient.Settings.defaults(), HttpSettings.at("127.0.0.1", 0));
+  }
+
+  /** A gateway with these connections to pods and from clients. */
+  TestRouter(PodClient.Settings podSettings, HttpSettings listener) throws IOException {
+    this(
+        GatewayAccess.open(), EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "",
+        ProfileChoice.always("random", false), null, metrics -> prompts(PromptSettings.ofMemo(1 << 20), metrics),
+        _ -> Tracing.OFF, podSettings, listener);
+  }
+
+  private TestRouter(
+      GatewayAccess access,
+      ExecutionSettings execution,
+      GatewaySettings settings,
+      Map<String, PreprocessingStep> preparations,
+      String own,
+      ProfileChoice choice,
+      @Nullable AnswerSettings answerSettings,
+      PromptLoader loader,
+      TracingStarter tracing,
+      PodClient.Settings podSettings,
+      HttpSettings listener)
+      throws IOException {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
-    pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
+    pods = new PodClient(podSettings, metrics, NanoClock.SYSTEM);
     dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
     prompts = loader.load(metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
@@ -199,7 +225,7 @@ final class TestRouter implements AutoCloseable {
         (worker, exchange) -> null,
         answers,
         settings, metrics, tracing.start(metrics), NanoClock.SYSTEM);
-    HttpSettings http = HttpSettings.at("127.0.0.1", 0).withMaxBodyBytes(1 << 20).withMemoryBytes(MEMORY);
+    HttpSettings http = listener.withMaxBodyBytes(1 << 20).withMemoryBytes(MEMORY);
     server = HttpServer.start(KIT.system(), http, gateway, metrics, NanoClock.SYSTEM);
   }
 

@@ -53,21 +53,37 @@ final class WebSocketEngine implements AutoCloseable {
   private final Script script;
 
   WebSocketEngine(Script script) {
+    this(listener(), script);
+  }
+
+  /** One that listens there, perhaps with TLS. */
+  WebSocketEngine(ServerSocket server, Script script) {
+    this.server = server;
     this.script = script;
+    Thread.ofVirtual().start(this::accept);
+  }
+
+  private static ServerSocket listener() {
     try {
-      server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+      return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    Thread.ofVirtual().start(this::accept);
   }
 
   /** One that accepts, and answers each frame with the same, a ping with a pong, and a close frame with its own. */
   static WebSocketEngine echo() {
-    return new WebSocketEngine(connection -> {
-      connection.accept();
-      connection.echo();
-    });
+    return new WebSocketEngine(WebSocketEngine::echo);
+  }
+
+  /** Accepts and sends everything back. */
+  static void echo(Connection connection) throws IOException {
+    connection.accept();
+    connection.echo();
+  }
+
+  int port() {
+    return server.getLocalPort();
   }
 
   URI url() {

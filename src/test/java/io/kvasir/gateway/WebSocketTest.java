@@ -10,12 +10,17 @@ import io.kvasir.Await;
 import io.kvasir.cell.Outcome;
 import io.kvasir.gateway.WebSocketEngine.Connection;
 import io.kvasir.gateway.WebSocketEngine.Frame;
+import io.kvasir.http.TestTls;
+import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.http.server.HttpSettings;
+import io.kvasir.http.server.ListenerTls;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.net.http.HttpResponse;
 import java.net.http.WebSocket;
 import java.net.http.WebSocketHandshakeException;
@@ -34,6 +39,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -108,6 +114,40 @@ final class WebSocketTest {
       back.writeBytes(client.binary.poll(60, TimeUnit.SECONDS));
     }
     assertThat(Arrays.equals(back.toByteArray(), sent)).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true, true", "true, false", "false, true"})
+  void encryptedConnections_passFrames(boolean front, boolean back) throws Exception {
+    SSLContext tls = TestTls.forHost("localhost").context();
+    HttpSettings listener = HttpSettings.at("127.0.0.1", 0);
+    router = new TestRouter(
+        PodClient.Settings.defaults().withTls(tls),
+        front ? listener.withTls(new ListenerTls(tls, false)) : listener);
+    open.add(router);
+    WebSocketEngine engine = back
+        ? new WebSocketEngine(tls.getServerSocketFactory().createServerSocket(0), WebSocketEngine::echo)
+        : WebSocketEngine.echo();
+    open.add(engine);
+    router.cells.worker(
+        "w0", URI.create((back ? "https" : "http") + "://localhost:" + engine.port()), "m");
+    try (HttpClient http = HttpClient.newBuilder().sslContext(tls).build()) {
+      Client client = new Client();
+      client.socket = http.newWebSocketBuilder()
+          .buildAsync(
+              URI.create((front ? "wss" : "ws") + "://localhost:" + router.url("").getPort() + REALTIME), client)
+          .join();
+      byte[] sent = new byte[1 << 20];
+      new Random(5).nextBytes(sent);
+      client.socket.sendBinary(ByteBuffer.wrap(sent), true).join();
+      ByteArrayOutputStream echo = new ByteArrayOutputStream();
+      while (echo.size() < sent.length) {
+        echo.writeBytes(client.binary.poll(60, TimeUnit.SECONDS));
+      }
+      assertThat(Arrays.equals(echo.toByteArray(), sent)).isTrue();
+      router.drain(Duration.ofSeconds(30));
+      assertThat(client.next()).isEqualTo("closed 1001");
+    }
   }
 
   @Test

@@ -13,9 +13,4 @@ import java.net.URI;
  *     and Expect are the client's own business and dropped from these; with Upgrade it is a request to leave HTTP
  * @param body sent as it is with its Content-Length; empty for none; not to be changed meanwhile
  */
-public record PodRequest(URI pod, String method, String target, Headers headers, byte[] body) {
-  /** Whether it is a request to leave HTTP, which status 101 answers. */
-  public boolean upgrades() {
-    return headers.has("Upgrade");
-  }
-}
+public record PodRequest(URI pod, String method, String target, Headers headers, byte[] body) {}

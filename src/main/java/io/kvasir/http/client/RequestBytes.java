@@ -16,6 +16,9 @@ final class RequestBytes {
   /** How much of the body is in {@link #first}. */
   private final int sent;
 
+  /** Whether it is a request to leave HTTP. */
+  private boolean upgrade;
+
   RequestBytes(PodRequest request, PodOrigin origin) {
     byte[] head = head(request, origin);
     body = request.body();
@@ -31,7 +34,12 @@ final class RequestBytes {
     }
   }
 
-  private static byte[] head(PodRequest request, PodOrigin origin) {
+  /** Whether it is a request to leave HTTP, which status 101 answers. */
+  boolean isUpgrade() {
+    return upgrade;
+  }
+
+  private byte[] head(PodRequest request, PodOrigin origin) {
     Headers headers = request.headers();
     StringBuilder head = new StringBuilder(512);
     head.append(request.method()).append(' ').append(request.target()).append(" HTTP/1.1\r\nHost: ");
@@ -44,6 +52,7 @@ final class RequestBytes {
     int lines = 2;
     for (int i = 0; i < headers.size(); i++) {
       if (!isOurs(headers.name(i))) {
+        upgrade |= headers.name(i).equalsIgnoreCase("Upgrade");
         head.append(headers.name(i)).append(": ").append(headers.value(i)).append("\r\n");
         lines++;
       }
@@ -52,7 +61,7 @@ final class RequestBytes {
       head.append("Content-Length: ").append(request.body().length).append("\r\n");
       lines++;
     }
-    if (request.upgrades()) {
+    if (upgrade) {
       head.append("Connection: Upgrade\r\n");
       lines++;
     }

@@ -20,7 +20,6 @@ final class SocketPodCall implements PodCall {
   private final URI pod;
   private final PodOrigin origin;
   private final String method;
-  private final boolean upgrade;
   private final RequestBytes request;
   private final long headNanos;
   private final long idleNanos;
@@ -53,7 +52,6 @@ final class SocketPodCall implements PodCall {
     this.pod = request.pod();
     this.origin = PodOrigin.of(request.pod());
     this.method = request.method();
-    this.upgrade = request.upgrades();
     this.request = new RequestBytes(request, origin);
     this.headNanos = headNanos;
     this.idleNanos = idleNanos;
@@ -116,7 +114,7 @@ final class SocketPodCall implements PodCall {
         head = ResponseHead.parse(on.bytes(), on.position(), on.position() + length);
         on.skip(length);
       } while (head.status() < 200 && !head.isUpgraded());
-      if (head.isUpgraded() && !upgrade) {
+      if (head.isUpgraded() && !request.isUpgrade()) {
         throw new MalformedResponseException("an upgrade that was not requested");
       }
       deadline = 0;
