@@ -127,7 +127,8 @@ final class MultipartForm {
   }
 
   private static ApiException malformed(String why) {
-    return new ApiException(
+    return new UnreadBodyException(
+        UnreadBody.UNFIT,
         ApiError.of(400, "invalid_form", "The request body is not a form that can be read: %s.".formatted(why)));
   }
 }

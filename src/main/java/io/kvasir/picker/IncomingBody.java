@@ -7,8 +7,12 @@ import io.kvasir.http.RequestMemory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
-/** The body of a request while it comes. One thread at a time. */
+/**
+ * The body of a request while it comes. Pieces are added by one thread at a time, the next once the one before has
+ * been; how far it is may be asked meanwhile.
+ */
 final class IncomingBody {
   /** Pieces that are shorter, in bytes, are gathered. */
   private static final int SMALL = 4 << 10;
@@ -22,6 +26,12 @@ final class IncomingBody {
   private byte[] block = NO_BLOCK;
   private int filled;
   private int size;
+
+  /** Whether a piece has come that has not been added. Guarded by this. */
+  private boolean pieceWaits;
+
+  /** Whether no piece follows the one that came last. Guarded by this. */
+  private boolean lastCame;
 
   IncomingBody(MemoryBudget.Account memory, int most) {
     this.memory = memory;
@@ -39,8 +49,17 @@ final class IncomingBody {
     return size;
   }
 
-  /** Adds a piece once there is memory for it, and for reading it; {@code then} runs when it has been added. */
-  void add(ByteString piece, Runnable then) {
+  /**
+   * Adds a piece once there is memory for it, and for reading it.
+   *
+   * @param last whether no other follows
+   * @param then runs when it has been added, on a thread of its own where it has waited: whether the body is whole
+   */
+  void add(ByteString piece, boolean last, Consumer<Boolean> then) {
+    synchronized (this) {
+      pieceWaits = true;
+      lastCame = last;
+    }
     long bytes = (1L + RequestMemory.READING_PER_BYTE) * piece.size();
     if (memory.tryBook(bytes)) {
       added(piece, then);
@@ -49,7 +68,23 @@ final class IncomingBody {
     }
   }
 
-  private void added(ByteString piece, Runnable then) {
+  /** Whether the last piece has come, added or not. */
+  synchronized boolean lastHasCome() {
+    return lastCame;
+  }
+
+  /**
+   * Nothing follows what has come.
+   *
+   * @return whether that makes it whole; if not, it was, or will be when the piece that waits has been added
+   */
+  synchronized boolean end() {
+    boolean wasOpen = !lastCame;
+    lastCame = true;
+    return wasOpen && !pieceWaits;
+  }
+
+  private void added(ByteString piece, Consumer<Boolean> then) {
     size += piece.size();
     if (piece.size() >= SMALL || (pieces.isEmpty() && filled == 0)) {
       endBlock();
@@ -57,7 +92,12 @@ final class IncomingBody {
     } else {
       gather(piece);
     }
-    then.run();
+    boolean whole;
+    synchronized (this) {
+      pieceWaits = false;
+      whole = lastCame;
+    }
+    then.accept(whole);
   }
 
   /** Copies a small piece to others: by itself it would take many times the memory that is booked for it. */

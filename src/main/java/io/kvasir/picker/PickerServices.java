@@ -18,4 +18,9 @@ import io.kvasir.pools.LivePools;
  */
 record PickerServices(
     Gateway gateway, Cells cells, PoolExclusions exclusions, LivePools pools, PodKeys keys, PickerSettings settings,
-    MemoryBudget memory, PickerMetrics metrics) {}
+    MemoryBudget memory, PickerMetrics metrics) {
+  /** Answers to requests that reach no worker. */
+  OwnAnswers answers() {
+    return new OwnAnswers(gateway, settings.limits().maxBodyBytes(), settings.keys());
+  }
+}

@@ -3,18 +3,13 @@ package io.kvasir.picker;
 import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.ServerCall;
 import io.kvasir.http.CancellationSource;
-import io.kvasir.http.Headers;
 import io.kvasir.http.MemoryBudget;
-import io.kvasir.http.server.ArrivedRequest;
-import io.kvasir.http.server.ReachedLimit;
-import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import io.kvasir.picker.extproc.HttpBody;
 import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
 import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -57,12 +52,6 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   private boolean trailers;
   private boolean observed;
 
-  /** Whether a piece of the body has come that has not been added to it. Guarded by this. */
-  private boolean pieceWaits;
-
-  /** Whether no piece follows the one that came last. Guarded by this. */
-  private boolean lastCame;
-
   /** Whether nothing of the request is waited for any more, as all of it is there or none is needed. */
   private volatile boolean complete;
 
@@ -85,9 +74,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     this.authority = call.getAuthority();
     this.proxy = new ReplySender(call, connection);
     this.inbox = new ResponseInbox(proxy);
-    this.memory = services.memory().open(shortage -> refuse(
-        503, "this router has no memory left for the request's body now; send it again in a moment",
-        ReachedLimit.of(shortage)));
+    this.memory = services.memory().open(shortage -> answer(services.answers().noMemory(head, shortage)));
     services.metrics().streamBegun();
     proxy.request();
   }
@@ -132,15 +119,12 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       return;
     }
     body = new IncomingBody(memory, services.settings().limits().maxBodyBytes());
-    Response.Buffered refused =
-        services.settings().keys() && read.path() != null
-            ? services.gateway().refusal(arrived(read))
-            : null;
+    Response.Buffered refused = services.answers().refusal(read);
     long length = ProxyHead.contentLength(message.getRequestHeaders().getHeaders());
     if (refused != null) {
       answer(refused);
     } else if (length >= 0 && body.isTooLongWith(length)) {
-      tooLong(length);
+      answer(services.answers().tooLong(read, length));
     } else {
       if (read.waitsForHeadReply()) {
         proxy.send(Replies.REQUEST_HEAD_AS_IT_IS);
@@ -161,24 +145,15 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       return;
     }
     if (held.isTooLongWith(part.getBody().size())) {
-      tooLong((long) held.size() + part.getBody().size());
+      answer(services.answers().tooLong(begun, (long) held.size() + part.getBody().size()));
       return;
     }
-    synchronized (this) {
-      pieceWaits = true;
-      lastCame = part.getEndOfStream() || begun.waitsForHeadReply();
-    }
-    held.add(part.getBody(), this::pieceAdded);
+    held.add(part.getBody(), part.getEndOfStream() || begun.waitsForHeadReply(), this::pieceAdded);
   }
 
   /** On the connection's thread, or on one of its own where the piece has waited for memory. */
-  private void pieceAdded() {
-    boolean last;
-    synchronized (this) {
-      pieceWaits = false;
-      last = lastCame;
-    }
-    if (last) {
+  private void pieceAdded(boolean whole) {
+    if (whole) {
       complete();
     } else {
       proxy.request();
@@ -193,25 +168,6 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       trailers = true;
       complete();
     }
-  }
-
-  private void tooLong(long length) {
-    int most = services.settings().limits().maxBodyBytes();
-    refuse(
-        413, "the request's body is longer than the limit of %d bytes".formatted(most),
-        new ReachedLimit(ReachedLimit.Kind.BODY_LENGTH, length, most));
-  }
-
-  private void refuse(int status, String message, ReachedLimit limit) {
-    answer(services.gateway().proxiedFailure(arrived(head), new RequestFailure(status, message, limit)));
-  }
-
-  private static ArrivedRequest arrived(@Nullable ProxyHead head) {
-    return head == null
-        ? new ArrivedRequest("", "", Headers.EMPTY, InetAddress.getLoopbackAddress())
-        : new ArrivedRequest(
-            head.method(), head.path() == null ? "" : head.path(), head.headers(),
-            ProxyExchange.client(head.headers()));
   }
 
   /** Answers the client in the worker's place. */
@@ -313,20 +269,14 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   }
 
   private void halfClosedAmidTheRequest(@Nullable ProxyHead begun) {
-    boolean cameWhole;
-    boolean waits;
-    synchronized (this) {
-      cameWhole = lastCame;
-      waits = pieceWaits;
-      // Of proxies that show no responses some do not say which piece is the last.
-      lastCame = true;
-    }
-    if (begun == null || (begun.showsResponse() && !cameWhole)) {
+    IncomingBody held = body;
+    if (begun == null || held == null || (begun.showsResponse() && !held.lastHasCome())) {
       cancellation.cancel();
       memory.close();
       proxy.end();
       over("cancelled");
-    } else if (!waits && !cameWhole) {
+    } else if (held.end()) {
+      // Of proxies that show no responses some do not say which piece is the last.
       complete();
     }
   }
@@ -385,8 +335,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     if (isSent()) {
       proxy.cut();
     } else if (claim()) {
-      Response.Buffered error = services.gateway().proxiedFailure(
-          arrived(head), new RequestFailure(500, "the router failed to handle this request"));
+      Response.Buffered error = services.answers().failed(head);
       proxy.end(Replies.immediate(error, UnsafeByteOperations.unsafeWrap(error.body())));
     }
   }

@@ -28,7 +28,7 @@ final class IncomingBodyTest {
       int at = 0;
       for (int i = 0; at < all.length; i++) {
         int length = Math.min(all.length - at, new int[] {0, 1, 7, 4095, 4096, 20_000}[i % 6]);
-        body.add(ByteString.copyFrom(all, at, length), () -> {});
+        body.add(ByteString.copyFrom(all, at, length), false, _ -> {});
         at += length;
       }
 
@@ -45,7 +45,7 @@ final class IncomingBodyTest {
       for (int i = 0; i < 100; i++) {
         ByteString piece = ByteString.copyFrom(new byte[] {(byte) i});
         pieces.add(new WeakReference<>(piece));
-        body.add(piece, () -> {});
+        body.add(piece, false, _ -> {});
       }
 
       Await.await(() -> {
