@@ -11,8 +11,10 @@ import io.prometheus.metrics.core.metrics.Counter;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,19 +28,19 @@ import org.slf4j.LoggerFactory;
 final class EngineWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
-  /** At this interval 256 engines are asked some two a second, for six pages each. */
-  static final Duration ASK_INTERVAL = Duration.ofMinutes(2);
-
-  private static final int MAX_REFUSED = 1000;
+  /** At this interval 256 engines are asked less than one a second, for some six pages each. */
+  static final Duration ASK_INTERVAL = Duration.ofMinutes(5);
 
   private final PodsReader reader;
   private final Cells cells;
   private final LearntPods learnt;
   private final Counter changes;
   private final Set<String> down = new HashSet<>();
-  /** What has been said of pods that cannot be described as their engines are; few. */
-  private final Set<String> refused = new HashSet<>();
+  private final Map<String, Compared> compared = new HashMap<>();
   private final Thread thread;
+
+  /** A pod and what its engine told, which go together or have been seen not to. */
+  private record Compared(PodSpec pod, LearntPod engine) {}
 
   /**
    * Starts watching.
@@ -94,9 +96,17 @@ final class EngineWatch implements AutoCloseable {
       if (back.contains(pod.name())) {
         learnt.refresh(pod.url());
       } else if (engine != null) {
-        compare(pod, engine);
+        // Comparing reads the description: once for each that is new.
+        Compared now = new Compared(pod, engine);
+        if (!now.equals(compared.get(pod.name()))) {
+          compare(pod, engine);
+          compared.put(pod.name(), now);
+        }
       }
     }
+    Set<String> names = new HashSet<>();
+    pods.forEach(pod -> names.add(pod.name()));
+    compared.keySet().retainAll(names);
   }
 
   /** The pods with a worker that is well and was not. */
@@ -112,9 +122,6 @@ final class EngineWatch implements AutoCloseable {
       }
     }
     down.retainAll(known);
-    if (refused.size() > MAX_REFUSED) {
-      refused.clear();
-    }
     return back;
   }
 
@@ -132,9 +139,7 @@ final class EngineWatch implements AutoCloseable {
       now = now.withEvents(pod.events()).with(before);
     }
     if (now == null) {
-      if (refused.add(pod.name() + faults)) {
-        LOG.warn("the engine of pod {} has changed, and cannot be described so: {}", pod.name(), faults);
-      }
+      LOG.warn("the engine of pod {} has changed, and cannot be described so: {}", pod.name(), faults);
     } else if (!now.equals(pod) && cells.replace(pod, now)) {
       String difference = pod.changesTo(now);
       if (!difference.isEmpty()) {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class KubernetesPods implements AutoCloseable {
   /** Readiness tells of a new process at once; this is for what changes in a running one. */
-  private static final Duration LEARN_INTERVAL = Duration.ofMinutes(2);
+  private static final Duration LEARN_INTERVAL = Duration.ofMinutes(5);
 
   private final KubernetesSettings settings;
   private final PodsReader reader;
