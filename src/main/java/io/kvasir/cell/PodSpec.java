@@ -43,9 +43,9 @@ public record PodSpec(
    * @param remarks what the engine does not tell or could do better, each a sentence with the remedy
    */
   public record Learnt(String described, String engine, List<String> remarks) {
-    /** Copies the list. */
+    /** Copies the list, which a node of another version may not have sent. */
     public Learnt {
-      remarks = List.copyOf(remarks);
+      remarks = List.copyOf(Objects.requireNonNullElse(remarks, List.of()));
     }
   }
 
