@@ -89,10 +89,6 @@ final class InferenceHandler implements AutoCloseable {
     String model = parsed.model();
     boolean known = cells.models().contains(model);
     telemetry.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
-    UnreadBody unread = parsed.unread();
-    if (unread != null) {
-      metrics.bodyUnread(unread);
-    }
     telemetry.stage("parse");
     telemetry.spans().read(parsed, inbound);
     CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, inbound, cancellation, telemetry);
@@ -141,6 +137,9 @@ final class InferenceHandler implements AutoCloseable {
     if (unread != null && !unread.isReadable()) {
       settings.forwarding().reserved().checkUnread(exchange.body());
       exchange.memory().free((long) RequestMemory.READING_PER_BYTE * exchange.body().length);
+    }
+    if (unread != null) {
+      metrics.bodyUnread(unread);
     }
     byte[] body = settings.forwarding().reserved().removeFrom(request.body(), workerRequest.body());
     if (body.length != workerRequest.body().length) {

@@ -178,6 +178,7 @@ final class OddBodiesTest {
     "{\"model\":\"n\",\"x\":[NaN],\"vllm_xargs\":{\"y\":\"}\",\"kv_transfer_params\":{}}}",
   })
   void fieldOfTheRoutersOwn_inABodyThatCannotBeRead_isRefused(String body) throws Exception {
+    double before = unread("");
     for (byte[] bytes : new byte[][] {body.getBytes(UTF_8), body.getBytes(UTF_16LE)}) {
       ImmediateResponse answer =
           picker.stream()
@@ -189,6 +190,7 @@ final class OddBodiesTest {
       assertThat(answer.getBody().toStringUtf8()).contains("\"code\":\"reserved_field\"", "kv_transfer_params");
     }
     assertThat(cells.requests).isEmpty();
+    assertThat(unread("")).isEqualTo(before);
   }
 
   /** How many bodies were not read for a reason, or for any. */
