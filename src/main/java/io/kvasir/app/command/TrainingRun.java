@@ -42,6 +42,9 @@ final class TrainingRun {
   private static final Duration POLL = Duration.ofMillis(20);
   private static final int FAST = 100;
 
+  /** On a busy machine a few of so many may come too late for something; the JVM learns as much from the others. */
+  private static final int MOST_FAILED = 20;
+
   private final int requests;
   private final Duration longest;
 
@@ -145,8 +148,8 @@ final class TrainingRun {
               : List.of(proxy);
       traffic.send(entrances, List.of(ModelConfig.DEMO), CLIENTS, requests, longest);
       nodes.forEach(node -> traffic.observe(node.managementUrl()));
-      if (traffic.failure() != null) {
-        throw new StartException("a request failed: " + traffic.failure());
+      if (traffic.failed() * MOST_FAILED > traffic.answered()) {
+        throw new StartException(traffic.failed() + " requests failed, the first: " + traffic.failure());
       }
       return traffic.answered();
     }

@@ -53,6 +53,7 @@ public final class SampleTraffic implements AutoCloseable {
 
   private final AtomicInteger next = new AtomicInteger();
   private final AtomicInteger answered = new AtomicInteger();
+  private final AtomicInteger failed = new AtomicInteger();
   private final AtomicReference<@Nullable String> failure = new AtomicReference<>();
 
   private record BodyKey(String model, int number) {}
@@ -128,7 +129,12 @@ public final class SampleTraffic implements AutoCloseable {
     return answered.get();
   }
 
-  /** Why a request failed, null when none did. */
+  /** How many of these were not answered as they should be. */
+  public int failed() {
+    return failed.get();
+  }
+
+  /** Why the first of these failed, null when none did. */
   public @Nullable String failure() {
     return failure.get();
   }
@@ -170,6 +176,7 @@ public final class SampleTraffic implements AutoCloseable {
   /** What an interrupted client does not finish is no failure. */
   private void check(String path, @Nullable String why) {
     if (why != null && !Thread.currentThread().isInterrupted()) {
+      failed.incrementAndGet();
       failure.compareAndSet(null, path + ": " + why);
     }
   }
