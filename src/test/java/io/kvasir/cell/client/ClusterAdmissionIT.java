@@ -164,7 +164,11 @@ final class ClusterAdmissionIT {
                   .returns(2L, AdmissionRefusal::limit);
             });
     first.close(new Outcome.Cancelled());
-    two.forEach(each -> each.thenAccept(decision -> planned(decision).close(new Outcome.Cancelled())).join());
+    CompletableFuture.allOf(
+            two.stream()
+                .map(each -> each.thenAccept(decision -> planned(decision).close(new Outcome.Cancelled())))
+                .toArray(CompletableFuture[]::new))
+        .join();
   }
 
   @Test
