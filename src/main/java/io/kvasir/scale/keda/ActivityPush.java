@@ -1,6 +1,7 @@
 package io.kvasir.scale.keda;
 
 import io.grpc.stub.ServerCallStreamObserver;
+import io.kvasir.scale.keda.wire.IsActiveResponse;
 import io.kvasir.scale.live.ScaleMonitor;
 import io.kvasir.scale.live.ScaleReport;
 import java.util.function.Predicate;
@@ -12,16 +13,17 @@ import java.util.function.Predicate;
 final class ActivityPush {
   private enum Sent { NOTHING, ACTIVE, IDLE }
 
-  private final ServerCallStreamObserver<Boolean> client;
+  private final ServerCallStreamObserver<IsActiveResponse> client;
   private Sent sent = Sent.NOTHING;
   private boolean active;
 
-  private ActivityPush(ServerCallStreamObserver<Boolean> client) {
+  private ActivityPush(ServerCallStreamObserver<IsActiveResponse> client) {
     this.client = client;
   }
 
   /** Begins one; called by the thread of the call that it answers. */
-  static void begin(ServerCallStreamObserver<Boolean> client, ScaleMonitor monitor, Predicate<ScaleReport> active) {
+  static void begin(
+      ServerCallStreamObserver<IsActiveResponse> client, ScaleMonitor monitor, Predicate<ScaleReport> active) {
     ActivityPush push = new ActivityPush(client);
     Runnable end = monitor.listen(report -> push.update(active.test(report)));
     client.setOnCancelHandler(end);
@@ -40,7 +42,7 @@ final class ActivityPush {
     Sent due = active ? Sent.ACTIVE : Sent.IDLE;
     if (sent != due && client.isReady() && !client.isCancelled()) {
       sent = due;
-      client.onNext(active);
+      client.onNext(IsActiveResponse.newBuilder().setResult(active).build());
     }
   }
 }

@@ -14,8 +14,13 @@ import io.kvasir.http.ReloadingTls;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.scale.ScaleAdvice;
 import io.kvasir.scale.ScaleTarget;
-import io.kvasir.scale.keda.ScalerProtocol.Metric;
-import io.kvasir.scale.keda.ScalerProtocol.MetricQuery;
+import io.kvasir.scale.keda.wire.GetMetricSpecResponse;
+import io.kvasir.scale.keda.wire.GetMetricsRequest;
+import io.kvasir.scale.keda.wire.GetMetricsResponse;
+import io.kvasir.scale.keda.wire.IsActiveResponse;
+import io.kvasir.scale.keda.wire.MetricSpec;
+import io.kvasir.scale.keda.wire.MetricValue;
+import io.kvasir.scale.keda.wire.ScaledObjectRef;
 import io.kvasir.scale.live.ScaleMonitor;
 import io.kvasir.scale.live.ScaleReport;
 import io.kvasir.time.NanoClock;
@@ -69,15 +74,14 @@ public final class ExternalScaler implements AutoCloseable {
 
   private ServerServiceDefinition service() {
     return ServerServiceDefinition.builder(ScalerProtocol.SERVICE)
-        .addMethod(ScalerProtocol.IS_ACTIVE, unary(object -> isActive(known(), object.target())))
+        .addMethod(
+            ScalerProtocol.IS_ACTIVE,
+            unary(reference -> activity(isActive(known(), ScaledObject.of(reference).target()))))
         .addMethod(ScalerProtocol.STREAM_IS_ACTIVE, ServerCalls.asyncServerStreamingCall(this::push))
         .addMethod(
             ScalerProtocol.GET_METRIC_SPEC,
-            unary(object -> {
-              object.target();
-              return new Metric(METRIC, object.workersPerReplica());
-            }))
-        .addMethod(ScalerProtocol.GET_METRICS, unary(this::metric))
+            unary(reference -> specification(ScaledObject.of(reference))))
+        .addMethod(ScalerProtocol.GET_METRICS, unary(this::metrics))
         .build();
   }
 
@@ -92,25 +96,43 @@ public final class ExternalScaler implements AutoCloseable {
     });
   }
 
-  private Metric metric(MetricQuery query) {
-    ScaleTarget target = query.object().target();
-    if (!query.metric().equals(METRIC)) {
+  private static IsActiveResponse activity(boolean active) {
+    return IsActiveResponse.newBuilder().setResult(active).build();
+  }
+
+  private static GetMetricSpecResponse specification(ScaledObject object) {
+    object.target();
+    int workers = object.workersPerReplica();
+    return GetMetricSpecResponse.newBuilder()
+        .addMetricSpecs(
+            MetricSpec.newBuilder().setMetricName(METRIC).setTargetSize(workers).setTargetSizeFloat(workers))
+        .build();
+  }
+
+  private GetMetricsResponse metrics(GetMetricsRequest request) {
+    ScaleTarget target = ScaledObject.of(request.getScaledObjectRef()).target();
+    if (!request.getMetricName().equals(METRIC)) {
       throw Status.INVALID_ARGUMENT
-          .withDescription("metricName is '%s'; there is only %s".formatted(query.metric(), METRIC))
+          .withDescription("metricName is '%s'; there is only %s".formatted(request.getMetricName(), METRIC))
           .asRuntimeException();
     }
     ScaleReport report = known();
-    return report.of(target)
-        .map(advice -> new Metric(METRIC, advice.desired()))
-        .orElseThrow(
-            () -> Status.NOT_FOUND
-                .withDescription(
-                    "no worker serves %s; there are %s".formatted(
-                        target,
-                        report.targets().stream()
-                            .map(advice -> advice.target().toString())
-                            .collect(Collectors.joining(", "))))
-                .asRuntimeException());
+    int desired =
+        report.of(target)
+            .map(ScaleAdvice::desired)
+            .orElseThrow(
+                () -> Status.NOT_FOUND
+                    .withDescription(
+                        "no worker serves %s; there are %s".formatted(
+                            target,
+                            report.targets().stream()
+                                .map(advice -> advice.target().toString())
+                                .collect(Collectors.joining(", "))))
+                    .asRuntimeException());
+    return GetMetricsResponse.newBuilder()
+        .addMetricValues(
+            MetricValue.newBuilder().setMetricName(METRIC).setMetricValue(desired).setMetricValueFloat(desired))
+        .build();
   }
 
   /** The report; a node that has just started must not have fleets shrink because it knows nothing. */
@@ -128,16 +150,16 @@ public final class ExternalScaler implements AutoCloseable {
     return report.of(target).map(ScaleAdvice::demand).filter(demand -> demand.isActive()).isPresent();
   }
 
-  private void push(ScaledObject object, StreamObserver<Boolean> observer) {
+  private void push(ScaledObjectRef reference, StreamObserver<IsActiveResponse> observer) {
     ScaleTarget target;
     try {
-      target = object.target();
+      target = ScaledObject.of(reference).target();
     } catch (StatusRuntimeException refused) {
       observer.onError(refused);
       return;
     }
     ActivityPush.begin(
-        (ServerCallStreamObserver<Boolean>) observer, monitor, report -> isActive(report, target));
+        (ServerCallStreamObserver<IsActiveResponse>) observer, monitor, report -> isActive(report, target));
   }
 
   /** The port that it listens on. */

@@ -4,6 +4,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.kvasir.routing.Role;
 import io.kvasir.scale.ScaleTarget;
+import io.kvasir.scale.keda.wire.ScaledObjectRef;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
@@ -18,6 +19,11 @@ import java.util.stream.Collectors;
  */
 record ScaledObject(String name, String namespace, Map<String, String> metadata) {
   private static final int MOST_WORKERS = 64;
+
+  static ScaledObject of(ScaledObjectRef reference) {
+    return new ScaledObject(
+        reference.getName(), reference.getNamespace(), Map.copyOf(reference.getScalerMetadataMap()));
+  }
 
   /**
    * The target that it scales.
