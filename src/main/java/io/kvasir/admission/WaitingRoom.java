@@ -133,7 +133,7 @@ public final class WaitingRoom {
         return;
       }
       Waiter.Attempt attempt = turn.waiting().item().attempt(turn.starving());
-      if (attempt instanceof Waiter.Attempt.Held) {
+      if (attempt instanceof Waiter.Attempt.Held(boolean alone) && !alone) {
         held++;
       }
       attempted(turn.waiting(), attempt);
