@@ -98,6 +98,13 @@ final class ClassQueue<T> {
     tenant.programRounds.charge(program(tenant, claim), charged);
   }
 
+  /** Counts the tokens of a request no more: others do not wait for it. */
+  void discount(Waiting<T> waiting) {
+    tenant(waiting.claim()).tokens -= waiting.tokens();
+    tokens -= waiting.tokens();
+    waiting.uncounted();
+  }
+
   /** Passes over the program of a request for the rest of a round of attempts. */
   void hold(Waiting<T> waiting, long attempts) {
     program(tenant(waiting.claim()), waiting.claim()).held = attempts;

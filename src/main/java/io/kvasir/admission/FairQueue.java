@@ -77,9 +77,17 @@ final class FairQueue<T> {
     attempts++;
   }
 
-  /** Passes over a request, and those behind it in its program, for the rest of the round. */
-  void hold(Waiting<T> waiting) {
-    of(waiting.claim().serviceClass()).hold(waiting, attempts);
+  /**
+   * Passes over a request, and those behind it in its program, for the rest of the round.
+   *
+   * @param alone whether others do not wait for it: from now on it counts for nothing in how long they will
+   */
+  void hold(Waiting<T> waiting, boolean alone) {
+    ClassQueue<T> its = of(waiting.claim().serviceClass());
+    its.hold(waiting, attempts);
+    if (alone && waiting.isInQueue()) {
+      its.discount(waiting);
+    }
   }
 
   /** The request of a class that has waited longest; null when none does. */

@@ -9,8 +9,8 @@ final class Waiting<T> implements Comparable<Waiting<T>> {
   private final Claim claim;
   private final long arrivalNanos;
   private final long number;
-  private final long tokens;
   private final T item;
+  private long tokens;
   private boolean inQueue = true;
 
   /**
@@ -37,6 +37,11 @@ final class Waiting<T> implements Comparable<Waiting<T>> {
 
   long tokens() {
     return tokens;
+  }
+
+  /** What it will compute is not in the way of others. */
+  void uncounted() {
+    tokens = 0;
   }
 
   T item() {

@@ -155,7 +155,7 @@ public final class WaitingRoom {
     lock.lock();
     try {
       switch (attempt) {
-        case Waiter.Attempt.Held _ -> queue.hold(waiting);
+        case Waiter.Attempt.Held(boolean alone) -> queue.hold(waiting, alone);
         case Waiter.Attempt.Ended _ -> out(waiting);
         case Waiter.Attempt.Went(int promptTokens, int uncachedTokens) -> {
           rate.add(uncachedTokens, now);

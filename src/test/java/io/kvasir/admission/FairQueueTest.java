@@ -158,7 +158,7 @@ final class FairQueueTest {
         FairQueue.Turn<String> turn = queue.next(0);
         assertThat(turn == null ? null : turn.waiting()).isSameAs(plain.next());
         for (int held = random.nextInt(3); turn != null && held > 0; held--) {
-          queue.hold(turn.waiting());
+          queue.hold(turn.waiting(), random.nextBoolean());
           plain.hold(turn.waiting());
           turn = queue.next(0);
           assertThat(turn == null ? null : turn.waiting()).isSameAs(plain.next());

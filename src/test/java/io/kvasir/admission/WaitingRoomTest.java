@@ -37,6 +37,7 @@ final class WaitingRoomTest {
     @Nullable AdmissionRefusal refusal;
     boolean dismissed;
     boolean alwaysHeld;
+    boolean programHeld;
 
     Request(String name, int tokens) {
       this.name = name;
@@ -45,6 +46,9 @@ final class WaitingRoomTest {
 
     @Override
     public Attempt attempt(boolean starving) {
+      if (programHeld) {
+        return Attempt.PROGRAM_HELD;
+      }
       if (freeWorkers == 0 || alwaysHeld) {
         return Attempt.HELD;
       }
@@ -182,6 +186,27 @@ final class WaitingRoomTest {
     Request ofAnotherTenant = new Request("another tenant's", 100);
     room.add(AdmissionFixture.claim("b"), 100, 100, ofAnotherTenant);
     assertThat(ofAnotherTenant.refusal).as("its tenant's turn comes soon").isNull();
+  }
+
+  @Test
+  void programsThatWaitForRoom_areInNobodysWay() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(15), 1_000, 1_000, 1L << 30));
+    for (int i = 0; i < 30; i++) {
+      Request large = new Request("program " + i, 100_000);
+      large.programHeld = true;
+      room.add(AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "program " + i), 100_000, 100_000, large);
+    }
+    for (int i = 0; i < 10; i++) {
+      room.add(AdmissionFixture.claim("a"), 100, 100, new Request("a" + i, 100));
+    }
+    for (int second = 0; second < 5; second++) {
+      clock.advance(Duration.ofSeconds(1));
+      admitOne(room);
+    }
+    assertThat(went).containsExactly("a0", "a1", "a2", "a3", "a4");
+    Request next = new Request("next", 100);
+    room.add(AdmissionFixture.claim("a"), 100, 100, next);
+    assertThat(next.refusal).as("500 tokens are before it, at 100 a second").isNull();
   }
 
   private void admitOne(WaitingRoom room) {
