@@ -42,7 +42,8 @@ final class ProgramSettingsReader {
             programs.whole("worker-tokens", 0, MOST_TOKENS));
     if (settings.guarded() && !(settings.on() && admission)) {
       guard.fault(
-          "enabled", "needs programs.enabled = true, to know them, and admission.enabled = true, so that they can wait");
+          "enabled",
+          "needs programs.enabled = true, to know them, and admission.enabled = true, so that they can wait");
     }
     guard.rejectUnread();
     programs.rejectUnread();
