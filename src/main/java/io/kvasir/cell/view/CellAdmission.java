@@ -78,7 +78,7 @@ public final class CellAdmission implements AutoCloseable {
   /** Decides for a request of this node, when it is its turn. Waits, so that it is called on virtual threads. */
   public TurnResult decide(DecisionRequest request, Claim claim, Cancellation client) {
     GateCheck check = check(claim, false);
-    Decision now = needsNoTurn(request) ? tryNow(request, claim, true, check) : null;
+    Decision now = needsNoTurn() ? tryNow(request, claim, true, check) : null;
     if (now != null) {
       return new TurnResult.Decided(now);
     }
@@ -94,9 +94,9 @@ public final class CellAdmission implements AutoCloseable {
     }
   }
 
-  /** Whether a request is tried at once: nobody waits, or its program is live and others wait for room. */
-  boolean needsNoTurn(DecisionRequest request) {
-    return room.isEmpty() || (programs != null && programs.isLive(request));
+  /** Whether a request is tried at once: nobody waits, or those who do wait until there is room for their programs. */
+  boolean needsNoTurn() {
+    return room.hasNoLine();
   }
 
   /** Gives a request a place in the room, unless it is refused. */

@@ -53,12 +53,6 @@ public final class CellPrograms {
     this.members = members;
   }
 
-  /** Whether a request is the turn of a live program while programs wait: it does not wait for them. */
-  boolean isLive(DecisionRequest request) {
-    String program = settings.guarded() ? program(request) : null;
-    return program != null && guard.isLive(program);
-  }
-
   /** Whether the guard lets a request go. One that it does not is to be looked at again from time to time. */
   boolean mayGo(DecisionRequest request) {
     String program = settings.guarded() ? program(request) : null;

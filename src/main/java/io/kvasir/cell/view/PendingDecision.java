@@ -12,18 +12,12 @@ import org.jspecify.annotations.Nullable;
 
 /** A request that waits for its turn in the room of a cell, and what comes of it. Thread-safe. */
 final class PendingDecision implements Waiter {
-  /** Programs wait for minutes and in hundreds: looking what is held of each takes more than a comparison. */
-  private static final long PROGRAM_PAUSE_NANOS = 200_000_000;
-
   private final Claim claim;
   private final Tries tries;
   private final NanoClock clock;
   private final long startNanos;
   private final CompletableFuture<TurnResult> result = new CompletableFuture<>();
   private volatile WaitingRoom.@Nullable Place place;
-
-  /** When it was found that its program has to wait; 0 when it does not. Of the thread that tries. */
-  private long programHeldNanos;
 
   /** How it is tried whether a request may go. */
   interface Tries {
@@ -66,13 +60,9 @@ final class PendingDecision implements Waiter {
   }
 
   private Attempt tryNow(boolean starving) {
-    if (programHeldNanos != 0 && clock.nanos() - programHeldNanos < PROGRAM_PAUSE_NANOS) {
-      return Attempt.PROGRAM_HELD;
-    }
     long waited = Math.max(1, claim.waitedMillis() + (clock.nanos() - startNanos) / 1_000_000);
     GateCheck check = tries.check(claim.waited(waited), starving);
     Decision decision = tries.decide(check);
-    programHeldNanos = check.isProgramHeld() ? clock.nanos() : 0;
     return switch (decision) {
       case null -> check.isProgramHeld() ? Attempt.PROGRAM_HELD : Attempt.HELD;
       case Decision.NoWorker none -> {

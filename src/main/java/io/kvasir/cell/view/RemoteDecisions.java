@@ -87,7 +87,7 @@ public final class RemoteDecisions {
       return reply(view.decideForPeer(request), node, correlationId);
     }
     GateCheck check = admission.check(claim, false);
-    Decision now = admission.needsNoTurn(request) ? admission.tryNow(request, claim, false, check) : null;
+    Decision now = admission.needsNoTurn() ? admission.tryNow(request, claim, false, check) : null;
     if (now != null) {
       return reply(now, node, correlationId);
     }
