@@ -15,6 +15,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -37,7 +38,8 @@ final class PushIT {
         {"seq": 0, "events": [{"type": "BlockStored", "block_hashes": [11, 12], "parent_block_hash": null,
         "token_ids": [1,2,3,4,5,6,7,8], "block_size": 4}]}"""
             .replace("\n", " ");
-    HttpResponse<String> answer = push(node, "a", stored + "\n{\"seq\": 1, \"events\": []}\n", "Bearer secret");
+    HttpResponse<String> answer =
+        onceTaken(request(node, "a", stored + "\n{\"seq\": 1, \"events\": []}\n", "Bearer secret"));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(202);
     assertThat(JSON.readTree(answer.body()).path("next").asInt()).isEqualTo(2);
     assertThat(JSON.readTree(answer.body()).path("complete").asBoolean()).isTrue();
@@ -62,7 +64,7 @@ final class PushIT {
     List<Recording.Message> messages = Recording.events().toList();
     messages.forEach(message -> body.writeBytes(message.payload()));
     HttpResponse<String> answer =
-        TestNodes.send(
+        onceTaken(
             HttpRequest.newBuilder(uri(node, "a"))
                 .header("Content-Type", "application/msgpack")
                 .header("Authorization", "Bearer secret")
@@ -128,11 +130,22 @@ final class PushIT {
 
   private static HttpResponse<String> push(Node node, String worker, String body, String authorization)
       throws Exception {
+    return TestNodes.send(request(node, worker, body, authorization));
+  }
+
+  private static HttpRequest.Builder request(Node node, String worker, String body, String authorization) {
     HttpRequest.Builder request = HttpRequest.newBuilder(uri(node, worker)).POST(BodyPublishers.ofString(body));
-    if (!authorization.isEmpty()) {
-      request.header("Authorization", authorization);
-    }
-    return TestNodes.send(request);
+    return authorization.isEmpty() ? request : request.header("Authorization", authorization);
+  }
+
+  /** The answer to a push once the worker's events are read, which begins a moment after its cell is at home. */
+  private static HttpResponse<String> onceTaken(HttpRequest.Builder request) {
+    AtomicReference<HttpResponse<String>> answer = new AtomicReference<>();
+    await("events to be read", () -> {
+      answer.set(TestNodes.send(request));
+      return answer.get().statusCode() != 503;
+    });
+    return answer.get();
   }
 
   private static URI uri(Node node, String worker) {
