@@ -105,7 +105,9 @@ public final class PathReviews {
   /** What the API says of a token, or has said shortly before. */
   public CompletionStage<Finding> of(String token) {
     return answers.asMap()
-        .compute(digest(token), (_, before) -> before == null || isOver(before) ? begun(token, isReader(before)) : before)
+        .compute(
+            digest(token),
+            (_, before) -> before == null || isOver(before) ? begun(token, isReader(before)) : before)
         .thenApply(Answer::finding);
   }
 
