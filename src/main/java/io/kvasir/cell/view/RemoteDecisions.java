@@ -91,7 +91,13 @@ public final class RemoteDecisions {
     if (now != null) {
       return reply(now, node, correlationId);
     }
-    turns.add(node, correlationId, admission.enter(request, claim, false, check));
+    PendingDecision pending = admission.enter(request, claim, false, check);
+    Decision atOnce = RemoteTurns.decision(pending);
+    if (atOnce != null) {
+      // However many are refused in a full room, nothing of them is kept.
+      return reply(atOnce, node, correlationId);
+    }
+    turns.add(node, correlationId, pending);
     return DecisionReply.waiting(view.incarnation());
   }
 
