@@ -15,7 +15,6 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -140,12 +139,12 @@ final class PushIT {
 
   /** The answer to a push once the worker's events are read, which begins a moment after its cell is at home. */
   private static HttpResponse<String> onceTaken(HttpRequest.Builder request) {
-    AtomicReference<HttpResponse<String>> answer = new AtomicReference<>();
+    List<HttpResponse<String>> answers = new ArrayList<>();
     await("events to be read", () -> {
-      answer.set(TestNodes.send(request));
-      return answer.get().statusCode() != 503;
+      answers.add(TestNodes.send(request));
+      return answers.getLast().statusCode() != 503;
     });
-    return answer.get();
+    return answers.getLast();
   }
 
   private static URI uri(Node node, String worker) {
