@@ -158,11 +158,11 @@ final class LearntPods implements AutoCloseable {
         pod = found == null ? pod : found;
         failure = reason;
       }
-      return (!changed || tell()) && found != null;
+      return (!changed || notifyListener()) && found != null;
     }
 
     /** Runs the listener; false when that has failed, so that it has to hear the same again. */
-    private boolean tell() {
+    private boolean notifyListener() {
       try {
         listener.run();
         unheard = false;
