@@ -158,11 +158,11 @@ final class LearntPods implements AutoCloseable {
         pod = found == null ? pod : found;
         failure = reason;
       }
-      return (!changed || notifyListener()) && found != null;
+      return (!changed || tell()) && found != null;
     }
 
     /** Runs the listener; false when that has failed, so that it has to hear the same again. */
-    private boolean notifyListener() {
+    private boolean tell() {
       try {
         listener.run();
         unheard = false;
