@@ -1,7 +1,6 @@
 package io.kvasir.discovery;
 
 import com.typesafe.config.Config;
-import com.typesafe.config.ConfigException;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
@@ -22,12 +21,7 @@ public record BarePod(URI url, Config described) {
         described.hasPath("name")
             ? described
             : described.withValue("name", ConfigValueFactory.fromAnyRef(engine.name()));
-    try {
-      DiscoveredPod read = reader.readOne(engine.complete(named), faults);
-      return read == null ? null : read.spec().with(engine.learnt(named));
-    } catch (ConfigException | IllegalArgumentException unfit) {
-      faults.accept("what its engine tells cannot be a pod's: " + unfit.getMessage());
-      return null;
-    }
+    DiscoveredPod read = reader.readOne(engine.complete(named), faults);
+    return read == null ? null : read.spec().with(engine.learnt(named));
   }
 }
