@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CacheMetrics {
   private static final String SERIES = "vllm:cache_config_info{";
-  /** Possessive, for a repetition that can go back recurses once for every character of a value. */
-  private static final Pattern LABEL = Pattern.compile("([a-zA-Z_]\\w*)=\"((?:[^\"\\\\]|\\\\.)*+)\"");
+  private static final Pattern LABEL = Pattern.compile("([a-zA-Z_]\\w*)=\"((?:[^\"\\\\]|\\\\.)*)\"");
 
   private final List<Map<String, String>> ranks = new ArrayList<>();
 

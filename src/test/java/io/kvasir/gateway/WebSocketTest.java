@@ -45,7 +45,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** WebSockets between clients and engines, over real sockets. */
 final class WebSocketTest {
@@ -395,31 +394,6 @@ final class WebSocketTest {
     Await.await(() -> router.metric("kvasir_websockets_closed_total", "idle") == 1);
     assertThat(engine.next().received.poll(60, TimeUnit.SECONDS).closeCode()).isEqualTo(1001);
     assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"/v1/realtime?model=m&model=other", "/v1/realtime?mod%65l=other&model=m"})
-  void twoModels_areRefused_forTheEngineCouldTakeTheOther(String target) throws Exception {
-    start(WebSocketEngine.echo());
-    try (Socket client = router.connect()) {
-      assertThat(handshake(client, target, "")).startsWith("HTTP/1.1 400 ");
-    }
-  }
-
-  @Test
-  void silenceInAFrame_cutsIt() throws Exception {
-    start(
-        new WebSocketEngine(connection -> {
-          connection.accept();
-          connection.write(new byte[] {(byte) 0x82, 100, 1, 2, 3});
-          connection.read();
-        }),
-        new TestRouter(TestRouter.EXECUTION.withWebSocketIdle(Duration.ofMillis(50)), GatewaySettings.defaults()));
-    try (Socket client = router.connect()) {
-      handshake(client, REALTIME, "");
-      Await.await(() -> router.metric("kvasir_websockets_closed_total", "idle") == 1);
-      Await.await(() -> router.cells.open.get() == 0);
-    }
   }
 
   @Test

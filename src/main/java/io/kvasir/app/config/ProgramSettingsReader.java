@@ -10,12 +10,7 @@ final class ProgramSettingsReader {
 
   private ProgramSettingsReader() {}
 
-  /**
-   * Reads them.
-   *
-   * @param admission whether requests can wait
-   */
-  static ProgramSettings read(ConfigSection programs, boolean admission) {
+  static ProgramSettings read(ConfigSection programs) {
     ProgramSources sources =
         new ProgramSources(
             programs.texts("headers"),
@@ -23,29 +18,16 @@ final class ProgramSettingsReader {
             programs.texts("parent-headers"),
             programs.texts("parent-fields"),
             programs.texts("last-headers"));
-    ConfigSection guard = programs.section("guard");
-    double admitBelow = guard.number("admit-below", 0.01, 1);
-    double pauseAbove = guard.number("pause-above", 0.01, 2);
-    if (pauseAbove < admitBelow) {
-      guard.fault("pause-above", "has to be at least admit-below");
-    }
-    GuardSettings limits =
+    GuardSettings guard =
         new GuardSettings(
-            admitBelow,
-            Math.max(admitBelow, pauseAbove),
+            GuardSettings.DEFAULT.admitBelow(),
+            GuardSettings.DEFAULT.pauseAbove(),
             Math.max(1, programs.duration("alive").toMillis()),
-            Math.max(1, guard.duration("longest-wait").toMillis()),
+            GuardSettings.DEFAULT.longestWaitMs(),
             programs.count("remembered", 1, 1_000_000));
     ProgramSettings settings =
         new ProgramSettings(
-            programs.flag("enabled"), sources, guard.flag("enabled"), limits,
-            programs.whole("worker-tokens", 0, MOST_TOKENS));
-    if (settings.guarded() && !(settings.on() && admission)) {
-      guard.fault(
-          "enabled",
-          "needs programs.enabled = true, to know them, and admission.enabled = true, so that they can wait");
-    }
-    guard.rejectUnread();
+            programs.flag("enabled"), sources, guard, programs.whole("worker-tokens", 0, MOST_TOKENS));
     programs.rejectUnread();
     return settings;
   }

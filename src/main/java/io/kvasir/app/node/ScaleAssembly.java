@@ -17,7 +17,6 @@ import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.Props;
-import org.apache.pekko.actor.typed.SupervisorStrategy;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.actor.typed.pubsub.Topic;
 import org.apache.pekko.cluster.typed.Cluster;
@@ -73,14 +72,11 @@ final class ScaleAssembly implements AutoCloseable {
   }
 
   private static Behavior<Published> following(ScaleMonitor monitor) {
-    Behavior<Published> following =
-        Behaviors.receiveMessage(
-            published -> {
-              monitor.follow(published.report());
-              return Behaviors.same();
-            });
-    // A report that is not understood, as of a node of another version, is logged, and the next one is followed.
-    return Behaviors.supervise(following).onFailure(SupervisorStrategy.resume());
+    return Behaviors.receiveMessage(
+        published -> {
+          monitor.follow(published.report());
+          return Behaviors.same();
+        });
   }
 
   private static @Nullable ExternalScaler start(@Nullable KedaSettings settings, ScaleMonitor monitor)
