@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * it. It is searched where it is and not copied. What is in a part is never taken for another part's field.
  */
 final class MultipartForm {
-  private static final Pattern BOUNDARY =
-      Pattern.compile(";\\s*boundary=(?:\"([^\"\\\\]{1,70})\"|([^\\s;\"]{1,70}))", Pattern.CASE_INSENSITIVE);
-  private static final Pattern NAME =
-      Pattern.compile(";\\s*name=(?:\"([^\"\\\\]*)\"|([^\\s;\"]+))\\s*(?:;|$)", Pattern.CASE_INSENSITIVE);
+  /** A parameter of a header; what is quoted may hold what looks like another. */
+  private static final Pattern PARAMETER =
+      Pattern.compile(";\\s*([^\\s=;\"]+)\\s*=\\s*(?:\"((?:[^\"\\\\]|\\\\.)*+)\"|([^;\"]*+))\\s*");
+  private static final int LONGEST_BOUNDARY = 70;
   private static final String TYPE = "multipart/form-data";
   private static final String DISPOSITION = "content-disposition:";
   private static final int MAX_HEADERS = 8 << 10;
@@ -43,12 +43,11 @@ final class MultipartForm {
    *     take another than the router
    */
   static @Nullable String field(byte[] body, String contentType, String name) throws ApiException {
-    Matcher boundary = BOUNDARY.matcher(contentType);
-    if (!boundary.find()) {
+    String boundary = parameter(contentType, "boundary");
+    if (boundary == null || boundary.length() > LONGEST_BOUNDARY) {
       throw malformed("its Content-Type names no boundary");
     }
-    String text = boundary.group(1) == null ? boundary.group(2) : boundary.group(1);
-    return new MultipartForm(body, text).field(name);
+    return new MultipartForm(body, boundary).field(name);
   }
 
   private @Nullable String field(String name) throws ApiException {
@@ -82,16 +81,48 @@ final class MultipartForm {
   /** The name in a part's headers, null without one. */
   private @Nullable String name(int from, int to) throws ApiException {
     String headers = new String(body, from, to - from, StandardCharsets.UTF_8);
+    String found = null;
     for (String line : headers.split("\r\n", -1)) {
       if (line.toLowerCase(Locale.ROOT).startsWith(DISPOSITION)) {
-        Matcher name = NAME.matcher(line);
-        if (!name.find()) {
+        String name = parameter(line, "name");
+        if (name == null || found != null) {
           throw malformed("a part of it has no plain name");
         }
-        return name.group(1) == null ? name.group(2) : name.group(1);
+        found = name;
       }
     }
-    return null;
+    return found;
+  }
+
+  /**
+   * A parameter of a header. Null where there is none or an empty one, and where readers of headers differ: when there
+   * are two, when it is escaped or encoded, or when quotes are anywhere but around a value.
+   */
+  private static @Nullable String parameter(String header, String name) {
+    String found = null;
+    int first = header.indexOf(';');
+    int at = first < 0 ? header.length() : first;
+    Matcher parameter = PARAMETER.matcher(header);
+    while (at < header.length() && !header.substring(at).strip().equals(";")) {
+      if (!parameter.region(at, header.length()).lookingAt()) {
+        return null;
+      }
+      at = parameter.end();
+      String key = parameter.group(1).toLowerCase(Locale.ROOT);
+      boolean quoted = parameter.group(2) != null;
+      String value = quoted ? parameter.group(2) : parameter.group(3).strip();
+      boolean wanted = key.equals(name);
+      if (value.endsWith("\\") || key.startsWith(name + "*") || (wanted && (found != null || !isPlain(value, quoted)))) {
+        return null;
+      }
+      found = wanted ? value : found;
+    }
+    return found;
+  }
+
+  private static boolean isPlain(String value, boolean quoted) {
+    return !value.isEmpty() && value.indexOf('\\') < 0
+        && (quoted || value.chars().noneMatch(Character::isWhitespace));
   }
 
   private @Nullable String value(int from, int to) throws ApiException {

@@ -105,7 +105,15 @@ final class PassingPathsTest {
       "multipart/form-data; boundary=b|--b~Content-Disposition: form-data; name=\"model\"",
       "multipart/form-data; boundary=b|--b~Content-Disposition: form-data; name=\"mo\\del\"~~speech~--b--~",
       "multipart/form-data; boundary=b|--b~Content-Disposition: form-data; name=\"model\"~~speech~--b~"
-          + "Content-Disposition: form-data; name=\"model\"~~a-chat~--b--~"
+          + "Content-Disposition: form-data; name=\"model\"~~a-chat~--b--~",
+      "multipart/form-data; boundary=b|--b~Content-Disposition: form-data; a=\"; name=x; b\"; name=model; name=y"
+          + "~~speech~--b--~",
+      "multipart/form-data; boundary=b|--b~Content-Disposition: form-data; name*=utf-8''model~~speech~--b--~",
+      "multipart/form-data; boundary=b|--b~Content-Disposition: form-data; name=x~"
+          + "Content-Disposition: form-data; name=model~~speech~--b--~",
+      "multipart/form-data; boundary=b; boundary=c|--b~Content-Disposition: form-data; name=model~~speech~--b--~",
+      "multipart/form-data; a=\"; boundary=b; c\"; boundary=c|--b~Content-Disposition: form-data; name=model"
+          + "~~speech~--b--~"
   })
   void formThatEnginesMayReadOtherwise_isRefused(String type, String form) throws Exception {
     HttpResponse<String> answer =
@@ -113,6 +121,16 @@ final class PassingPathsTest {
     assertThat(answer.statusCode()).isEqualTo(400);
     assertThat(answer.body()).contains("invalid_form");
     assertThat(speech.seen).isEmpty();
+    assertThat(chats.seen).isEmpty();
+  }
+
+  @Test
+  void nameInAnotherParameter_isNone() throws Exception {
+    String form = "--b~Content-Disposition: form-data; filename=\"; name=x; .wav\"; name=model~~speech~--b--~";
+    send(
+        "/v1/audio/transcriptions", "multipart/form-data; boundary=b",
+        form.replace("~", "\r\n").getBytes(StandardCharsets.US_ASCII));
+    assertThat(speech.seen).hasSize(1);
     assertThat(chats.seen).isEmpty();
   }
 
