@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WebSocketRequest {
   private static final String PROTOCOL = "websocket";
-  private static final String MODEL = "model=";
+  private static final String MODEL = "model";
   private static final int KEY_LENGTH = 24;
 
   private WebSocketRequest() {}
@@ -80,19 +80,29 @@ final class WebSocketRequest {
     return ApiError.of(426, "upgrade_required", message);
   }
 
-  /** The model in a target's query, null without one. */
+  /**
+   * The model in a target's query, null without one.
+   *
+   * @throws ApiException when there are two: an engine could take another than the router
+   */
   static @Nullable String model(String target) throws ApiException {
     int query = target.indexOf('?');
     if (query < 0) {
       return null;
     }
+    String model = null;
     for (String parameter : target.substring(query + 1).split("&", -1)) {
-      if (parameter.startsWith(MODEL)) {
-        String model = decoded(parameter.substring(MODEL.length()));
-        return model.isBlank() ? null : model;
+      int equals = parameter.indexOf('=');
+      if (equals < 0 || !decoded(parameter.substring(0, equals)).equals(MODEL)) {
+        continue;
       }
+      if (model != null) {
+        throw new ApiException(
+            ApiError.badField("model", "invalid_model", "The query names a model more than once. Send one."));
+      }
+      model = decoded(parameter.substring(equals + 1));
     }
-    return null;
+    return model == null || model.isBlank() ? null : model;
   }
 
   private static String decoded(String value) throws ApiException {
@@ -100,7 +110,7 @@ final class WebSocketRequest {
       return URLDecoder.decode(value, StandardCharsets.UTF_8);
     } catch (IllegalArgumentException e) {
       throw new ApiException(
-          ApiError.badField("model", "invalid_model", "The model in the query is not percent-encoded UTF-8."));
+          ApiError.badField("model", "invalid_model", "The query is not percent-encoded UTF-8."));
     }
   }
 

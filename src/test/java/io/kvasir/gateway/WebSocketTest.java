@@ -45,6 +45,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** WebSockets between clients and engines, over real sockets. */
 final class WebSocketTest {
@@ -394,6 +395,15 @@ final class WebSocketTest {
     Await.await(() -> router.metric("kvasir_websockets_closed_total", "idle") == 1);
     assertThat(engine.next().received.poll(60, TimeUnit.SECONDS).closeCode()).isEqualTo(1001);
     assertThat(router.cells.outcome()).isInstanceOf(Outcome.Completed.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/realtime?model=m&model=other", "/v1/realtime?mod%65l=other&model=m"})
+  void twoModels_areRefused_forTheEngineCouldTakeTheOther(String target) throws Exception {
+    start(WebSocketEngine.echo());
+    try (Socket client = router.connect()) {
+      assertThat(handshake(client, target, "")).startsWith("HTTP/1.1 400 ");
+    }
   }
 
   @Test
