@@ -112,7 +112,8 @@ final class MultipartForm {
       boolean quoted = parameter.group(2) != null;
       String value = quoted ? parameter.group(2) : parameter.group(3).strip();
       boolean wanted = key.equals(name);
-      if (value.endsWith("\\") || key.startsWith(name + "*") || (wanted && (found != null || !isPlain(value, quoted)))) {
+      if (value.endsWith("\\") || key.startsWith(name + "*")
+          || (wanted && (found != null || !isPlain(value, quoted)))) {
         return null;
       }
       found = wanted ? value : found;
