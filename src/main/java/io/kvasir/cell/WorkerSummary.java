@@ -16,6 +16,15 @@ import java.util.Set;
  * @param labels the operator's labels
  * @param draining whether it finishes what it has and gets nothing new
  * @param health as its cell's home published it last, {@link Health#UNKNOWN} until it has
+ * @param losses how often it could not be reached any more, as far as its cell's home knows: another number than before
+ *     tells of a loss, however short
  */
 public record WorkerSummary(
-    String id, String pod, URI url, Set<String> models, Map<String, String> labels, boolean draining, Health health) {}
+    String id,
+    String pod,
+    URI url,
+    Set<String> models,
+    Map<String, String> labels,
+    boolean draining,
+    Health health,
+    int losses) {}

@@ -35,7 +35,8 @@ final class EngineWatch implements AutoCloseable {
   private final Cells cells;
   private final LearntPods learnt;
   private final Counter changes;
-  private final Set<String> down = new HashSet<>();
+  /** How often each worker had been lost when it was well last. */
+  private final Map<String, Integer> losses = new HashMap<>();
   private final Map<String, Compared> compared = new HashMap<>();
   private final Thread thread;
 
@@ -95,7 +96,8 @@ final class EngineWatch implements AutoCloseable {
       LearntPod engine = learnt.laterOf(pod.url());
       if (back.contains(pod.name())) {
         learnt.refresh(pod.url());
-      } else if (engine != null) {
+      }
+      if (engine != null) {
         // Comparing reads the description: once for each that is new.
         Compared now = new Compared(pod, engine);
         if (!now.equals(compared.get(pod.name()))) {
@@ -109,19 +111,20 @@ final class EngineWatch implements AutoCloseable {
     compared.keySet().retainAll(names);
   }
 
-  /** The pods with a worker that is well and was not. */
+  /** The pods with a worker that is well and was lost, were it for a moment between two looks. */
   private Set<String> podsThatCameBack() {
     Set<String> back = new HashSet<>();
     Set<String> known = new HashSet<>();
     for (WorkerSummary worker : cells.workers()) {
       known.add(worker.id());
-      if (worker.health() != Health.HEALTHY) {
-        down.add(worker.id());
-      } else if (down.remove(worker.id())) {
-        back.add(worker.pod());
+      if (worker.health() == Health.HEALTHY) {
+        Integer before = losses.put(worker.id(), worker.losses());
+        if (before != null && before != worker.losses()) {
+          back.add(worker.pod());
+        }
       }
     }
-    down.retainAll(known);
+    losses.keySet().retainAll(known);
     return back;
   }
 

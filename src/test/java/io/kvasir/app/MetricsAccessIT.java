@@ -1,5 +1,6 @@
 package io.kvasir.app;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -46,9 +47,8 @@ final class MetricsAccessIT {
       assertThat(unanswered.statusCode()).isEqualTo(503);
       assertThat(unanswered.body()).contains("Kubernetes cannot be asked", "500");
       assertThat(metrics(node, "Bearer prometheus-token").statusCode()).as("asked about just before").isEqualTo(200);
-      HttpResponse<String> ready = TestNodes.manage(node, "/ready");
-      assertThat(ready.statusCode()).isEqualTo(200);
-      assertThat(ready.body()).contains("who may read /metrics cannot be asked");
+      await("the node is ready", () -> TestNodes.manage(node, "/ready").statusCode() == 200);
+      assertThat(TestNodes.manage(node, "/ready").body()).contains("who may read /metrics cannot be asked");
     }
   }
 

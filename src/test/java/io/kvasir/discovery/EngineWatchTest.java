@@ -94,6 +94,27 @@ final class EngineWatchTest {
   }
 
   @Test
+  void engineThatWasLostForAMoment_isAskedAgainAtOnce() {
+    answer = answer("vLLM 0.32.0", 16, "m");
+    PodSpec before =
+        Objects.requireNonNull(
+            new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
+                .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
+    cells.add(before);
+    cells.worker(before.name(), before.workerId(0), ENGINE, 0, 1, "m");
+    Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
+    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofHours(1), changes));
+
+    answer = answer("vLLM 0.32.0", 64, "m");
+    // A loss that the watch does not see before it has seen the worker is none.
+    await(() -> {
+      cells.lose(before.workerId(0));
+      return changes.get() == 1;
+    });
+    assertThat(cells.pods()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
+  }
+
+  @Test
   void eventsThatTheEngineDoesNotTellOf_stayWhenNobodyIsFoundAtTheirEndpoint() {
     LearntPod found = new LearntPod("n", settings("m").set("events", settings("e")), "vLLM 0.32.0", false, List.of());
     LearntPod missed = new LearntPod("n", settings("m"), "vLLM 0.32.0", false, List.of("nobody is there"));

@@ -58,6 +58,7 @@ public final class FakeCells implements Cells {
   /** The chains that were asked about last. */
   public volatile List<Chain> askedChains = List.of();
   public final List<String> drained = new CopyOnWriteArrayList<>();
+  private final Map<String, Integer> losses = new ConcurrentHashMap<>();
   /** Pods whose source gives them nothing new. */
   public final Set<String> withheld = ConcurrentHashMap.newKeySet();
   public final BlockingQueue<DecisionRequest> requests = new LinkedBlockingQueue<>();
@@ -229,12 +230,17 @@ public final class FakeCells implements Cells {
     return List.copyOf(moves);
   }
 
+  /** A worker could not be reached for a moment, and is well again. */
+  public void lose(String worker) {
+    losses.merge(worker, 1, Integer::sum);
+  }
+
   @Override
   public List<WorkerSummary> workers() {
     return workers.stream()
         .map(worker -> new WorkerSummary(
             worker.id(), worker.pod(), worker.url(), worker.models(), worker.labels(), drained.contains(worker.pod()),
-            WorkerStatus.Health.HEALTHY))
+            WorkerStatus.Health.HEALTHY, losses.getOrDefault(worker.id(), 0)))
         .toList();
   }
 

@@ -12,28 +12,42 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class CellReports {
   private final Map<String, PressureGauge> gauges = new ConcurrentHashMap<>();
 
-  /** By cell: the workers that are not healthy. A cell whose home has never published any is not among them. */
-  private final Map<String, Map<String, Health>> unhealthyWorkers = new ConcurrentHashMap<>();
+  /** By cell; one whose home has never published any is not among them. */
+  private final Map<String, HealthReport> health = new ConcurrentHashMap<>();
+
+  /**
+   * What a cell's home published of its workers.
+   *
+   * @param unhealthy those that are not healthy
+   * @param losses how often those were lost that were
+   */
+  private record HealthReport(Map<String, Health> unhealthy, Map<String, Integer> losses) {}
 
   /** The pressure gauge of a cell, always the same one while the cell is in the roster. */
   PressureGauge gauge(String cell) {
     return gauges.computeIfAbsent(cell, _ -> new PressureGauge());
   }
 
-  /** Replaces what was known of the health of a cell's workers by those that are not healthy. */
-  void updateHealth(String cell, Map<String, Health> unhealthy) {
-    unhealthyWorkers.put(cell, unhealthy);
+  /** Replaces what was known of the health of a cell's workers by those that are not healthy, and how often they were lost. */
+  void updateHealth(String cell, Map<String, Health> unhealthy, Map<String, Integer> losses) {
+    health.put(cell, new HealthReport(unhealthy, losses));
   }
 
   /** The health of a worker as its cell's home published it last, {@link Health#UNKNOWN} until it has. */
   Health health(String cell, String worker) {
-    Map<String, Health> unhealthy = unhealthyWorkers.get(cell);
-    return unhealthy == null ? Health.UNKNOWN : unhealthy.getOrDefault(worker, Health.HEALTHY);
+    HealthReport report = health.get(cell);
+    return report == null ? Health.UNKNOWN : report.unhealthy().getOrDefault(worker, Health.HEALTHY);
+  }
+
+  /** How often a worker was lost, as its cell's home published it last. */
+  int losses(String cell, String worker) {
+    HealthReport report = health.get(cell);
+    return report == null ? 0 : report.losses().getOrDefault(worker, 0);
   }
 
   /** Drops the cells that are not in the roster any more. */
   void retain(Set<String> cells) {
     gauges.keySet().retainAll(cells);
-    unhealthyWorkers.keySet().retainAll(cells);
+    health.keySet().retainAll(cells);
   }
 }

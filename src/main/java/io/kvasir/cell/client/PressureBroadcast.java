@@ -10,6 +10,7 @@ import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -31,8 +32,12 @@ final class PressureBroadcast {
    *
    * @param byCell the pressure on each cell that knows its workers
    * @param unhealthy of each cell the workers that are not healthy, by id; null from a node of an earlier version
+   * @param losses of each cell how often workers were lost, by id; null from a node of an earlier version
    */
-  record PressureUpdate(Map<String, CellPressure> byCell, @Nullable Map<String, Map<String, Health>> unhealthy)
+  record PressureUpdate(
+      Map<String, CellPressure> byCell,
+      @Nullable Map<String, Map<String, Health>> unhealthy,
+      @Nullable Map<String, Map<String, Integer>> losses)
       implements Message, ClusterMessage {}
 
   private enum Publish implements Message { INSTANCE }
@@ -67,6 +72,7 @@ final class PressureBroadcast {
   private static PressureUpdate update(Map<String, CellView> views) {
     Map<String, CellPressure> pressures = new HashMap<>();
     Map<String, Map<String, Health>> unhealthy = new HashMap<>();
+    Map<String, Map<String, Integer>> losses = new HashMap<>();
     views.forEach((cell, view) -> {
       CellPressure pressure = view.pressure();
       // A cell that has just come to its home is not full: it will know its workers soon.
@@ -76,17 +82,20 @@ final class PressureBroadcast {
       Map<String, Health> workers = view.workerHealth();
       workers.values().removeIf(health -> health == Health.HEALTHY);
       unhealthy.put(cell, workers);
+      losses.put(cell, view.workerLosses());
     });
-    return new PressureUpdate(pressures, unhealthy);
+    return new PressureUpdate(pressures, unhealthy, losses);
   }
 
   private static void receive(PressureUpdate update, CellReports reports, long nowNanos) {
     update.byCell().forEach((cell, pressure) -> reports.gauge(cell).update(pressure, nowNanos));
     Map<String, Map<String, Health>> unhealthy = update.unhealthy();
-    if (unhealthy != null) {
-      unhealthy.forEach(reports::updateHealth);
-    } else {
-      update.byCell().keySet().forEach(cell -> reports.updateHealth(cell, Map.of()));
+    Map<String, Map<String, Integer>> losses = Objects.requireNonNullElse(update.losses(), Map.of());
+    for (String cell : unhealthy == null ? update.byCell().keySet() : unhealthy.keySet()) {
+      reports.updateHealth(
+          cell,
+          unhealthy == null ? Map.of() : unhealthy.getOrDefault(cell, Map.of()),
+          losses.getOrDefault(cell, Map.of()));
     }
   }
 }

@@ -49,6 +49,7 @@ final class RosterWorkers {
 
   private List<WorkerSummary> summaries(Iterable<PodEntry> pods) {
     Map<String, Map<String, Health>> local = new HashMap<>();
+    Map<String, Map<String, Integer>> localLosses = new HashMap<>();
     List<WorkerSummary> summaries = new ArrayList<>();
     for (PodEntry pod : pods) {
       PodSpec spec = pod.spec();
@@ -60,8 +61,13 @@ final class RosterWorkers {
             view == null
                 ? reports.health(cell, id)
                 : local.computeIfAbsent(cell, _ -> view.workerHealth()).getOrDefault(id, Health.UNKNOWN);
+        int losses =
+            view == null
+                ? reports.losses(cell, id)
+                : localLosses.computeIfAbsent(cell, _ -> view.workerLosses()).getOrDefault(id, 0);
         summaries.add(
-            new WorkerSummary(id, spec.name(), spec.url(), spec.models(), spec.labels(), pod.draining(), health));
+            new WorkerSummary(
+                id, spec.name(), spec.url(), spec.models(), spec.labels(), pod.draining(), health, losses));
       }
     }
     return summaries;

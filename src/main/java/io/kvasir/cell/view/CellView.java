@@ -468,6 +468,17 @@ public final class CellView {
     return health;
   }
 
+  /** How often each worker was lost, by worker id; those that never were are left out. */
+  public Map<String, Integer> workerLosses() {
+    Map<String, Integer> losses = new HashMap<>();
+    for (Member member : members()) {
+      if (member != null && member.losses() > 0) {
+        losses.put(member.worker().id(), member.losses());
+      }
+    }
+    return losses;
+  }
+
   /** The cell's workers with their state. */
   public List<WorkerStatus> workers() {
     List<WorkerStatus> workers = new ArrayList<>();

@@ -331,6 +331,11 @@ public final class Member {
     return health.state(clock.nanos()).health();
   }
 
+  /** How often its pod could not be reached any more. */
+  public int losses() {
+    return health.reachability().losses();
+  }
+
   private WorkerStatus.Work work(long answers, double answerTokens) {
     return new WorkerStatus.Work(
         load.queueMs(), load.bookedMs(), load.contextTokens(), answers, answerTokens);

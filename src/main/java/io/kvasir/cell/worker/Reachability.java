@@ -19,6 +19,7 @@ public final class Reachability {
   private final ChangeCounter changes;
   private volatile Health state = Health.UNKNOWN;
   private volatile String reason = "it has not been reached yet";
+  private int losses;
   private int failedProbes;
   private long lostNanos;
   private boolean lostByStream;
@@ -45,6 +46,11 @@ public final class Reachability {
   /** Whether it can be reached. */
   public boolean isReachable() {
     return state == Health.HEALTHY;
+  }
+
+  /** How often it was lost after it had been reached: whoever looks now and then sees short losses, too. */
+  synchronized int losses() {
+    return losses;
   }
 
   /** What took it out, in words that follow its name; of no meaning while it is well. */
@@ -120,7 +126,10 @@ public final class Reachability {
     lostNanos = now;
     lostByStream = byStream;
     reason = how;
-    probeRequested |= isReachable();
+    if (isReachable()) {
+      probeRequested = true;
+      losses++;
+    }
     setState(Health.UNHEALTHY);
   }
 

@@ -69,6 +69,6 @@ final class UnservedModelsTest {
   }
 
   private static WorkerSummary worker(String id, Health health, boolean draining, String model) {
-    return new WorkerSummary(id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Map.of(), draining, health);
+    return new WorkerSummary(id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Map.of(), draining, health, 0);
   }
 }

@@ -34,6 +34,19 @@ final class ReachabilityTest {
   }
 
   @Test
+  void losses_countEachOnce() {
+    contact.onConnectionLost(SECOND, "refused");
+    assertThat(contact.losses()).as("it was never there").isZero();
+    contact.onSuccess();
+    contact.onConnectionLost(2 * SECOND, "refused");
+    contact.onConnectionLost(3 * SECOND, "refused");
+    contact.onSuccess();
+    assertThat(contact.losses()).isEqualTo(1);
+    contact.onStreamLost(4 * SECOND);
+    assertThat(contact.losses()).isEqualTo(2);
+  }
+
+  @Test
   void probed_askedBeforeTheLoss_saysNothing() {
     well().onConnectionLost(2 * SECOND, "refused");
     contact.pollProbeRequest();
