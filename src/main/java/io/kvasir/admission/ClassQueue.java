@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NavigableSet;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,7 @@ final class ClassQueue<T> {
   private final int quantum;
   private final Map<String, Tenant<T>> tenants = new LinkedHashMap<>();
   private int length;
+  private int alone;
   private long bytes;
   private long tokens;
 
@@ -29,6 +31,7 @@ final class ClassQueue<T> {
     final CreditRounds programRounds;
     final Map<String, Program<T>> programs = new LinkedHashMap<>();
     int length;
+    int alone;
     long tokens;
 
     Tenant(CreditRounds rounds, int weight, int quantum) {
@@ -43,6 +46,8 @@ final class ClassQueue<T> {
     /** The round of attempts in which its first request is held. */
     long held = -1;
 
+    int alone;
+
     Program(CreditRounds rounds) {
       super(rounds, 1);
     }
@@ -55,6 +60,11 @@ final class ClassQueue<T> {
 
   int length() {
     return length;
+  }
+
+  /** Requests that wait for reasons of their own. */
+  int alone() {
+    return alone;
   }
 
   long bytes() {
@@ -79,7 +89,9 @@ final class ClassQueue<T> {
 
   void remove(Waiting<T> waiting) {
     Tenant<T> tenant = tenant(waiting.claim());
-    program(tenant, waiting.claim()).queue.remove(waiting);
+    Program<T> program = program(tenant, waiting.claim());
+    program.queue.remove(waiting);
+    countAlone(tenant, program, waiting.isAlone() ? -1 : 0);
     count(tenant, waiting, -1);
   }
 
@@ -91,6 +103,12 @@ final class ClassQueue<T> {
     tokens += sign * waiting.tokens();
   }
 
+  private void countAlone(Tenant<T> tenant, Program<T> program, int added) {
+    alone += added;
+    tenant.alone += added;
+    program.alone += added;
+  }
+
   /** Charges a request's tenant and program. */
   void charge(Claim claim, double charged) {
     Tenant<T> tenant = tenant(claim);
@@ -98,28 +116,54 @@ final class ClassQueue<T> {
     tenant.programRounds.charge(program(tenant, claim), charged);
   }
 
-  /** Passes over the program of a request for the rest of a round of attempts. */
-  void hold(Waiting<T> waiting, long attempts) {
-    program(tenant(waiting.claim()), waiting.claim()).held = attempts;
+  /** Passes over a request alone until a time, and counts its tokens no more: others do not wait for it. */
+  void rest(Waiting<T> waiting, long untilNanos, long attempts) {
+    Tenant<T> tenant = tenant(waiting.claim());
+    countAlone(tenant, program(tenant, waiting.claim()), waiting.isAlone() ? 0 : 1);
+    tenant.tokens -= waiting.tokens();
+    tokens -= waiting.tokens();
+    waiting.rest(untilNanos, attempts);
   }
 
-  /** The request whose turn it is, but for those that are held in this round of attempts; null when there is none. */
-  @Nullable Waiting<T> next(long attempts) {
+  /** Passes over the program of a request for the rest of a round of attempts. */
+  void hold(Waiting<T> waiting, long attempts) {
+    Tenant<T> tenant = tenant(waiting.claim());
+    Program<T> program = program(tenant, waiting.claim());
+    countAlone(tenant, program, waiting.isAlone() ? -1 : 0);
+    waiting.queueUp();
+    program.held = attempts;
+  }
+
+  /** The request whose turn it is, but for those that are passed over; null when there is none. */
+  @Nullable Waiting<T> next(long attempts, long nowNanos) {
     return tenantRounds.next(
         tenants.values(),
         tenant -> tenant.length > 0,
+        tenant -> tenant.length > tenant.alone,
         tenant ->
             tenant.programRounds.next(
-                tenant.programs.values(), program -> !program.queue.isEmpty(), program -> head(program, attempts)));
+                tenant.programs.values(),
+                program -> !program.queue.isEmpty(),
+                program -> program.queue.size() > program.alone,
+                program -> head(program, attempts, nowNanos)));
   }
 
-  /** The request that has waited longest, but for those that are held in this round of attempts. */
-  @Nullable Waiting<T> oldest(long attempts) {
+  /** The request that has waited longest, but for those that are passed over. */
+  @Nullable Waiting<T> oldest(long attempts, long nowNanos) {
+    return oldest(program -> head(program, attempts, nowNanos));
+  }
+
+  /** The request that has waited longest. */
+  @Nullable Waiting<T> oldest() {
+    return oldest(program -> program.queue.isEmpty() ? null : program.queue.first());
+  }
+
+  private @Nullable Waiting<T> oldest(Function<Program<T>, @Nullable Waiting<T>> first) {
     Waiting<T> oldest = null;
     for (Tenant<T> tenant : tenants.values()) {
       if (tenant.length > 0) {
         for (Program<T> program : tenant.programs.values()) {
-          Waiting<T> head = head(program, attempts);
+          Waiting<T> head = first.apply(program);
           oldest = head != null && (oldest == null || head.compareTo(oldest) < 0) ? head : oldest;
         }
       }
@@ -127,8 +171,15 @@ final class ClassQueue<T> {
     return oldest;
   }
 
-  private static <T> @Nullable Waiting<T> head(Program<T> program, long attempts) {
-    return program.queue.isEmpty() || program.held == attempts ? null : program.queue.first();
+  private static <T> @Nullable Waiting<T> head(Program<T> program, long attempts, long nowNanos) {
+    if (program.held != attempts) {
+      for (Waiting<T> waiting : program.queue) {
+        if (!waiting.isResting(nowNanos, attempts)) {
+          return waiting;
+        }
+      }
+    }
+    return null;
   }
 
   /** Tokens of all that wait. */

@@ -59,10 +59,11 @@ final class CreditRounds {
    * may go, since otherwise those who are held would lose their advantage.
    *
    * @param waits whether a party waits
+   * @param inLine whether it waits for what the others wait for: one that does not has no advantage to lose
    * @param head the first request of a party that may have a turn, null when it has none
    */
   <P extends Party, T> @Nullable Waiting<T> next(
-      Iterable<P> parties, Predicate<P> waits, Function<P, @Nullable Waiting<T>> head) {
+      Iterable<P> parties, Predicate<P> waits, Predicate<P> inLine, Function<P, @Nullable Waiting<T>> head) {
     Waiting<T> first = null;
     P richest = null;
     double most = Double.NEGATIVE_INFINITY;
@@ -71,7 +72,7 @@ final class CreditRounds {
       if (waits.test(party)) {
         Waiting<T> next = head.apply(party);
         double share = credit(party) / party.weight();
-        held |= next == null;
+        held |= next == null && inLine.test(party);
         boolean ahead =
             next != null && (first == null || share > most || (share == most && next.compareTo(first) < 0));
         if (ahead) {

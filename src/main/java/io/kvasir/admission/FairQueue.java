@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param <T> what waits
  */
 final class FairQueue<T> {
-  /** No round of attempts. */
-  private static final long NEVER = -2;
+  /** How long a request is passed over that waits for a reason of its own: there may be hundreds of them. */
+  static final long REST_NANOS = 200_000_000;
 
   private final AdmissionSettings settings;
   private final Map<ServiceClass, ClassQueue<T>> classes = new EnumMap<>(ServiceClass.class);
@@ -77,21 +77,40 @@ final class FairQueue<T> {
     attempts++;
   }
 
+  /** Whether a request waits for what the others wait for, and not for a reason of its own. */
+  boolean hasLine() {
+    for (ServiceClass each : ServiceClass.values()) {
+      if (of(each).length() > of(each).alone()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Passes over a request, and those behind it in its program, for the rest of the round. */
   void hold(Waiting<T> waiting) {
-    of(waiting.claim().serviceClass()).hold(waiting, attempts);
+    if (waiting.isInQueue()) {
+      of(waiting.claim().serviceClass()).hold(waiting, attempts);
+    }
+  }
+
+  /** Passes over a request that waits for a reason of its own: those behind it do not wait for it. */
+  void rest(Waiting<T> waiting, long nowNanos) {
+    if (waiting.isInQueue()) {
+      of(waiting.claim().serviceClass()).rest(waiting, nowNanos + REST_NANOS, attempts);
+    }
   }
 
   /** The request of a class that has waited longest; null when none does. */
   @Nullable Waiting<T> oldest(ServiceClass serviceClass) {
-    return of(serviceClass).length() == 0 ? null : of(serviceClass).oldest(NEVER);
+    return of(serviceClass).length() == 0 ? null : of(serviceClass).oldest();
   }
 
-  /** The next request that is not held; null when there is none. It stays where it is. */
+  /** The next request that is not passed over; null when there is none. It stays where it is. */
   @Nullable Turn<T> next(long nowNanos) {
     Waiting<T> starving = null;
     for (ServiceClass each : ServiceClass.values()) {
-      Waiting<T> oldest = of(each).length() == 0 ? null : of(each).oldest(attempts);
+      Waiting<T> oldest = of(each).length() == 0 ? null : of(each).oldest(attempts, nowNanos);
       if (oldest != null && isStarving(oldest, nowNanos) && (starving == null || oldest.compareTo(starving) < 0)) {
         starving = oldest;
       }
@@ -100,7 +119,7 @@ final class FairQueue<T> {
       return new Turn<>(starving, true);
     }
     for (ServiceClass each : ServiceClass.values()) {
-      Waiting<T> next = of(each).length() == 0 ? null : of(each).next(attempts);
+      Waiting<T> next = of(each).length() == 0 ? null : of(each).next(attempts, nowNanos);
       if (next != null) {
         return new Turn<>(next, false);
       }

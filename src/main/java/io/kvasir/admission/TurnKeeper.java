@@ -55,6 +55,10 @@ public final class TurnKeeper implements AutoCloseable {
       } while (!room.isEmpty() && running.compareAndSet(false, true));
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
+    } catch (Error failed) {
+      // The next change starts another thread.
+      running.set(false);
+      throw failed;
     }
   }
 

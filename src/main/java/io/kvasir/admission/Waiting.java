@@ -9,9 +9,12 @@ final class Waiting<T> implements Comparable<Waiting<T>> {
   private final Claim claim;
   private final long arrivalNanos;
   private final long number;
-  private final long tokens;
   private final T item;
+  private long tokens;
   private boolean inQueue = true;
+  private boolean alone;
+  private long restsUntilNanos;
+  private long triedIn;
 
   /**
    * A request that has begun to wait.
@@ -37,6 +40,32 @@ final class Waiting<T> implements Comparable<Waiting<T>> {
 
   long tokens() {
     return tokens;
+  }
+
+  /**
+   * It waits for a reason of its own, and is passed over until a time, and in any case in the round of attempts in
+   * which it was tried, so that the round ends. What it will compute is in nobody's way.
+   */
+  void rest(long untilNanos, long attempts) {
+    alone = true;
+    triedIn = attempts;
+    restsUntilNanos = untilNanos;
+    tokens = 0;
+  }
+
+  /** It waits for what the others wait for. */
+  void queueUp() {
+    alone = false;
+  }
+
+  /** Whether it waits for a reason of its own, as was found when it was last tried. */
+  boolean isAlone() {
+    return alone;
+  }
+
+  /** Whether it is passed over. */
+  boolean isResting(long nowNanos, long attempts) {
+    return alone && (triedIn == attempts || nowNanos - restsUntilNanos < 0);
   }
 
   T item() {

@@ -37,6 +37,9 @@ public final class WaitingRoom {
   /** Written with the lock. */
   private volatile int length;
 
+  /** Whether one waits for what the others wait for; written with the lock. */
+  private volatile boolean line;
+
   /**
    * An empty room.
    *
@@ -76,6 +79,11 @@ public final class WaitingRoom {
     return length == 0;
   }
 
+  /** Whether nobody waits for a worker: those who wait do so for reasons of their own. */
+  public boolean hasNoLine() {
+    return !line;
+  }
+
   /** How many wait. */
   public int length() {
     return length;
@@ -96,12 +104,10 @@ public final class WaitingRoom {
       refusal = closed ? null : refusal(claim);
       if (refusal == null && !closed) {
         long now = clock.nanos();
-        if (length == 0) {
-          rate.begin(now);
-        }
+        beginLine(now);
         long tokens = uncachedTokens > 0 ? uncachedTokens : Math.max(1, Math.round(promptTokens * uncachedShare));
         Waiting<Waiter> waiting = queue.add(claim, now - claim.waitedMillis() * 1_000_000, tokens, waiter);
-        length = queue.length();
+        counted();
         return new Place(waiting);
       }
     } finally {
@@ -133,7 +139,7 @@ public final class WaitingRoom {
         return;
       }
       Waiter.Attempt attempt = turn.waiting().item().attempt(turn.starving());
-      if (attempt instanceof Waiter.Attempt.Held) {
+      if (attempt instanceof Waiter.Attempt.Held(boolean alone) && !alone) {
         held++;
       }
       attempted(turn.waiting(), attempt);
@@ -155,10 +161,20 @@ public final class WaitingRoom {
     lock.lock();
     try {
       switch (attempt) {
-        case Waiter.Attempt.Held _ -> queue.hold(waiting);
+        case Waiter.Attempt.Held(boolean alone) -> {
+          if (alone) {
+            queue.rest(waiting, now);
+          } else {
+            beginLine(now);
+            queue.hold(waiting);
+          }
+          counted();
+        }
         case Waiter.Attempt.Ended _ -> out(waiting);
         case Waiter.Attempt.Went(int promptTokens, int uncachedTokens) -> {
-          rate.add(uncachedTokens, now);
+          if (line) {
+            rate.add(uncachedTokens, now);
+          }
           uncachedShare += SHARE_CHANGE * ((double) uncachedTokens / promptTokens - uncachedShare);
           out(waiting);
           queue.went(claim, uncachedTokens, now);
@@ -185,8 +201,21 @@ public final class WaitingRoom {
   /** Takes a request out; false when it is out already. With the lock. */
   private boolean out(Waiting<Waiter> waiting) {
     boolean removed = queue.remove(waiting);
-    length = queue.length();
+    counted();
     return removed;
+  }
+
+  /** Somebody gets in line: how fast requests go is measured while there is one. With the lock. */
+  private void beginLine(long now) {
+    if (!line) {
+      rate.begin(now);
+    }
+  }
+
+  /** With the lock. */
+  private void counted() {
+    length = queue.length();
+    line = queue.hasLine();
   }
 
   private void refuseLate() {

@@ -1,6 +1,7 @@
 package io.kvasir.discovery;
 
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
@@ -21,7 +22,12 @@ public record BarePod(URI url, Config described) {
         described.hasPath("name")
             ? described
             : described.withValue("name", ConfigValueFactory.fromAnyRef(engine.name()));
-    DiscoveredPod read = reader.readOne(engine.complete(named), faults);
-    return read == null ? null : read.spec().with(engine.learnt(named));
+    try {
+      DiscoveredPod read = reader.readOne(engine.complete(named), faults);
+      return read == null ? null : read.spec().with(engine.learnt(named));
+    } catch (ConfigException | IllegalArgumentException unfit) {
+      faults.accept("what its engine tells cannot be a pod's: " + unfit.getMessage());
+      return null;
+    }
   }
 }

@@ -53,7 +53,9 @@ final class ConfiguredPods implements AutoCloseable {
         StringBuilder fault = new StringBuilder();
         PodSpec completed = pod.completed(engine, reader, fault::append);
         if (completed == null) {
+          // Started otherwise, it may tell something that goes together.
           faults.put(pod.url(), fault.toString());
+          silent.add(pod.url());
         } else {
           faults.remove(pod.url());
           cells.announce(completed);

@@ -1,12 +1,15 @@
 package io.kvasir.discovery;
 
+import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -79,8 +82,9 @@ final class LearntPods implements AutoCloseable {
   }
 
   /** Forgets all but these. */
-  synchronized void retain(List<URI> urls) {
-    List.copyOf(engines.keySet()).stream().filter(url -> !urls.contains(url)).forEach(this::forget);
+  synchronized void retain(Collection<URI> urls) {
+    Set<URI> retained = Set.copyOf(urls);
+    List.copyOf(engines.keySet()).stream().filter(url -> !retained.contains(url)).forEach(this::forget);
   }
 
   @Override
@@ -97,6 +101,8 @@ final class LearntPods implements AutoCloseable {
     private final URI url;
     private final Thread thread;
     private final Semaphore due = new Semaphore(0);
+    // The thread's.
+    private boolean unheard;
     // Guarded by LearntPods.this.
     private @Nullable LearntPod pod;
     private @Nullable String failure;
@@ -137,6 +143,10 @@ final class LearntPods implements AutoCloseable {
         found = inquiry.learn(url);
       } catch (IOException silent) {
         reason = String.valueOf(silent.getMessage());
+      } catch (RuntimeException | StackOverflowError unreadable) {
+        // Whatever an engine answers: another time it may answer something else.
+        LOG.warn("what the engine at {} tells of itself cannot be read", url, RedactedException.of(unreadable));
+        reason = "what its engine tells of itself cannot be read: " + unreadable;
       }
       boolean changed;
       synchronized (LearntPods.this) {
@@ -144,14 +154,24 @@ final class LearntPods implements AutoCloseable {
           throw new InterruptedException("forgotten");
         }
         found = found == null || pod == null ? found : found.after(pod);
-        changed = found == null ? pod == null && failure == null : !found.equals(pod);
+        changed = unheard || (found == null ? pod == null && failure == null : !found.equals(pod));
         pod = found == null ? pod : found;
         failure = reason;
       }
-      if (changed) {
+      return (!changed || notifyListener()) && found != null;
+    }
+
+    /** Runs the listener; false when that has failed, so that it has to hear the same again. */
+    private boolean notifyListener() {
+      try {
         listener.run();
+        unheard = false;
+      } catch (RuntimeException busy) {
+        // The directory does not answer in time, as when the node is leaving.
+        LOG.warn("what the engine at {} tells of itself could not be passed on: {}", url, busy.getMessage());
+        unheard = true;
       }
-      return found != null;
+      return !unheard;
     }
   }
 }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class CacheMetrics {
   private static final String SERIES = "vllm:cache_config_info{";
-  private static final Pattern LABEL = Pattern.compile("([a-zA-Z_]\\w*)=\"((?:[^\"\\\\]|\\\\.)*)\"");
+  /** Possessive, for a repetition that can go back recurses once for every character of a value. */
+  private static final Pattern LABEL = Pattern.compile("([a-zA-Z_]\\w*)=\"((?:[^\"\\\\]|\\\\.)*+)\"");
 
   private final List<Map<String, String>> ranks = new ArrayList<>();
 

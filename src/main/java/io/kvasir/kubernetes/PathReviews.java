@@ -35,7 +35,7 @@ public final class PathReviews {
   private static final Duration ALLOWED_FOR = Duration.ofMinutes(1);
   private static final Duration REFUSED_FOR = Duration.ofSeconds(10);
   private static final int MAX_KNOWN = 1024;
-  /** So many at a time: whoever makes up tokens is not to keep the API busy. */
+  /** So many at a time: whoever makes up tokens is not to keep the API busy. Readers do not count. */
   private static final int MAX_ASKED = 8;
 
   /** What is known of a token. */
@@ -65,8 +65,9 @@ public final class PathReviews {
    * What the API said.
    *
    * @param until when it has to be asked again, by the clock
+   * @param reader whether the token's owner could read the path when the API said so last
    */
-  private record Answer(Finding finding, long until) {}
+  private record Answer(Finding finding, long until, boolean reader) {}
 
   private final KubernetesConnection connection;
   private final String path;
@@ -104,7 +105,9 @@ public final class PathReviews {
   /** What the API says of a token, or has said shortly before. */
   public CompletionStage<Finding> of(String token) {
     return answers.asMap()
-        .compute(digest(token), (_, before) -> before == null || isOver(before) ? begun(token) : before)
+        .compute(
+            digest(token),
+            (_, before) -> before == null || isOver(before) ? begun(token, isReader(before)) : before)
         .thenApply(Answer::finding);
   }
 
@@ -112,11 +115,17 @@ public final class PathReviews {
     return answer.isDone() && (answer.isCompletedExceptionally() || clock.nanos() - answer.join().until >= 0);
   }
 
-  private CompletableFuture<Answer> begun(String token) {
+  private static boolean isReader(@Nullable CompletableFuture<Answer> before) {
+    return before != null && !before.isCompletedExceptionally() && before.join().reader;
+  }
+
+  private CompletableFuture<Answer> begun(String token, boolean wasReader) {
     return CompletableFuture.supplyAsync(
         () -> {
-          Finding finding = counted(token);
-          return new Answer(finding, clock.nanos() + lifetime(finding).toNanos());
+          Finding finding = counted(token, wasReader);
+          boolean reader =
+              finding instanceof Finding.Allowed || (wasReader && finding instanceof Finding.Unanswered);
+          return new Answer(finding, clock.nanos() + lifetime(finding).toNanos(), reader);
         },
         task -> Thread.ofVirtual().name("kvasir-review").start(task));
   }
@@ -140,8 +149,8 @@ public final class PathReviews {
     };
   }
 
-  private Finding counted(String token) {
-    Finding finding = reviewed(token);
+  private Finding counted(String token, boolean wasReader) {
+    Finding finding = reviewed(token, wasReader);
     String result =
         switch (finding) {
           case Finding.Allowed _ -> "allowed";
@@ -153,8 +162,9 @@ public final class PathReviews {
     return finding;
   }
 
-  private Finding reviewed(String token) {
-    if (!asked.tryAcquire()) {
+  private Finding reviewed(String token, boolean wasReader) {
+    boolean counts = !wasReader;
+    if (counts && !asked.tryAcquire()) {
       return new Finding.Unanswered(MAX_ASKED + " other tokens are being asked about");
     }
     try (KubernetesApi api = new KubernetesApi(connection)) {
@@ -172,7 +182,9 @@ public final class PathReviews {
       Thread.currentThread().interrupt();
       return new Finding.Unanswered("this node stops");
     } finally {
-      asked.release();
+      if (counts) {
+        asked.release();
+      }
     }
   }
 

@@ -94,7 +94,6 @@ public final class ThrashGuard {
       if (late) {
         listener.forced();
       }
-      remove(wait);
       admit(program, nowMs);
       return true;
     }
@@ -134,7 +133,8 @@ public final class ThrashGuard {
    */
   public synchronized void ended(String name, int contextTokens, long capacityTokens, long nowMs) {
     Program program = programs.get(name);
-    if (program == null) {
+    if (program == null || !program.isRunning()) {
+      // Forgotten meanwhile, and perhaps come back: it counts by what is known since.
       return;
     }
     int before = program.ownTokens();
@@ -174,10 +174,7 @@ public final class ThrashGuard {
     if (programs.size() > settings.maxPrograms()) {
       Program eldest = programs.firstEntry().getValue();
       pause(eldest);
-      Wait wait = waits.get(eldest.name());
-      if (wait != null) {
-        remove(wait);
-      }
+      endWait(eldest);
       programs.remove(eldest.name());
     }
     return program;
@@ -206,15 +203,28 @@ public final class ThrashGuard {
   /** The wait of a program, begun or continued. */
   private Wait await(Program program, ProgramTurn turn, long nowMs) {
     Wait before = waits.get(program.name());
-    if (before == null) {
-      listener.held();
-    } else {
+    if (before != null) {
       remove(before);
+    }
+    if (before == null || hasLeft(before, nowMs)) {
+      before = null;
+      listener.held();
     }
     Wait wait = new Wait(program.name(), rank(program, turn), before == null ? nowMs : before.sinceMs, nowMs);
     waits.put(wait.program, wait);
     queue.add(wait);
     return wait;
+  }
+
+  private void endWait(Program program) {
+    Wait wait = waits.get(program.name());
+    if (wait != null) {
+      remove(wait);
+    }
+  }
+
+  private static boolean hasLeft(Wait wait, long nowMs) {
+    return nowMs - wait.offeredMs > LEFT_MS;
   }
 
   private void remove(Wait wait) {
@@ -224,13 +234,14 @@ public final class ThrashGuard {
 
   /** The first of those that have not left. */
   private @Nullable Wait firstWait(long nowMs) {
-    while (!queue.isEmpty() && nowMs - queue.first().offeredMs > LEFT_MS) {
+    while (!queue.isEmpty() && hasLeft(queue.first(), nowMs)) {
       remove(queue.first());
     }
     return queue.isEmpty() ? null : queue.first();
   }
 
   private void admit(Program program, long nowMs) {
+    endWait(program);
     program.state(Program.State.LIVE);
     program.active(nowMs);
     live++;

@@ -31,6 +31,8 @@ final class FairQueueTest {
     private final Map<List<String>, Double> credits = new HashMap<>();
     private final Map<List<String>, Integer> weights = new HashMap<>();
     private final Set<List<String>> held = new HashSet<>();
+    private final Map<Waiting<String>, Long> resting = new HashMap<>();
+    private long now;
 
     private static List<String> tenant(Claim claim) {
       return List.of(claim.serviceClass().label(), claim.tenant());
@@ -63,13 +65,22 @@ final class FairQueueTest {
 
     void hold(Waiting<String> waiting) {
       held.add(program(waiting.claim()));
+      resting.remove(waiting);
+    }
+
+    void rest(Waiting<String> waiting) {
+      resting.put(waiting, now + FairQueue.REST_NANOS);
+    }
+
+    private boolean isReady(Waiting<String> one) {
+      return !held.contains(program(one.claim())) && resting.getOrDefault(one, now) <= now;
     }
 
     @Nullable Waiting<String> next() {
       for (ServiceClass each : ServiceClass.values()) {
         List<Waiting<String>> ready =
             all.stream()
-                .filter(one -> one.claim().serviceClass() == each && !held.contains(program(one.claim())))
+                .filter(one -> one.claim().serviceClass() == each && isReady(one))
                 .toList();
         if (!ready.isEmpty()) {
           return next(ready);
@@ -83,21 +94,21 @@ final class FairQueueTest {
       Map<List<String>, Waiting<String>> firsts = new HashMap<>();
       Set<List<String>> waiting = new HashSet<>();
       for (Waiting<String> one : all) {
-        if (one.claim().serviceClass().label().equals(serviceClass)) {
+        if (one.claim().serviceClass().label().equals(serviceClass) && !resting.containsKey(one)) {
           waiting.add(tenant(one.claim()));
         }
       }
       for (Waiting<String> one : ready) {
         firsts.computeIfAbsent(tenant(one.claim()), tenant -> firstOf(tenant, ready));
       }
-      return turn(firsts, waiting.equals(firsts.keySet()), () -> refill(serviceClass, null));
+      return turn(firsts, firsts.keySet().containsAll(waiting), () -> refill(serviceClass, null));
     }
 
     private Waiting<String> firstOf(List<String> tenant, List<Waiting<String>> ready) {
       Map<List<String>, Waiting<String>> firsts = new HashMap<>();
       Set<List<String>> waiting = new HashSet<>();
       for (Waiting<String> one : all) {
-        if (tenant(one.claim()).equals(tenant)) {
+        if (tenant(one.claim()).equals(tenant) && !resting.containsKey(one)) {
           waiting.add(program(one.claim()));
         }
       }
@@ -106,7 +117,7 @@ final class FairQueueTest {
           firsts.merge(program(one.claim()), one, (a, b) -> a.compareTo(b) < 0 ? a : b);
         }
       }
-      return turn(firsts, waiting.equals(firsts.keySet()), () -> refill(tenant.get(0), tenant.get(1)));
+      return turn(firsts, firsts.keySet().containsAll(waiting), () -> refill(tenant.get(0), tenant.get(1)));
     }
 
     /** The turn of who has most credit; unless some are held, all get more when none has any. */
@@ -155,12 +166,18 @@ final class FairQueueTest {
       } else {
         queue.beginAttempts();
         plain.held.clear();
-        FairQueue.Turn<String> turn = queue.next(0);
+        plain.now += random.nextLong(FairQueue.REST_NANOS / 2);
+        FairQueue.Turn<String> turn = queue.next(plain.now);
         assertThat(turn == null ? null : turn.waiting()).isSameAs(plain.next());
         for (int held = random.nextInt(3); turn != null && held > 0; held--) {
-          queue.hold(turn.waiting());
-          plain.hold(turn.waiting());
-          turn = queue.next(0);
+          if (random.nextBoolean()) {
+            queue.rest(turn.waiting(), plain.now);
+            plain.rest(turn.waiting());
+          } else {
+            queue.hold(turn.waiting());
+            plain.hold(turn.waiting());
+          }
+          turn = queue.next(plain.now);
           assertThat(turn == null ? null : turn.waiting()).isSameAs(plain.next());
         }
         if (turn != null) {
@@ -283,7 +300,7 @@ final class FairQueueTest {
     for (int i = 0; i < 2 * ClassQueue.MAX_REMEMBERED; i++) {
       one.charge(AdmissionFixture.claim("other" + i), 10 * QUANTUM);
     }
-    assertThat(one.next(0)).as("who waits is never forgotten").isSameAs(waiting);
+    assertThat(one.next(0, 0)).as("who waits is never forgotten").isSameAs(waiting);
     assertThat(one.remembered()).isLessThanOrEqualTo(ClassQueue.MAX_REMEMBERED);
   }
 

@@ -37,6 +37,8 @@ final class WaitingRoomTest {
     @Nullable AdmissionRefusal refusal;
     boolean dismissed;
     boolean alwaysHeld;
+    boolean programHeld;
+    int attempts;
 
     Request(String name, int tokens) {
       this.name = name;
@@ -45,6 +47,10 @@ final class WaitingRoomTest {
 
     @Override
     public Attempt attempt(boolean starving) {
+      attempts++;
+      if (programHeld) {
+        return Attempt.PROGRAM_HELD;
+      }
       if (freeWorkers == 0 || alwaysHeld) {
         return Attempt.HELD;
       }
@@ -182,6 +188,76 @@ final class WaitingRoomTest {
     Request ofAnotherTenant = new Request("another tenant's", 100);
     room.add(AdmissionFixture.claim("b"), 100, 100, ofAnotherTenant);
     assertThat(ofAnotherTenant.refusal).as("its tenant's turn comes soon").isNull();
+  }
+
+  @Test
+  void programsThatWaitForRoom_areInNobodysWay() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(15), 1_000, 1_000, 1L << 30));
+    for (int i = 0; i < 30; i++) {
+      Request large = new Request("program " + i, 100_000);
+      large.programHeld = true;
+      room.add(AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "program " + i), 100_000, 100_000, large);
+    }
+    for (int i = 0; i < 10; i++) {
+      room.add(AdmissionFixture.claim("a"), 100, 100, new Request("a" + i, 100));
+    }
+    for (int second = 0; second < 5; second++) {
+      clock.advance(Duration.ofSeconds(1));
+      admitOne(room);
+    }
+    assertThat(went).containsExactly("a0", "a1", "a2", "a3", "a4");
+    Request next = new Request("next", 100);
+    room.add(AdmissionFixture.claim("a"), 100, 100, next);
+    assertThat(next.refusal).as("500 tokens are before it, at 100 a second").isNull();
+  }
+
+  @Test
+  void programThatWaitsForRoom_isPassedOverByOthersOfItsName() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    Request recognised = new Request("by its prompt", 100_000);
+    recognised.programHeld = true;
+    room.add(AdmissionFixture.claim("a"), 100_000, 100_000, recognised);
+    room.add(AdmissionFixture.claim("a"), 100, 100, new Request("of no program", 100));
+    admitOne(room);
+    assertThat(went).containsExactly("of no program");
+  }
+
+  @Test
+  void programsThatWaitForRoom_areNoLine_andSayNothingOfHowFastItGoes() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(90), 1_000, 1_000, 1L << 30));
+    Request held = new Request("held", 100_000);
+    held.programHeld = true;
+    room.add(AdmissionFixture.claim("b"), 100_000, 100_000, held);
+    assertThat(room.hasNoLine()).as("it has not been tried").isFalse();
+    room.admit();
+    assertThat(room.hasNoLine()).isTrue();
+    assertThat(room.isEmpty()).isFalse();
+    clock.advance(Duration.ofSeconds(60));
+    room.add(AdmissionFixture.claim("a"), 1_000, 1_000, new Request("first", 1_000));
+    assertThat(room.hasNoLine()).isFalse();
+    admitOne(room);
+    assertThat(room.hasNoLine()).isTrue();
+    room.add(AdmissionFixture.claim("a"), 10_000, 10_000, new Request("second", 10_000));
+    Request third = new Request("third", 1_000);
+    room.add(AdmissionFixture.claim("a"), 1_000, 1_000, third);
+    assertThat(third.refusal).as("nobody was in line for a minute").isNull();
+  }
+
+  @Test
+  void programsThatWaitForRoom_areTriedNowAndThen() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    Request held = new Request("held", 100);
+    held.programHeld = true;
+    room.add(AdmissionFixture.claim("a"), 100, 100, held);
+    for (int round = 0; round < 100; round++) {
+      room.admit();
+      clock.advance(Duration.ofMillis(10));
+    }
+    assertThat(held.attempts).isEqualTo(5);
+    held.programHeld = false;
+    clock.advance(Duration.ofMillis(200));
+    admitOne(room);
+    assertThat(went).containsExactly("held");
   }
 
   private void admitOne(WaitingRoom room) {

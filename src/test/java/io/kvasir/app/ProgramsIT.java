@@ -9,19 +9,21 @@ import io.kvasir.app.node.Node;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import java.net.http.HttpResponse;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A node that knows the programs of its requests, by their headers and by their prompts. */
 final class ProgramsIT {
   private static final String MODEL = "kvasir-demo";
 
+  @SuppressWarnings("NullAway.Init") // every test begins with start()
   private SimEngine engine;
+
+  @SuppressWarnings("NullAway.Init")
   private Node node;
 
-  @BeforeEach
-  void start() throws Exception {
+  private void start(String settings) throws Exception {
     engine = PredictionsIT.engine(EventSettings.DEFAULT.withLoopback(), 0);
     node =
         TestNodes.start(
@@ -32,8 +34,9 @@ final class ProgramsIT {
                 name = sim, url = "%2$s", models = [%1$s], events { endpoint = "%3$s", replay = "%4$s" }
               }]
               programs { enabled = true, worker-tokens = 5000 }
+              %5$s
             }
-            """.formatted(MODEL, engine.url(), engine.eventsEndpoint(), engine.replayEndpoint()));
+            """.formatted(MODEL, engine.url(), engine.eventsEndpoint(), engine.replayEndpoint(), settings));
     await(() -> DemoCommand.healthy(node) == 1);
   }
 
@@ -45,6 +48,7 @@ final class ProgramsIT {
 
   @Test
   void turns_areCountedByProgram() throws Exception {
+    start("");
     String talk = words(1, 400);
     chat(talk, "X-Session-ID", "one");
     chat(talk + words(2, 100), "X-Session-ID", "one");
@@ -59,13 +63,38 @@ final class ProgramsIT {
     assertThat(metric("kvasir_program_held_tokens_total")).isGreaterThan(1_500);
   }
 
+  /** While a program fills the memory a new one waits; turns of the first do not, and its end makes room. */
+  @Test
+  void guarded_aNewProgram_waitsForRoom() throws Exception {
+    start("programs.guard { enabled = true, admit-below = 0.2 }, admission.enabled = true");
+    String talk = words(1, 900);
+    for (int turn = 0; turn < 8; turn++) {
+      chat(talk, "X-Session-ID", "first");
+    }
+    CompletableFuture<HttpResponse<String>> second =
+        TestNodes.postAsync(node, "/v1/chat/completions", body(words(2, 900)), "X-Session-ID", "second");
+    await(() -> metric("kvasir_programs_waiting{") == 1);
+    chat(talk, "X-Session-ID", "first");
+    assertThat(second).isNotDone();
+
+    chat(talk, "X-Session-ID", "first", "X-Dynamo-Session-Final", "true");
+
+    assertThat(second.join().statusCode()).isEqualTo(200);
+    assertThat(TestNodes.header(second.join(), "X-Router-Reason")).contains("waited=");
+    assertThat(metric("kvasir_program_changes_total{change=\"held\"}")).isEqualTo(1);
+  }
+
+  private static String body(String text) {
+    return """
+        {"model": "%s", "max_tokens": 3, "messages": [{"role": "user", "content": "%s"}]}
+        """.formatted(MODEL, text);
+  }
+
   private void chat(String text, String... headers) throws Exception {
     HttpResponse<String> answer =
         TestNodes.post(
             node, "/v1/chat/completions",
-            """
-            {"model": "%s", "max_tokens": 3, "messages": [{"role": "user", "content": "%s"}]}
-            """.formatted(MODEL, text),
+            body(text),
             headers);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
   }

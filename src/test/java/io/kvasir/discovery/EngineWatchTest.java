@@ -22,6 +22,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -60,6 +61,25 @@ final class EngineWatchTest {
     assertThat(pod.engine().ranks()).as("what is described wins").isEqualTo(2);
     assertThat(Objects.requireNonNull(pod.learnt()).described()).contains("ranks").doesNotContain("models");
     await(() -> pods.problems().isEmpty());
+  }
+
+  @Test
+  void engineWhoseAnswerCannotBeRead_isAskedAgain() {
+    AtomicInteger asked = new AtomicInteger();
+    PodInquiry unreadableAtFirst = engine ->
+        switch (asked.incrementAndGet()) {
+          case 1 -> throw new IllegalArgumentException("port out of range");
+          case 2 -> throw new StackOverflowError();
+          default -> answer("vLLM 0.32.0", 16, "m");
+        };
+    Config described = ConfigFactory.parseString("url = \"" + ENGINE + "\"");
+    ConfiguredPods pods =
+        new ConfiguredPods(
+            List.of(new BarePod(ENGINE, described)), EngineWatchTest::read, unreadableAtFirst, cells);
+    opened.add(pods);
+    await(() -> !pods.problems().isEmpty());
+    assertThat(pods.problems()).singleElement().asString().contains("cannot be read", "port out of range");
+    await(() -> !cells.pods().isEmpty());
   }
 
   @Test

@@ -407,6 +407,22 @@ final class WebSocketTest {
   }
 
   @Test
+  void silenceInAFrame_cutsIt() throws Exception {
+    start(
+        new WebSocketEngine(connection -> {
+          connection.accept();
+          connection.write(new byte[] {(byte) 0x82, 100, 1, 2, 3});
+          connection.read();
+        }),
+        new TestRouter(TestRouter.EXECUTION.withWebSocketIdle(Duration.ofMillis(50)), GatewaySettings.defaults()));
+    try (Socket client = router.connect()) {
+      handshake(client, REALTIME, "");
+      Await.await(() -> router.metric("kvasir_websockets_closed_total", "idle") == 1);
+      Await.await(() -> router.cells.open.get() == 0);
+    }
+  }
+
+  @Test
   void slowReader_hasTheEngineWait_andCanStillSend() throws Exception {
     AtomicBoolean sentAll = new AtomicBoolean();
     BlockingQueue<String> arrived = new LinkedBlockingQueue<>();

@@ -2,12 +2,19 @@ package io.kvasir.kubernetes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.kvasir.kubernetes.PathReviews.Finding;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -83,6 +90,49 @@ final class PathReviewsTest {
     kubernetes.deny("create", ACCESSES);
     assertThat(finding("prometheus-token")).isInstanceOf(Finding.Unanswered.class).asString()
         .contains("403", "no right to create subjectaccessreviews.authorization.k8s.io");
+  }
+
+  @Test
+  void tokensThatAreMadeUp_doNotKeepAReaderOut(@TempDir Path directory) throws Exception {
+    CountDownLatch answer = new CountDownLatch(1);
+    CountDownLatch asked = new CountDownLatch(8);
+    HttpServer api = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    try {
+      api.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+      api.createContext("/", exchange -> {
+        if (new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8).contains("made-up")) {
+          asked.countDown();
+          try {
+            answer.await();
+          } catch (InterruptedException stopping) {
+            Thread.currentThread().interrupt();
+          }
+        }
+        byte[] yes = "{\"status\":{\"authenticated\":true,\"allowed\":true,\"user\":{\"username\":\"u\"}}}"
+            .getBytes(StandardCharsets.UTF_8);
+        exchange.sendResponseHeaders(201, yes.length);
+        exchange.getResponseBody().write(yes);
+        exchange.close();
+      });
+      api.start();
+      Path own = Files.writeString(directory.resolve("own"), "secret\n");
+      reviews =
+          new PathReviews(
+              new KubernetesConnection(
+                  URI.create("http://127.0.0.1:" + api.getAddress().getPort()), own, Path.of("")),
+              "/metrics", new Metrics(new PrometheusRegistry()), now::get);
+      assertThat(finding("reader")).isEqualTo(new Finding.Allowed());
+      now.addAndGet(Duration.ofMinutes(2).toNanos());
+      for (int i = 0; i < 8; i++) {
+        reviews.of("made-up-" + i);
+      }
+      asked.await();
+      assertThat(finding("another")).isInstanceOf(Finding.Unanswered.class);
+      assertThat(finding("reader")).isEqualTo(new Finding.Allowed());
+    } finally {
+      answer.countDown();
+      api.stop(0);
+    }
   }
 
   private Finding finding(String token) throws Exception {

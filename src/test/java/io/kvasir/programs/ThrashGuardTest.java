@@ -159,6 +159,45 @@ final class ThrashGuardTest {
   }
 
   @Test
+  void mayGo_whoComesBackAfterHavingLeft_beginsToWaitAnew() {
+    go("old", 590, 0);
+    assertThat(go("first", 100, 0)).isFalse();
+    assertThat(go("left", 100, 0)).isFalse();
+
+    pass(SETTINGS.longestWaitMs() - 1_000, "old", "first");
+    now += 1_001;
+
+    assertThat(go("left", 100, 0)).as("it has just come back").isFalse();
+    assertThat(forced).isZero();
+  }
+
+  @Test
+  void began_whoWaits_doesNotWaitAnyLonger() {
+    go("old", 550, 0);
+    assertThat(go("waits", 100, 0)).isFalse();
+
+    guard.began(new ProgramTurn("waits", 40, 0, false), now);
+
+    assertThat(guard.status().waiting()).isZero();
+    assertThat(offer("small", 5, 0)).as("nobody is before it").isTrue();
+  }
+
+  @Test
+  void ended_aTurnOfAProgramThatWasForgottenMeanwhile_countsForNothing() {
+    assertThat(go("slow", 1, 0)).isTrue();
+    for (int i = 0; i < SETTINGS.maxPrograms(); i++) {
+      go("p" + i, 1, 0);
+    }
+    assertThat(guard.mayGo(new ProgramTurn("slow", 1, 0, false), CAPACITY, now)).isTrue();
+    for (int i = 0; i < 100; i++) {
+      end("slow", 100);
+    }
+    GuardStatus status = guard.status();
+    assertThat(status.liveTokens()).as("the others'").isEqualTo(SETTINGS.maxPrograms() - 1);
+    assertThat(status.expectedTokens()).isEqualTo(status.liveTokens());
+  }
+
+  @Test
   void programs_moreThanAreRemembered_areForgotten() {
     for (int i = 0; i < 3 * SETTINGS.maxPrograms(); i++) {
       go("p" + i, 1, 0);

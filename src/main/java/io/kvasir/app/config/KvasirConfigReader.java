@@ -1,6 +1,7 @@
 package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.app.config.KvasirConfig.ExecutionConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.app.config.KvasirConfig.GatewayConfig;
@@ -228,11 +229,12 @@ final class KvasirConfigReader {
       ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery, MemoryPlan memory) {
     PodListReader pods = new PodListReader(config, root, blockSizes(models));
     List<PodSpec> configured = pods.configured();
+    AdmissionSettings admission = AdmissionReader.read(root.section("admission"));
     CellSettings cells =
         CellSettingsReader.read(
             cell,
-            ProgramSettingsReader.read(root.section("programs")),
-            AdmissionReader.read(root.section("admission")),
+            ProgramSettingsReader.read(root.section("programs"), admission.on()),
+            admission,
             maxWorkers -> memory.withCellsOf(configured, models, maxWorkers).automaticIndex());
     MemoryPlan plan =
         memory.withCellsOf(configured, models, cells.index().maxWorkers()).withIndex(cells.index().budgetBytes());

@@ -10,7 +10,12 @@ final class ProgramSettingsReader {
 
   private ProgramSettingsReader() {}
 
-  static ProgramSettings read(ConfigSection programs) {
+  /**
+   * Reads them.
+   *
+   * @param admission whether requests can wait
+   */
+  static ProgramSettings read(ConfigSection programs, boolean admission) {
     ProgramSources sources =
         new ProgramSources(
             programs.texts("headers"),
@@ -18,16 +23,29 @@ final class ProgramSettingsReader {
             programs.texts("parent-headers"),
             programs.texts("parent-fields"),
             programs.texts("last-headers"));
-    GuardSettings guard =
+    ConfigSection guard = programs.section("guard");
+    double admitBelow = guard.number("admit-below", 0.01, 1);
+    double pauseAbove = guard.number("pause-above", 0.01, 2);
+    if (pauseAbove < admitBelow) {
+      guard.fault("pause-above", "has to be at least admit-below");
+    }
+    GuardSettings limits =
         new GuardSettings(
-            GuardSettings.DEFAULT.admitBelow(),
-            GuardSettings.DEFAULT.pauseAbove(),
+            admitBelow,
+            Math.max(admitBelow, pauseAbove),
             Math.max(1, programs.duration("alive").toMillis()),
-            GuardSettings.DEFAULT.longestWaitMs(),
+            Math.max(1, guard.duration("longest-wait").toMillis()),
             programs.count("remembered", 1, 1_000_000));
     ProgramSettings settings =
         new ProgramSettings(
-            programs.flag("enabled"), sources, guard, programs.whole("worker-tokens", 0, MOST_TOKENS));
+            programs.flag("enabled"), sources, guard.flag("enabled"), limits,
+            programs.whole("worker-tokens", 0, MOST_TOKENS));
+    if (settings.guarded() && !(settings.on() && admission)) {
+      guard.fault(
+          "enabled",
+          "needs programs.enabled = true, to know them, and admission.enabled = true, so that they can wait");
+    }
+    guard.rejectUnread();
     programs.rejectUnread();
     return settings;
   }

@@ -47,6 +47,10 @@ final class LearntModels {
   private final Function<String, @Nullable URI> healthy;
   private final Map<String, Group> learnt = new HashMap<>();
   private final Map<String, Problem> problems = new ConcurrentHashMap<>();
+
+  /** Those of base models none of whose engines has answered. */
+  private final Map<String, Problem> unanswered = new ConcurrentHashMap<>();
+
   private int checks;
 
   /**
@@ -84,13 +88,16 @@ final class LearntModels {
 
   /** What keeps prompts of these models from being compared with what engines cache. */
   List<Problem> problems() {
-    return List.copyOf(new TreeMap<>(problems).values());
+    Map<String, Problem> all = new TreeMap<>(problems);
+    all.putAll(unanswered);
+    return List.copyOf(all.values());
   }
 
   /** Learns what is new and forgets what is gone. Waits for engines. */
   void check() throws InterruptedException {
     checks++;
     Map<String, Group> groups = groups();
+    unanswered.keySet().retainAll(groups.keySet());
     learnt.entrySet().removeIf(known -> {
       boolean left = !groups.containsKey(known.getKey());
       if (left) {
@@ -100,7 +107,7 @@ final class LearntModels {
     });
     for (Map.Entry<String, Group> group : groups.entrySet()) {
       URI engine = healthy.apply(group.getKey());
-      boolean due = !problems.containsKey(group.getKey()) || checks % RETRY_AFTER == 0;
+      boolean due = !unanswered.containsKey(group.getKey()) || checks % RETRY_AFTER == 0;
       if (engine != null && due && !group.getValue().equals(learnt.get(group.getKey()))) {
         learn(group.getKey(), group.getValue(), engine);
       }
@@ -132,16 +139,17 @@ final class LearntModels {
   private void learn(String base, Group group, URI engine) throws InterruptedException {
     try {
       SurveyedEngine found = survey.survey(engine);
-      problems.remove(base);
+      unanswered.remove(base);
       for (ServedModel model : found.description().baseModels()) {
         if (!configured.contains(model.name())) {
           learn(found, model, group);
         }
       }
       learnt.put(base, group);
-    } catch (IOException failed) {
+    } catch (IOException | RuntimeException failed) {
+      // Files or answers that cannot be read are no reason to leave the other models alone.
       LOG.debug("the model {} could not be learnt from {}: {}", base, engine, failed.getMessage());
-      problems.put(
+      unanswered.put(
           base,
           Problem.warning(
               "prompts for the model " + base + " are compared by their text only: " + failed.getMessage(),
@@ -167,6 +175,7 @@ final class LearntModels {
     Set<String> adapters = new TreeSet<>(group.models());
     engine.description().baseModels().forEach(base -> adapters.remove(base.name()));
     adapters.removeAll(configured);
+    problems.remove(model.name());
     prompts.learn(
         new ModelConfig(
             model.name(),

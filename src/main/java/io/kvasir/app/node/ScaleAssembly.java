@@ -17,6 +17,7 @@ import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.Props;
+import org.apache.pekko.actor.typed.SupervisorStrategy;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.actor.typed.pubsub.Topic;
 import org.apache.pekko.cluster.typed.Cluster;
@@ -72,11 +73,14 @@ final class ScaleAssembly implements AutoCloseable {
   }
 
   private static Behavior<Published> following(ScaleMonitor monitor) {
-    return Behaviors.receiveMessage(
-        published -> {
-          monitor.follow(published.report());
-          return Behaviors.same();
-        });
+    Behavior<Published> following =
+        Behaviors.receiveMessage(
+            published -> {
+              monitor.follow(published.report());
+              return Behaviors.same();
+            });
+    // A report that is not understood, as of a node of another version, is logged, and the next one is followed.
+    return Behaviors.supervise(following).onFailure(SupervisorStrategy.resume());
   }
 
   private static @Nullable ExternalScaler start(@Nullable KedaSettings settings, ScaleMonitor monitor)

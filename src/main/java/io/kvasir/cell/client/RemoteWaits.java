@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -90,6 +89,10 @@ final class RemoteWaits {
       } while (!waiting.isEmpty() && running.compareAndSet(false, true));
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
+    } catch (Error failed) {
+      // The next that waits starts another thread.
+      running.set(false);
+      throw failed;
     }
   }
 
@@ -105,7 +108,8 @@ final class RemoteWaits {
         }
       }
       return true;
-    } catch (CompletionException silent) {
+    } catch (RuntimeException silent) {
+      // Also one that cannot be asked, or answers what is not understood: the thread goes on for those who wait.
       return false;
     }
   }

@@ -38,6 +38,7 @@ public final class CellAdmission implements AutoCloseable {
   private final TurnKeeper keeper;
   private final AdmissionMetrics metrics;
   private final Supplier<List<ClassStatus>> status;
+  private final @Nullable CellPrograms programs;
   private final NanoClock clock;
 
   /** Decides for the requests of a cell. */
@@ -50,10 +51,11 @@ public final class CellAdmission implements AutoCloseable {
    * Nobody waits yet.
    *
    * @param costKnown whether what is estimated of a worker's engine is known or learnt
+   * @param programs those of the cell, which may have to wait; null when they are not known
    */
   CellAdmission(
       String cell, Decider decider, Predicate<Worker> costKnown, AdmissionSettings settings, AdmissionMetrics metrics,
-      NanoClock clock) {
+      @Nullable CellPrograms programs, NanoClock clock) {
     this.cell = cell;
     this.decider = decider;
     this.costKnown = costKnown;
@@ -63,6 +65,7 @@ public final class CellAdmission implements AutoCloseable {
     this.keeper = new TurnKeeper(room);
     this.metrics = metrics;
     this.status = room::status;
+    this.programs = programs;
     this.clock = clock;
     metrics.watch(cell, status);
   }
@@ -75,7 +78,7 @@ public final class CellAdmission implements AutoCloseable {
   /** Decides for a request of this node, when it is its turn. Waits, so that it is called on virtual threads. */
   public TurnResult decide(DecisionRequest request, Claim claim, Cancellation client) {
     GateCheck check = check(claim, false);
-    Decision now = room.isEmpty() ? tryNow(request, claim, true, check) : null;
+    Decision now = needsNoTurn() ? tryNow(request, claim, true, check) : null;
     if (now != null) {
       return new TurnResult.Decided(now);
     }
@@ -89,6 +92,11 @@ public final class CellAdmission implements AutoCloseable {
     } catch (ExecutionException failed) {
       throw new IllegalStateException("the decision for a request that waited failed", failed.getCause());
     }
+  }
+
+  /** Whether a request is tried at once: nobody waits, or those who do wait until there is room for their programs. */
+  boolean needsNoTurn() {
+    return room.hasNoLine();
   }
 
   /** Gives a request a place in the room, unless it is refused. */
@@ -137,6 +145,10 @@ public final class CellAdmission implements AutoCloseable {
 
   /** Decides if the gates let the request go or refuse it; null when it waits. */
   @Nullable Decision tryNow(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
+    if (programs != null && !programs.mayGo(request)) {
+      check.holdProgram();
+      return null;
+    }
     Decision decision = decider.decide(request, local, check);
     AdmissionRefusal refusal = check.refusal();
     if (decision == null && refusal != null) {

@@ -33,6 +33,7 @@ final class CellGauges implements MultiCollector {
       List.of(
           new Gauge<>("kvasir_programs", "Programs that are remembered.", cell -> cell.status().programs()),
           new Gauge<>("kvasir_programs_live", "Programs that are expected back.", cell -> cell.status().live()),
+          new Gauge<>("kvasir_programs_waiting", "Programs that wait for room.", cell -> cell.status().waiting()),
           new Gauge<>(
               "kvasir_programs_expected_tokens",
               "Tokens of the contexts of live programs, those of idle ones by how likely programs come back.",

@@ -1,6 +1,5 @@
 package io.kvasir.cell.view;
 
-import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.TurnReservation;
@@ -16,6 +15,7 @@ import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.time.NanoClock;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,12 +27,14 @@ public final class CellPrograms {
   private final PrefixPrograms prefixes;
   private final CostModel costs;
   private final NanoClock clock;
+  private final ToIntFunction<DecisionRequest> heldTokens;
   private final Supplier<@Nullable Member[]> members;
 
   /**
    * No programs yet.
    *
    * @param costs know what a worker can hold by the name of its engine
+   * @param heldTokens the leading tokens of a request's prompt that some worker holds
    * @param members the cell's, by slot
    */
   CellPrograms(
@@ -40,13 +42,23 @@ public final class CellPrograms {
       ProgramListener listener,
       CostModel costs,
       NanoClock clock,
+      ToIntFunction<DecisionRequest> heldTokens,
       Supplier<@Nullable Member[]> members) {
     this.settings = settings;
     this.guard = new ThrashGuard(settings.guard(), listener);
     this.prefixes = new PrefixPrograms(settings.guard().maxPrograms());
     this.costs = costs;
     this.clock = clock;
+    this.heldTokens = heldTokens;
     this.members = members;
+  }
+
+  /** Whether the guard lets a request go. One that it does not is to be looked at again from time to time. */
+  boolean mayGo(DecisionRequest request) {
+    String program = settings.guarded() ? program(request) : null;
+    return program == null
+        || guard.isLive(program)
+        || guard.mayGo(turn(program, request, heldTokens.applyAsInt(request)), capacityTokens(), nowMs());
   }
 
   /** Notes that a request goes as planned, and the end of its last step when it comes. */
@@ -56,7 +68,7 @@ public final class CellPrograms {
     if (program == null) {
       return planned;
     }
-    ProgramTurn turn = turn(program, request, last.cached());
+    ProgramTurn turn = turn(program, request, last.cached().best());
     guard.began(turn, nowMs());
     return planned.with(
         planned.steps().stream()
@@ -69,15 +81,15 @@ public final class CellPrograms {
         planned.reason());
   }
 
-  private static ProgramTurn turn(String program, DecisionRequest request, CachedTokens cached) {
+  private static ProgramTurn turn(String program, DecisionRequest request, int heldTokens) {
     int prompt = Math.max(1, request.prompt().tokens());
     Long last = request.prepared().get(Slots.PROGRAM_LAST);
-    return new ProgramTurn(program, prompt, Math.min(prompt, cached.best()), last != null && last != 0);
+    return new ProgramTurn(program, prompt, Math.min(prompt, heldTokens), last != null && last != 0);
   }
 
   private void ended(ProgramTurn turn, int outputTokens) {
-    // Nothing waits, so that nothing is paused to make room.
-    guard.ended(turn.program(), turn.promptTokens() + outputTokens, 0, nowMs());
+    long capacity = settings.guarded() ? capacityTokens() : 0;
+    guard.ended(turn.program(), turn.promptTokens() + outputTokens, capacity, nowMs());
   }
 
   /** The program that a request names, or whose prompt it continues; null when there is none. */

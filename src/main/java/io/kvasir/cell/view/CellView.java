@@ -100,16 +100,16 @@ public final class CellView {
     this.metrics = metrics;
     this.decisions = decisions;
     this.workflows = profiles.workflows();
+    this.programs =
+        programs.on()
+            ? new CellPrograms(programs, metrics.programs(), profiles.costs(), clock, this::heldTokens, this::members)
+            : null;
     this.admission = waiting.on()
         ? new CellAdmission(
             cell, this::decide, worker -> profiles.costs().isKnown(worker.deployment()), waiting, metrics.admission(),
-            clock)
+            this.programs, clock)
         : null;
     this.seenPrefixes = new SeenPrefixes(index.slots());
-    this.programs =
-        programs.on()
-            ? new CellPrograms(programs, metrics.programs(), profiles.costs(), clock, this::members)
-            : null;
     this.localReservations = new LocalReservations(nextHome);
     this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics, clock);
     this.table = MemberTable.in(index);
@@ -429,6 +429,12 @@ public final class CellView {
   /** The cell's programs; null when they are not recognised. */
   public @Nullable CellPrograms programs() {
     return programs;
+  }
+
+  private int heldTokens(DecisionRequest request) {
+    Chain chain = request.prompt().chain();
+    List<Integer> held = heldPrefixes(request.model(), List.of(chain)).getFirst();
+    return held.stream().mapToInt(depth -> depth).max().orElse(0) * chain.blockSize();
   }
 
   /** The pressure on the cell. */

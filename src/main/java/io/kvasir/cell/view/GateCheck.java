@@ -26,6 +26,7 @@ final class GateCheck implements Predicate<PlanResult> {
   private int uncachedTokens;
   private int promptTokens;
   private @Nullable AdmissionRefusal refusal;
+  private boolean programHeld;
 
   /**
    * A look that has not begun.
@@ -44,6 +45,16 @@ final class GateCheck implements Predicate<PlanResult> {
   /** Why it is refused, null when it is not. */
   @Nullable AdmissionRefusal refusal() {
     return refusal;
+  }
+
+  /** Notes that its program waits for room, which says nothing of others. */
+  void holdProgram() {
+    programHeld = true;
+  }
+
+  /** Whether its program waits for room. */
+  boolean isProgramHeld() {
+    return programHeld;
   }
 
   /** Tokens that its worker would have to compute, 0 when no worker had room. */

@@ -64,7 +64,7 @@ final class PendingDecision implements Waiter {
     GateCheck check = tries.check(claim.waited(waited), starving);
     Decision decision = tries.decide(check);
     return switch (decision) {
-      case null -> Attempt.HELD;
+      case null -> check.isProgramHeld() ? Attempt.PROGRAM_HELD : Attempt.HELD;
       case Decision.NoWorker none -> {
         result.complete(new TurnResult.Decided(none));
         yield new Attempt.Ended();

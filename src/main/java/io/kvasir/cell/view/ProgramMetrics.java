@@ -14,6 +14,7 @@ final class ProgramMetrics implements ProgramListener {
   private final Histogram gaps;
   private final Counter returnedTokens;
   private final Counter heldTokens;
+  private final Counter changes;
 
   ProgramMetrics(PrometheusRegistry registry) {
     gaps =
@@ -33,6 +34,14 @@ final class ProgramMetrics implements ProgramListener {
             .name("kvasir_program_held_tokens_total")
             .help("Of the prompt tokens of programs' turns after the first, those that a worker held.")
             .register(registry);
+    changes =
+        Counter.builder()
+            .name("kvasir_program_changes_total")
+            .help(
+                "Changes of programs by the thrash guard: held (it has to wait), paused (to make room for others),"
+                    + " forced (let in since it had waited for the longest time).")
+            .labelNames("change")
+            .register(registry);
   }
 
   @Override
@@ -40,5 +49,20 @@ final class ProgramMetrics implements ProgramListener {
     gaps.observe(gapMs / 1e3);
     returnedTokens.inc(turn.promptTokens());
     heldTokens.inc(turn.heldTokens());
+  }
+
+  @Override
+  public void held() {
+    changes.labelValues("held").inc();
+  }
+
+  @Override
+  public void paused() {
+    changes.labelValues("paused").inc();
+  }
+
+  @Override
+  public void forced() {
+    changes.labelValues("forced").inc();
   }
 }

@@ -87,11 +87,17 @@ public final class RemoteDecisions {
       return reply(view.decideForPeer(request), node, correlationId);
     }
     GateCheck check = admission.check(claim, false);
-    Decision now = admission.room().isEmpty() ? admission.tryNow(request, claim, false, check) : null;
+    Decision now = admission.needsNoTurn() ? admission.tryNow(request, claim, false, check) : null;
     if (now != null) {
       return reply(now, node, correlationId);
     }
-    turns.add(node, correlationId, admission.enter(request, claim, false, check));
+    PendingDecision pending = admission.enter(request, claim, false, check);
+    Decision atOnce = RemoteTurns.decision(pending);
+    if (atOnce != null) {
+      // However many are refused in a full room, nothing of them is kept.
+      return reply(atOnce, node, correlationId);
+    }
+    turns.add(node, correlationId, pending);
     return DecisionReply.waiting(view.incarnation());
   }
 

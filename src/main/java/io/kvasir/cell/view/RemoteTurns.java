@@ -42,22 +42,24 @@ final class RemoteTurns {
   List<Fetched> fetch(String node, List<Long> ids) {
     List<Fetched> results = new ArrayList<>();
     for (long id : ids) {
-      if (results.size() == MOST_RESULTS) {
-        break;
-      }
       RemoteTurn turn = new RemoteTurn(node, id);
       Entry entry =
           waiting.computeIfPresent(turn, (_, known) -> new Entry(known.pending(), clock.nanos()));
+      if (results.size() == MOST_RESULTS) {
+        continue;
+      }
       if (entry == null) {
         results.add(new Fetched(id, null));
       } else if (entry.pending().result().isDone() && waiting.remove(turn) != null) {
-        results.add(new Fetched(id, decision(entry.pending().result())));
+        results.add(new Fetched(id, decision(entry.pending())));
       }
     }
     return results;
   }
 
-  private static @Nullable Decision decision(CompletableFuture<TurnResult> result) {
+  /** What has been decided; null when nothing has, and the request is to be sent again once its wait is over. */
+  static @Nullable Decision decision(PendingDecision pending) {
+    CompletableFuture<TurnResult> result = pending.result();
     return !result.isCompletedExceptionally()
             && result.getNow(null) instanceof TurnResult.Decided(Decision decision)
         ? decision

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The longest time in which nothing passes on a WebSocket. What passes only notes the time; the timer's thread compares
- * it with the clock.
+ * it with the clock. A silence that goes on is noticed again whenever it has lasted as long once more.
  */
 final class Silence {
   private final long limitNanos;
@@ -52,7 +52,8 @@ final class Silence {
     long left = limitNanos - (clock.nanos() - broken);
     if (left <= 0) {
       tooLong.run();
-      return;
+      broken();
+      left = limitNanos;
     }
     Timer.Timeout next = timer.schedule(left, this::check);
     timeout = next;

@@ -73,7 +73,7 @@ final class WebSocketRelay implements StreamingBody {
     this.task = task;
     this.worker = worker;
     this.metrics = services.metrics();
-    this.silence = new Silence(services, () -> close(Closing.IDLE));
+    this.silence = new Silence(services, this::tooLong);
   }
 
   @Override
@@ -141,6 +141,15 @@ final class WebSocketRelay implements StreamingBody {
     silence.broken();
     exchange.progressed(task);
     return closing == null || !down.isBetween();
+  }
+
+  /** Closes it; what has not ended after one more such silence is cut: a frame that stopped half-way ends no more. */
+  private void tooLong() {
+    if (closing == null) {
+      close(Closing.IDLE);
+    } else {
+      exchange.abort(AbortReason.NOT_NEEDED);
+    }
   }
 
   /** Closes it, at once or after the frame in progress. Any thread; does not block. */
