@@ -28,7 +28,12 @@ public final class CellReports {
     return gauges.computeIfAbsent(cell, _ -> new PressureGauge());
   }
 
-  /** Replaces what was known of the health of a cell's workers by those that are not healthy, and how often they were lost. */
+  /**
+   * Replaces what was known of the health of a cell's workers.
+   *
+   * @param unhealthy those that are not healthy
+   * @param losses how often those were lost that were
+   */
   void updateHealth(String cell, Map<String, Health> unhealthy, Map<String, Integer> losses) {
     health.put(cell, new HealthReport(unhealthy, losses));
   }
