@@ -106,6 +106,10 @@ final class DoctorIT {
                 "kvasir.decisions.sample = 1\n" + MODELS.formatted(512)
                     + pods(engine, String.valueOf(engine.eventsEndpoint())))) {
       Await.await(() -> TestNodes.manage(node, "/ready").statusCode() == 200);
+      Await.await(
+          "its events",
+          () -> JSON.readTree(TestNodes.manage(node, "/admin/sources").body())
+              .at("/sources/0/connected").asBoolean());
       for (int i = 0; i < 3; i++) {
         HttpResponse<String> answer =
             TestNodes.post(node, "/v1/completions",

@@ -12,7 +12,7 @@ import io.kvasir.admission.TurnKeeper;
 import io.kvasir.admission.WaitingRoom;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.ledger.ChargedReservation;
+import io.kvasir.cell.ledger.ReportedReservation;
 import io.kvasir.http.Cancellation;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.Worker;
@@ -160,15 +160,7 @@ public final class CellAdmission implements AutoCloseable {
 
   /** What it generates is charged at its end: others wait meanwhile. */
   private Decision charged(Decision.Planned planned, Claim claim) {
-    return planned.with(
-        planned.steps().stream()
-            .map(
-                chosen ->
-                    chosen.equals(planned.last())
-                        ? ChargedReservation.of(chosen, tokens -> room.generated(claim, tokens))
-                        : chosen)
-            .toList(),
-        planned.reason());
+    return ReportedReservation.ofLast(planned, tokens -> room.generated(claim, tokens));
   }
 
   /** A worker may have room again. One comparison while nobody waits. */

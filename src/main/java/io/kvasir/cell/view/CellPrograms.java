@@ -2,7 +2,7 @@ package io.kvasir.cell.view;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.ledger.TurnReservation;
+import io.kvasir.cell.ledger.ReportedReservation;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.programs.GuardStatus;
 import io.kvasir.programs.PrefixPrograms;
@@ -70,15 +70,7 @@ public final class CellPrograms {
     }
     ProgramTurn turn = turn(program, request, last.cached().best());
     guard.began(turn, nowMs());
-    return planned.with(
-        planned.steps().stream()
-            .map(
-                chosen ->
-                    chosen.equals(last)
-                        ? TurnReservation.of(chosen, output -> ended(turn, output))
-                        : chosen)
-            .toList(),
-        planned.reason());
+    return ReportedReservation.ofLast(planned, output -> ended(turn, output));
   }
 
   private static ProgramTurn turn(String program, DecisionRequest request, int heldTokens) {

@@ -6,26 +6,33 @@ import io.kvasir.cell.Reservation;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 
-/** The reservation of a program's turn, which ends with it. Thread-safe. */
-public final class TurnReservation implements Reservation {
+/** A reservation whose end is reported to those who keep accounts of requests. Thread-safe. */
+public final class ReportedReservation implements Reservation {
   private final Reservation reservation;
   private final IntConsumer ended;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private TurnReservation(Reservation reservation, IntConsumer ended) {
+  private ReportedReservation(Reservation reservation, IntConsumer ended) {
     this.reservation = reservation;
     this.ended = ended;
   }
 
   /**
-   * The same step, its end to be noted.
+   * The same plan, the end of its last step to be reported.
    *
    * @param ended gets the generated tokens, 0 where they are not known, once
    */
-  public static Decision.Chosen of(Decision.Chosen chosen, IntConsumer ended) {
+  public static Decision.Planned ofLast(Decision.Planned planned, IntConsumer ended) {
+    Decision.Chosen last = planned.last();
+    return planned.with(
+        planned.steps().stream().map(chosen -> chosen.equals(last) ? of(chosen, ended) : chosen).toList(),
+        planned.reason());
+  }
+
+  private static Decision.Chosen of(Decision.Chosen chosen, IntConsumer ended) {
     return new Decision.Chosen(
         chosen.step(),
-        new TurnReservation(chosen.reservation(), ended),
+        new ReportedReservation(chosen.reservation(), ended),
         chosen.depth(),
         chosen.cached(),
         chosen.suspect());
