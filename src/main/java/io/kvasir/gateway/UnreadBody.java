@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.execution.dispatch.Handover;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.client.PodTransport;
 import java.util.Locale;
 
@@ -41,8 +42,8 @@ enum UnreadBody {
   Handover explained(Handover handover) {
     return new Handover() {
       @Override
-      public Decision decide(DecisionRequest request) {
-        Decision decision = handover.decide(request);
+      public Decision decide(DecisionRequest request, Cancellation client) {
+        Decision decision = handover.decide(request, client);
         return decision instanceof Decision.Planned planned
             ? planned.with(planned.steps(), planned.reason() + "; prompt not read: " + words)
             : decision;

@@ -4,6 +4,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Reservation;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
@@ -42,10 +43,15 @@ final class PickedEndpoint {
     this.fallbacks = fallbacks;
   }
 
-  /** Decides on the request: its last step is what the proxy sends; the load of the others belongs to it. */
-  Decision decide(DecisionRequest asked) {
+  /**
+   * Decides on the request when it is its turn: its last step is what the proxy sends; the load of the others belongs
+   * to it.
+   *
+   * @param client ends the wait when it is cancelled
+   */
+  Decision decide(DecisionRequest asked, Cancellation client) {
     request = asked;
-    Decision decision = candidates.decide(cells, exclusions, asked);
+    Decision decision = candidates.decide(cells, exclusions, asked, client);
     return decision instanceof Decision.Planned planned ? booked(planned) : decision;
   }
 

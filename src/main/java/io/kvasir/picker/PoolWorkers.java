@@ -4,6 +4,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.http.Cancellation;
 import io.kvasir.pools.Pool;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -29,11 +30,13 @@ record PoolWorkers(Pool pool, @Nullable Endpoints endpoints) {
 
   /**
    * Decides for one of them. A request for a model that none of them serves goes to the one with the least load all the
-   * same: that will say what it thinks of it.
+   * same, and waits for nobody: that will say what it thinks of it.
+   *
+   * @param client ends the wait for the request's turn when it is cancelled
    */
-  Decision decide(Cells cells, PoolExclusions exclusions, DecisionRequest request) {
+  Decision decide(Cells cells, PoolExclusions exclusions, DecisionRequest request, Cancellation client) {
     if (all()) {
-      Decision decision = cells.decide(request);
+      Decision decision = cells.decideInTurn(request, client);
       return decision instanceof Decision.NoWorker none
               && none.reason() == Decision.NoWorkerReason.UNKNOWN_MODEL
           ? decideForAnyModel(cells, request)
@@ -42,7 +45,7 @@ record PoolWorkers(Pool pool, @Nullable Endpoints endpoints) {
     if (endpoints == null && request.constraints().excluded().isEmpty()) {
       Set<String> outside = exclusions.of(pool, request.model());
       return outside == null ? decideForAnyModel(cells, request)
-          : cells.decide(outside.isEmpty() ? request : request.without(outside));
+          : cells.decideInTurn(outside.isEmpty() ? request : request.without(outside), client);
     }
     Set<String> excluded = new HashSet<>(request.constraints().excluded());
     boolean served = false;
@@ -54,7 +57,7 @@ record PoolWorkers(Pool pool, @Nullable Endpoints endpoints) {
       }
     }
     if (served) {
-      return cells.decide(request.without(excluded));
+      return cells.decideInTurn(request.without(excluded), client);
     }
     return decideForAnyModel(cells, request);
   }

@@ -16,6 +16,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.http.Cancellation;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
@@ -35,6 +36,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -77,6 +79,9 @@ public final class FakeCells implements Cells {
   public volatile Decision.NoWorkerReason otherwise = Decision.NoWorkerReason.NONE_HEALTHY;
   /** Whether nobody is chosen, whoever is there. */
   public volatile boolean refuse;
+
+  /** Of which a request takes one for its turn; null while all go at once. */
+  public volatile @Nullable Semaphore turns;
 
   /** What happens while a request waits for its decision. */
   public volatile Runnable deciding = () -> {};
@@ -134,6 +139,21 @@ public final class FakeCells implements Cells {
       throw new AssertionError("no reservation was closed");
     }
     return outcome;
+  }
+
+  @Override
+  public Decision decideInTurn(DecisionRequest request, Cancellation client) {
+    Semaphore now = turns;
+    try {
+      while (now != null && !now.tryAcquire(10, TimeUnit.MILLISECONDS)) {
+        if (client.isCancelled()) {
+          return new Decision.NoWorker(Decision.NoWorkerReason.STOPPING, "cancelled");
+        }
+      }
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
+    return decide(request);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.kvasir.execution.dispatch;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Call;
@@ -33,6 +34,7 @@ import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import org.apache.pekko.actor.typed.ActorSystem;
 
 /**
@@ -114,17 +116,11 @@ public final class Dispatcher implements AutoCloseable {
 
   private Execution execute(CallContext context, RetryState begun) throws InterruptedException {
     String requestId = begun.nextRequestId();
-    long before = services.clock().nanos();
     Call call = context.call();
-    Decision decision = ifCached(call, cells.decideInTurn(call.decision(), context.cancellation()));
-    long after = services.clock().nanos();
-    DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
-    long waitedMillis = decision instanceof Decision.Planned waited ? waited.waitedMillis() : 0;
-    if (waitedMillis > 0) {
-      context.listener().waited(waitedMillis);
-    }
-    RetryState retries = begun.withDecision(Math.max(0, after - before - waitedMillis * 1_000_000));
-    return switch (decision) {
+    Decided decided =
+        decided(call, context.listener(), begun, request -> cells.decideInTurn(request, context.cancellation()));
+    RetryState retries = decided.retries();
+    return switch (decided.decision()) {
       case Decision.NoWorker _ when context.cancellation().isCancelled() ->
           new Execution(retries.clientCancelled(), retries);
       case Decision.NoWorker none -> new Execution(retries.noWorker(none), retries);
@@ -146,21 +142,38 @@ public final class Dispatcher implements AutoCloseable {
     if (refusal != null) {
       return refusal;
     }
-    long before = services.clock().nanos();
-    Decision decision = ifCached(call, handover.decide(call.decision()));
-    long after = services.clock().nanos();
-    DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
-    RetryState decided = begun.withDecision(after - before);
-    return switch (decision) {
-      case Decision.NoWorker none -> decided.noWorker(none);
+    Decided decided = decided(call, listener, begun, request -> handover.decide(request, client));
+    return switch (decided.decision()) {
+      case Decision.NoWorker _ when client.isCancelled() -> decided.retries().clientCancelled();
+      case Decision.NoWorker none -> decided.retries().noWorker(none);
       case Decision.Planned planned -> {
         Worker worker = planned.last().worker();
-        RetryState state = decided.withTry(worker);
+        RetryState state = decided.retries().withTry(worker);
         yield executeOnce(
             attempt(call, listener, planned, state, services.with(handover.transport(planned)), begun.nextRequestId()),
             client, worker, state);
       }
     };
+  }
+
+  /**
+   * A decision that was made.
+   *
+   * @param retries the state with the time that it took, without what the request waited for its turn
+   */
+  private record Decided(Decision decision, RetryState retries) {}
+
+  private Decided decided(
+      Call call, CallListener listener, RetryState begun, Function<DecisionRequest, Decision> decider) {
+    long before = services.clock().nanos();
+    Decision decision = ifCached(call, decider.apply(call.decision()));
+    long after = services.clock().nanos();
+    DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
+    long waitedMillis = decision instanceof Decision.Planned waited ? waited.waitedMillis() : 0;
+    if (waitedMillis > 0) {
+      listener.waited(waitedMillis);
+    }
+    return new Decided(decision, begun.withDecision(Math.max(0, after - before - waitedMillis * 1_000_000)));
   }
 
   /** Takes a decision back when the call wants a worker that has some of its prompt, and the chosen one has none. */

@@ -1,0 +1,63 @@
+package io.kvasir.picker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.Await;
+import java.net.URI;
+import java.util.concurrent.Semaphore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Streams whose requests have to wait for their turn. */
+final class WaitingStreamTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+
+  private final TestPicker picker;
+  private final Semaphore turns = new Semaphore(0);
+
+  WaitingStreamTest() throws Exception {
+    picker = new TestPicker(TestPicker.SETTINGS);
+    picker.cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");
+    picker.cells.turns = turns;
+  }
+
+  @AfterEach
+  void stop() {
+    picker.close();
+  }
+
+  @Test
+  void request_goesWhenItIsItsTurn() throws Exception {
+    TestStream first = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    TestStream second = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    Await.await(turns::hasQueuedThreads);
+    assertThat(first.hasReply() || second.hasReply()).isFalse();
+
+    turns.release(2);
+    for (TestStream stream : new TestStream[] {first, second}) {
+      stream.destined();
+      assertThat(stream.echo()).isEqualTo(BODY);
+      stream.responseHead(200, "10.0.0.1:8000", true).halfClose();
+      stream.end();
+    }
+    Await.await(() -> picker.cells.open.get() == 0);
+  }
+
+  @Test
+  void clientThatLeaves_waitsNoLonger() throws Exception {
+    TestStream left = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    Await.await(turns::hasQueuedThreads);
+    left.cancel();
+    Await.await(() -> picker.metric("kvasir_picker_streams_running") == 0);
+
+    turns.release();
+    TestStream next = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    next.destined();
+    assertThat(next.echo()).isEqualTo(BODY);
+    next.responseHead(200, "10.0.0.1:8000", true).halfClose();
+    next.end();
+    Await.await(() -> picker.cells.open.get() == 0);
+    assertThat(picker.cells.requests).hasSize(1);
+  }
+}
