@@ -146,7 +146,9 @@ public final class Browser implements AutoCloseable {
 
   /** Clicks on what a CSS selector finds, once it is there, as a pointer does: not on what is covered. */
   public void click(String selector) {
-    post("element/" + element(selector) + "/click", JSON.createObjectNode());
+    // A dialog that closes is there for a moment longer than it can be clicked.
+    String shown = "[...document.querySelectorAll(arguments[0])].find(each => each.checkVisibility())";
+    post("element/" + awaitedElement(shown, selector) + "/click", JSON.createObjectNode());
   }
 
   /** Types into what a CSS selector finds. */
@@ -216,7 +218,11 @@ public final class Browser implements AutoCloseable {
   }
 
   private String element(String selector) {
-    JsonNode found = awaited("document.querySelector(arguments[0])", selector);
+    return awaitedElement("document.querySelector(arguments[0])", selector);
+  }
+
+  private String awaitedElement(String expression, String selector) {
+    JsonNode found = awaited(expression, selector);
     return found.properties().iterator().next().getValue().asText();
   }
 
