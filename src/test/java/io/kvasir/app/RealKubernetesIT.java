@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Whole nodes with the API server of Kubernetes itself, by the rights that the manifests in {@code cluster-configs} give
- * them: what the tests with the small server hold of it is true. Skipped where its programs are not named by {@code
+ * Whole nodes with the API server of Kubernetes itself, by the rights that the manifests in {@code cluster-configs}
+ * give them: what the tests with the small server hold of it is true. Skipped where its programs are not named by {@code
  * -Dkvasir.kubernetes=DIRECTORY}.
  */
 final class RealKubernetesIT {
@@ -87,7 +87,10 @@ final class RealKubernetesIT {
 
     engine("llama-0", "127.0.0.2");
     kubernetes.apply(
-        "{apiVersion: v1, kind: Service, metadata: {namespace: llm, name: llama-picker}, spec: {ports: [{port: 9002}]}}");
+        """
+        {apiVersion: v1, kind: Service, metadata: {namespace: llm, name: llama-picker},
+         spec: {ports: [{port: 9002}]}}
+        """);
     kubernetes.apply(pool("llama", "8000"));
     kubernetes.apply(
         """
