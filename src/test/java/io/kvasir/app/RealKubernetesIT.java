@@ -27,8 +27,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Whole nodes with the API server of Kubernetes itself, by the rights that the manifests in {@code cluster-configs}
- * give them: what the tests with the small server hold of it is true. Skipped where its programs are not named by {@code
- * -Dkvasir.kubernetes=DIRECTORY}.
+ * give them: what the tests with the small server hold of it is true. Skipped where its programs are not named by
+ * {@code -Dkvasir.kubernetes=DIRECTORY}.
  */
 final class RealKubernetesIT {
   private static final ObjectMapper JSON = new ObjectMapper();
