@@ -157,6 +157,10 @@ final class ChildProcess implements AutoCloseable {
     return name;
   }
 
+  long pid() {
+    return process.pid();
+  }
+
   boolean isAlive() {
     return process.isAlive();
   }

@@ -39,6 +39,16 @@ final class Truth implements Callable<Integer> {
       })
   private List<String> engines = List.of();
 
+  @Option(
+      names = "--with-vllm",
+      paramLabel = "N",
+      description = "Engines of vLLM on this machine's CPUs, installed by load-tests/install-vllm (6 GB of disk) if"
+          + " need be, with a tiny model: as many, 3 GB of memory each.")
+  private int vllms;
+
+  @Option(names = "--vllm", paramLabel = "PROGRAM", description = "That vLLM, instead of the one that is installed.")
+  private Path vllm = Path.of("load-tests/.venv-vllm/bin/vllm");
+
   @Option(names = "--router", description = "Gateway of a router that runs; none: a node of its own.")
   private @Nullable URI gateway;
 
@@ -118,16 +128,26 @@ final class Truth implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-    boolean own = engines.isEmpty() && gateway == null;
-    try (http; TruthSimulators simulated = own ? new TruthSimulators(simulators, pairs, blocks, conditions()) : null) {
+    try (http; TruthFleet own = fleet()) {
+      deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
       List<EngineAddress> addresses =
-          simulated != null ? simulated.addresses() : engines.stream().map(EngineAddress::parse).toList();
+          own != null ? own.addresses() : engines.stream().map(EngineAddress::parse).toList();
       try (TruthRouter router = router(addresses);
           ChatClient client = new ChatClient(router.gateway(), key)) {
         return new TruthReport(goal, RECOVERY_SECONDS).print(drive(router, client), json);
       }
     }
+  }
+
+  /** Engines of its own; null where there are others. */
+  private @Nullable TruthFleet fleet() throws IOException, InterruptedException {
+    if (vllms > 0) {
+      if (!engines.isEmpty() || gateway != null) {
+        throw new IOException("--with-vllm starts the engines, and a router before them: name neither");
+      }
+      return VllmEngines.start(vllm, vllms, http);
+    }
+    return engines.isEmpty() && gateway == null ? new TruthSimulators(simulators, pairs, blocks, conditions()) : null;
   }
 
   private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {

@@ -14,7 +14,7 @@ import java.util.Locale;
 import java.util.Set;
 
 /** Simulated engines in this process, on free ports of the loopback interface, for want of others. */
-final class TruthSimulators implements AutoCloseable {
+final class TruthSimulators implements TruthFleet {
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<EngineAddress> addresses = new ArrayList<>();
 
@@ -42,8 +42,8 @@ final class TruthSimulators implements AutoCloseable {
     }
   }
 
-  /** Where they are. */
-  List<EngineAddress> addresses() {
+  @Override
+  public List<EngineAddress> addresses() {
     return addresses;
   }
 

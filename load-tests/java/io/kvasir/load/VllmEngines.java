@@ -1,0 +1,165 @@
+package io.kvasir.load;
+
+import io.kvasir.app.terminal.ProgressBar;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Real engines on the loopback interface: vLLM on CPUs, with a Llama of one tiny layer whose weights are random and
+ * whose tokenizer and template are those of {@code kvasir-demo}. What it answers is nonsense, what it caches and says
+ * of that is not. Closing it ends the processes.
+ */
+final class VllmEngines implements TruthFleet {
+  private static final String MODEL = "kvasir-demo";
+  private static final List<String> MODEL_FILES =
+      List.of("tokenizer.json", "tokenizer_config.json", "chat_template.jinja");
+  /** What vLLM's attention on CPUs takes. */
+  private static final int BLOCK_SIZE = 32;
+
+  private static final int BLOCKS = 2048;
+  private static final int MAX_MODEL_LEN = 8192;
+  /** One that has been started before is there within 20 s; the first compiles some thousand files of Python. */
+  private static final Duration STARTUP = Duration.ofMinutes(8);
+
+  private static final int PAUSE_MILLIS = 500;
+
+  /** No download, no report of use, and a core each. */
+  private static final List<String> ENVIRONMENT =
+      List.of(
+          "env", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1",
+          "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1");
+
+  private static final String CONFIG =
+      """
+      {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
+       "vocab_size": 8008, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
+       "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
+       "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": true,
+       "bos_token_id": 8000, "eos_token_id": 8002}
+      """
+          .formatted(MAX_MODEL_LEN);
+
+  private final List<ChildProcess> processes = new ArrayList<>();
+  private final List<EngineAddress> addresses = new ArrayList<>();
+
+  /**
+   * Starts engines and waits until all of them answer.
+   *
+   * @param command the program {@code vllm}
+   * @throws IOException when one does not come up; its log is named
+   */
+  static VllmEngines start(Path command, int count, HttpClient http) throws IOException, InterruptedException {
+    VllmEngines engines = new VllmEngines();
+    try {
+      Path work = Files.createTempDirectory("kvasir-vllm-");
+      Path model = writeModel(work.resolve(MODEL));
+      for (int i = 0; i < count; i++) {
+        engines.launch(command, model, work.resolve("engine-" + i + ".log"));
+      }
+      engines.awaitHealthy(http, work);
+      return engines;
+    } catch (IOException | InterruptedException e) {
+      engines.close();
+      throw e;
+    }
+  }
+
+  private VllmEngines() {}
+
+  @Override
+  public List<EngineAddress> addresses() {
+    return addresses;
+  }
+
+  @Override
+  public void close() {
+    processes.forEach(ChildProcess::close);
+  }
+
+  private static Path writeModel(Path directory) throws IOException {
+    Files.createDirectories(directory);
+    Files.writeString(directory.resolve("config.json"), CONFIG);
+    for (String name : MODEL_FILES) {
+      try (InputStream file = VllmEngines.class.getResourceAsStream("/models/" + MODEL + "/" + name)) {
+        if (file == null) {
+          throw new IOException("there is no " + name + " of " + MODEL);
+        }
+        Files.copy(file, directory.resolve(name));
+      }
+    }
+    return directory;
+  }
+
+  private void launch(Path command, Path model, Path log) throws IOException {
+    int port = Ports.free();
+    String events = "tcp://127.0.0.1:" + Ports.free();
+    String replay = "tcp://127.0.0.1:" + Ports.free();
+    List<String> words = new ArrayList<>(ENVIRONMENT);
+    words.addAll(
+        List.of(
+            command.toString(), "serve", model.toString(),
+            "--served-model-name", MODEL,
+            "--host", "127.0.0.1",
+            "--port", String.valueOf(port),
+            "--load-format", "dummy",
+            "--dtype", "float32",
+            "--enforce-eager",
+            "--max-model-len", String.valueOf(MAX_MODEL_LEN),
+            "--max-num-seqs", "64",
+            "--block-size", String.valueOf(BLOCK_SIZE),
+            "--num-gpu-blocks-override", String.valueOf(BLOCKS),
+            "--enable-prefix-caching",
+            "--enable-prompt-tokens-details",
+            "--kv-events-config",
+            "{\"enable_kv_cache_events\": true, \"publisher\": \"zmq\", \"endpoint\": \"%s\", \"replay_endpoint\": \"%s\"}"
+                .formatted(bound(events), bound(replay))));
+    String name = "vLLM at port " + port;
+    ChildProcess process = ChildProcess.quiet(name, log, words);
+    processes.add(process);
+    addresses.add(
+        new EngineAddress(URI.create("http://127.0.0.1:" + port), events, replay, "both", null));
+    System.err.printf("%s, process %d: events at %s, replay at %s, log %s%n", name, process.pid(), events, replay, log);
+  }
+
+  /** vLLM binds where the address is a wildcard, and connects elsewhere. */
+  private static String bound(String endpoint) {
+    return endpoint.replace("127.0.0.1", "*");
+  }
+
+  private void awaitHealthy(HttpClient http, Path logs) throws IOException, InterruptedException {
+    long from = System.nanoTime();
+    int well = 0;
+    try (ProgressBar progress = new ProgressBar("vLLM starts")) {
+      while (well < addresses.size()) {
+        if (isHealthy(http, addresses.get(well).url())) {
+          well++;
+        } else if (System.nanoTime() - from > STARTUP.toNanos() || !processes.get(well).isAlive()) {
+          throw new IOException(processes.get(well).name() + " does not come up; its log is in " + logs);
+        } else {
+          Thread.sleep(PAUSE_MILLIS);
+        }
+        double seconds = (System.nanoTime() - from) / 1e9;
+        progress.draw((double) well / addresses.size(), "%d ready, %.0f s".formatted(well, seconds));
+      }
+    }
+  }
+
+  private static boolean isHealthy(HttpClient http, URI engine) throws InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(engine.resolve("/health")).timeout(Duration.ofSeconds(5)).build();
+    try {
+      return http.send(request, BodyHandlers.discarding()).statusCode() == 200;
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+}
