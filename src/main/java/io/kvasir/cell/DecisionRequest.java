@@ -113,8 +113,7 @@ public record DecisionRequest(
 
   /** The same request as one that a single worker has to serve. */
   public DecisionRequest onSingleWorker() {
-    RequestShape whole = new RequestShape(false, shape.mediaItems(), shape.severalPrompts(), shape.anyRank());
-    return with(whole, prompt, Constraints.excluding(constraints.excluded));
+    return with(shape.indivisible(), prompt, Constraints.excluding(constraints.excluded));
   }
 
   /** The same request for a whole plan, with a prompt that has grown by some tokens. */

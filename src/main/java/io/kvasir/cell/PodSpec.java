@@ -138,6 +138,22 @@ public record PodSpec(
     return String.join("; ", changes);
   }
 
+  /**
+   * Whether a prompt would be under an adapter or a cache salt of which this pod's events do not tell: what it holds of
+   * such blocks is neither known nor to be predicted.
+   *
+   * @param model as the request names it
+   * @param salted whether the request has a cache salt
+   */
+  public boolean hides(String model, boolean salted) {
+    for (EventFeed feed : events) {
+      if (!feed.reportsNamespaces()) {
+        return salted || !model.equals(models.iterator().next());
+      }
+    }
+    return false;
+  }
+
   /** The id of the worker of a rank. */
   public String workerId(int rank) {
     return engine.ranks == 1 ? name : name + "#" + rank;

@@ -30,6 +30,11 @@ public interface EventFeed {
   /** Whether the router itself connects to the engine, so that a lost connection is a sign of a failed engine. */
   boolean direct();
 
+  /** Whether events report under which adapter and cache salt blocks are; where not, only plain ones are known. */
+  default boolean reportsNamespaces() {
+    return true;
+  }
+
   /**
    * Opens the source of one worker's events. Nothing is connected before the source is run.
    *
@@ -182,6 +187,11 @@ public interface EventFeed {
     @Override
     public String kind() {
       return "tensorrt";
+    }
+
+    @Override
+    public boolean reportsNamespaces() {
+      return false;
     }
 
     @Override

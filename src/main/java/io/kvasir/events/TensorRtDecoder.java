@@ -6,17 +6,27 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The decoder of the events of one rank of a TensorRT-LLM server, as its {@code KVCacheEventSerializer} writes them.
  *
  * <p>A model with several attention windows has events for each; only those of the largest make a prefix. A block that
  * moves between device and host is reported by its key alone ({@code updated}), so with a host cache configured stored
- * blocks are remembered: as many as the server has. One thread at a time.
+ * blocks are remembered: as many as the server has.
+ *
+ * <p>Events name neither adapters nor cache salts, though both are in the keys. So a prompt's first block counts only if
+ * its key is that of its tokens alone ({@link TensorRtKeys}): without it, what follows is found by nobody. That is not
+ * believed before one such key came; a server may make its keys in another way, and all of its blocks would be lost.
+ * One thread at a time.
  */
 final class TensorRtDecoder {
+  private static final int MAX_UNPROVED = 4096;
+
   private final DecodedMessage.FaultCollector faults = new DecodedMessage.FaultCollector();
   private final Map<Long, Block> blocks =
       new LinkedHashMap<>() {
@@ -27,6 +37,9 @@ final class TensorRtDecoder {
           return size() > capacity;
         }
       };
+  /** Keys of first blocks that were passed on before any was proved to be that of its tokens; null from then on. */
+  private @Nullable Set<Long> unproved = new LinkedHashSet<>();
+
   private long window;
   /** Blocks to remember: all of the server's when it has a host cache, else none. */
   private int capacity;
@@ -84,6 +97,7 @@ final class TensorRtDecoder {
     if (number == 0) {
       // A server that has just started.
       blocks.clear();
+      unproved = new LinkedHashSet<>();
       window = 0;
       capacity = 0;
     }
@@ -96,7 +110,10 @@ final class TensorRtDecoder {
     }
   }
 
-  /** One event for each run of blocks of one size and tier: the last block of a prompt may be short. */
+  /**
+   * One event for each run of blocks of one size and tier: the last block of a prompt may be short. None for a prompt
+   * under an adapter or a salt.
+   */
   private List<KvEvent> stored(JsonNode data) {
     JsonNode list = data.path("blocks");
     if (!list.isArray()) {
@@ -106,6 +123,9 @@ final class TensorRtDecoder {
     boolean root = parentNode.isNull() || parentNode.isMissingNode();
     long parent = root ? 0 : key(parentNode, "parent_hash");
     List<KvEvent> events = new ArrayList<>();
+    if (root && !list.isEmpty() && !isPlain(list.get(0), events)) {
+      return List.of();
+    }
     long[] keys = new long[list.size()];
     List<Block> run = new ArrayList<>();
     for (int i = 0; i < list.size(); i++) {
@@ -128,6 +148,39 @@ final class TensorRtDecoder {
       events.add(stored(run, Arrays.copyOfRange(keys, keys.length - run.size(), keys.length)));
     }
     return List.copyOf(events);
+  }
+
+  /**
+   * Whether a first block is of a prompt under neither adapter nor salt, as far as that can be known. Adds the removal
+   * of those to {@code events} that were taken for such until now.
+   */
+  private boolean isPlain(JsonNode node, List<KvEvent> events) {
+    Block block = block(true, 0, node, 0);
+    if (!block.extras.isEmpty()) {
+      // Media items are in the key, too.
+      return true;
+    }
+    long key = key(node.path("block_hash"), "blocks[0].block_hash");
+    boolean proved = TensorRtKeys.isOf(block.tokens, key);
+    Set<Long> passed = unproved;
+    if (passed == null) {
+      return proved;
+    }
+    if (!proved) {
+      if (passed.size() < MAX_UNPROVED) {
+        passed.add(key);
+      }
+      return true;
+    }
+    if (!passed.isEmpty()) {
+      blocks.keySet().removeAll(passed);
+      long[] foreign = passed.stream().mapToLong(Long::longValue).toArray();
+      for (Tier tier : List.of(Tier.DEVICE, Tier.HOST)) {
+        events.add(new KvEvent.Removed(foreign, tier, KvEvent.UNSPECIFIED));
+      }
+    }
+    unproved = null;
+    return true;
   }
 
   private static Block block(boolean root, long parent, JsonNode node, int at) {

@@ -17,6 +17,11 @@ final class RequestShapes {
     if (body == null) {
       return RequestShape.INDIVISIBLE;
     }
+    RequestShape shape = unsalted(api, body);
+    return body.path("cache_salt").asText("").isEmpty() ? shape : shape.underSalt();
+  }
+
+  private static RequestShape unsalted(ApiPath api, JsonNode body) {
     if (ClientRequest.isBatch(prompts(api, body))) {
       return RequestShape.BATCH;
     }
@@ -28,7 +33,7 @@ final class RequestShapes {
     boolean anyRank = api == ApiPath.RESPONSES;
     return oneAnswer && items == 0 && !anyRank
         ? RequestShape.TEXT
-        : new RequestShape(oneAnswer, items, false, anyRank);
+        : new RequestShape(oneAnswer, items, false, anyRank, false);
   }
 
   /** The member that may hold several prompts; missing where an API takes one. */

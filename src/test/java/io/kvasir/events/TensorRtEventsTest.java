@@ -225,6 +225,39 @@ final class TensorRtEventsTest extends SourceConformance {
     assertThat(decode(decoder, "{\"event_id\":5,\"data\":{\"type\":\"updated\",\"block_hash\":6}}")).isEmpty();
   }
 
+  /** Tokens 1 to 4 have the key 924206229973855; under adapter 7 another, which no event explains. */
+  @Test
+  void promptsUnderAnAdapterOrASalt_areNotTakenForPlainOnes() throws IOException {
+    TensorRtDecoder decoder = new TensorRtDecoder();
+
+    assertThat(decode(decoder, firstBlock(1, "1405807694910447675"))).as("nothing is proved yet").hasSize(1);
+    List<KvEvent> plain = decode(decoder, firstBlock(2, "924206229973855"));
+    assertThat(decode(decoder, firstBlock(3, "8961321873627678067"))).isEmpty();
+
+    KvEvent.Removed foreign = (KvEvent.Removed) plain.getFirst();
+    assertThat(foreign.keys()).containsExactly(1405807694910447675L);
+    assertThat(((KvEvent.Stored) plain.getLast()).keys()).containsExactly(924206229973855L);
+    assertThat(decode(decoder, firstBlock(4, "924206229973855"))).hasSize(1);
+  }
+
+  /** Keys that are made in a way of their own prove nothing, so nothing is left out. */
+  @Test
+  void keysOfAnUnknownWay_areAllTaken() throws IOException {
+    TensorRtDecoder decoder = new TensorRtDecoder();
+    for (int number = 1; number < 20; number++) {
+      assertThat(decode(decoder, firstBlock(number, String.valueOf(1000 + number)))).hasSize(1);
+    }
+  }
+
+  private static String firstBlock(int number, String key) {
+    return """
+        {"event_id":%d,"data":{"type":"stored","parent_hash":null,"blocks":[
+          {"block_hash":%s,"cache_level":0,
+           "tokens":[{"token_id":1},{"token_id":2},{"token_id":3},{"token_id":4}]}]}}
+        """
+        .formatted(number, key);
+  }
+
   private static String updated(int number, int from, int to) {
     return """
         {"event_id":%d,"data":{"type":"updated","block_hash":6,

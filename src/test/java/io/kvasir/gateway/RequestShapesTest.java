@@ -43,7 +43,7 @@ final class RequestShapesTest {
     String item = "{\"role\":\"user\",\"content\":\"a\"}";
     String body = "{\"input\":[" + item + "," + item + "]}";
     assertThat(RequestShapes.of(ApiPath.RESPONSES, JSON.readTree(body)))
-        .isEqualTo(new RequestShape(true, 0, false, true));
+        .isEqualTo(new RequestShape(true, 0, false, true, false));
   }
 
   @Test
@@ -56,7 +56,18 @@ final class RequestShapesTest {
           {"role":"assistant","content":null},
           {"role":"user","content":[{"type":"input_audio","input_audio":{"data":"","format":"wav"}},
             {"type":"video_url","video_url":{"url":"http://a/c"}}]}]}""";
-    assertThat(RequestShapes.of(ApiPath.CHAT, JSON.readTree(body))).isEqualTo(new RequestShape(true, 3, false, false));
+    assertThat(RequestShapes.of(ApiPath.CHAT, JSON.readTree(body)))
+        .isEqualTo(new RequestShape(true, 3, false, false, false));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "{'prompt':'a','cache_salt':'s'} | true", "{'prompt':['a','b'],'cache_salt':'s'} | true",
+      "{'prompt':'a','cache_salt':''} | false", "{'prompt':'a','cache_salt':null} | false"
+  })
+  void aCacheSalt_isSeen(String body, boolean salted) throws Exception {
+    assertThat(RequestShapes.of(ApiPath.COMPLETIONS, JSON.readTree(body.replace('\'', '"'))).salted())
+        .isEqualTo(salted);
   }
 
   @Test

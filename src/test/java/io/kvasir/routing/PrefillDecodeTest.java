@@ -346,7 +346,7 @@ final class PrefillDecodeTest {
   }
 
   private List<String> media(Workflow workflow, int items) {
-    RoutingContext request = request().put(Slots.REQUEST_SHAPE, new RequestShape(true, items, false, false));
+    RoutingContext request = request().put(Slots.REQUEST_SHAPE, new RequestShape(true, items, false, false, false));
     return PlanningSession.plan(workflow, fleet, request, null) instanceof PlanResult.PlanFound made ? steps(made)
         : List.of();
   }

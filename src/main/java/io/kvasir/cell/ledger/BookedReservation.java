@@ -71,8 +71,11 @@ public final class BookedReservation implements Reservation {
     this.requestId = request.requestId();
     this.prompt = request.prompt().chain();
     this.seenPrefixes = seenPrefixes;
-    // Nothing is predicted of a rank that may not be the one.
-    this.chain = request.shape().hidesRank(member.worker()) ? Chain.EMPTY : prompt;
+    // Nothing is predicted of a rank that may not be the one, nor of blocks that events would never confirm.
+    this.chain =
+        request.shape().hidesRank(member.worker()) || member.pod().hides(model, request.shape().salted())
+            ? Chain.EMPTY
+            : prompt;
     this.role = chosen.role();
     this.booking = chosen.booking();
     this.localPrefill = chosen.localBooking();

@@ -34,6 +34,7 @@ import io.kvasir.telemetry.DecisionLogSettings;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -186,7 +187,7 @@ final class CellViewTest {
     holder.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
     int before = predicted();
     for (int i = 0; i < 20; i++) {
-      RequestShape shape = new RequestShape(true, 0, false, true);
+      RequestShape shape = new RequestShape(true, 0, false, true, false);
       Decision.Chosen chosen = plan(chain(1, 64), shape).last();
 
       assertThat(chosen.depth()).isZero();
@@ -200,12 +201,33 @@ final class CellViewTest {
     assertThat(decide(chain(1, 64)).worker()).isEqualTo(holder.worker());
   }
 
+  /** Its events would confirm neither: what they tell is of prompts under no salt. */
+  @Test
+  void saltedPrompts_ofWorkersWhoseEventsTellNoSalts_areNotPredicted() {
+    members = members();
+    seat(16, List.of(new EventFeed.TensorRt(null, Duration.ofMillis(20))));
+
+    for (int i = 0; i < 20; i++) {
+      Decision.Chosen chosen = plan(chain(1, 64), RequestShape.TEXT.underSalt()).last();
+      assertThat(chosen.cached().predicted()).isZero();
+      chosen.reservation().firstToken();
+      chosen.reservation().close(new Outcome.Completed(PROMPT, PROMPT - 1, 10, 1000));
+    }
+    assertThat(predicted()).isZero();
+    PodSpec pod = members.all().getFirst().pod();
+    assertThat(pod.hides("an-adapter", false)).isTrue();
+    assertThat(pod.withEvents(FEEDS).hides("an-adapter", true)).isFalse();
+
+    decide(chain(1, 64)).reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
+    assertThat(predicted()).isEqualTo(64);
+  }
+
   @Test
   void anyRankOfTheOnlyOne_isThatOne() {
     Decision.Chosen holder = decide(chain(1, 64));
     holder.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
 
-    Decision.Chosen chosen = plan(chain(1, 64), new RequestShape(true, 0, false, true)).last();
+    Decision.Chosen chosen = plan(chain(1, 64), new RequestShape(true, 0, false, true, false)).last();
 
     assertThat(chosen.worker()).isEqualTo(holder.worker());
     assertThat(chosen.cached().predicted()).isPositive();
