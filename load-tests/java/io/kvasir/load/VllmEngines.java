@@ -120,14 +120,19 @@ final class VllmEngines implements TruthFleet {
             "--enable-prefix-caching",
             "--enable-prompt-tokens-details",
             "--kv-events-config",
-            "{\"enable_kv_cache_events\": true, \"publisher\": \"zmq\", \"endpoint\": \"%s\", \"replay_endpoint\": \"%s\"}"
-                .formatted(bound(events), bound(replay))));
+            eventsConfig(events, replay)));
     String name = "vLLM at port " + port;
     ChildProcess process = ChildProcess.quiet(name, log, words);
     processes.add(process);
     addresses.add(
         new EngineAddress(URI.create("http://127.0.0.1:" + port), events, replay, "both", null));
     System.err.printf("%s, process %d: events at %s, replay at %s, log %s%n", name, process.pid(), events, replay, log);
+  }
+
+  private static String eventsConfig(String events, String replay) {
+    return """
+        {"enable_kv_cache_events": true, "publisher": "zmq", "endpoint": "%s", "replay_endpoint": "%s"}"""
+        .formatted(bound(events), bound(replay));
   }
 
   /** vLLM binds where the address is a wildcard, and connects elsewhere. */

@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
  * moves between device and host is reported by its key alone ({@code updated}), so with a host cache configured stored
  * blocks are remembered: as many as the server has.
  *
- * <p>Events name neither adapters nor cache salts, though both are in the keys. So a prompt's first block counts only if
- * its key is that of its tokens alone ({@link TensorRtKeys}): without it, what follows is found by nobody. That is not
- * believed before one such key came; a server may make its keys in another way, and all of its blocks would be lost.
- * One thread at a time.
+ * <p>Events name neither adapters nor cache salts, though both are in the keys. So a prompt's first block counts only
+ * if its key is that of its tokens alone ({@link TensorRtKeys}): without it, what follows is found by nobody. That is
+ * not believed before one such key came; a server may make its keys in another way, and all of its blocks would be
+ * lost. One thread at a time.
  */
 final class TensorRtDecoder {
   private static final int MAX_UNPROVED = 4096;
