@@ -1,13 +1,15 @@
 package io.kvasir.picker;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.UnsafeByteOperations;
 import io.kvasir.http.DeferringSink;
 import io.kvasir.http.Headers;
 import io.kvasir.picker.extproc.BodySendMode;
 import io.kvasir.picker.extproc.HeaderMutation;
+import io.kvasir.picker.extproc.ProcessingResponse;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +27,9 @@ final class AnswerWriter implements DeferringSink {
   private HeaderMutation late = HeaderMutation.getDefaultInstance();
   private boolean begun;
   private boolean ended;
+
+  /** The head of a response whose whole body follows at once. */
+  private @Nullable ProcessingResponse head;
 
   AnswerWriter(BodySendMode mode, boolean bodyless, ReplySender proxy, ResponseInbox inbox) {
     this.mode = mode;
@@ -62,26 +67,29 @@ final class AnswerWriter implements DeferringSink {
         changes.set("content-length", Long.toString(length));
       }
     }
-    if (duplex() || bodyless) {
+    if (length >= 0 && isRelayedWhole()) {
+      head = Replies.responseHead(changes);
+    } else if (duplex() || bodyless) {
       proxy.send(Replies.responseHead(changes));
     } else if (mode == BodySendMode.BUFFERED) {
       late = changes.build();
     }
   }
 
+  private boolean isRelayedWhole() {
+    return names == null && duplex() && !bodyless;
+  }
+
   /** Writes a whole body, which is not copied. */
   void writeWhole(byte[] body) throws IOException {
-    if (names != null || !duplex() || bodyless) {
+    if (!isRelayedWhole()) {
       write(body, 0, body.length);
       return;
     }
-    for (int at = 0; at < body.length; at += Replies.PIECE_BYTES) {
-      int length = Math.min(Replies.PIECE_BYTES, body.length - at);
-      boolean last = at + length == body.length && inbox.end() != ResponseInbox.End.TRAILERS;
-      proxy.awaitReady();
-      proxy.send(Replies.responsePiece(UnsafeByteOperations.unsafeWrap(body, at, length), last));
-      ended = last;
-    }
+    ProcessingResponse trailers =
+        inbox.end() == ResponseInbox.End.TRAILERS ? Replies.RESPONSE_TRAILERS_AS_THEY_ARE : null;
+    proxy.endTogether(proxy.sendBeginning(Objects.requireNonNull(head), body, Replies::responsePiece, trailers));
+    ended = true;
   }
 
   @Override
@@ -156,13 +164,15 @@ final class AnswerWriter implements DeferringSink {
       return;
     }
     if (duplex()) {
-      if (inbox.end() != ResponseInbox.End.TRAILERS) {
-        proxy.send(Replies.responsePiece(ByteString.EMPTY, true));
-      }
-    } else {
-      while (inbox.hasUnanswered()) {
-        answerChunk(late);
-      }
+      proxy.endTogether(
+          List.of(
+              inbox.end() == ResponseInbox.End.TRAILERS
+                  ? Replies.RESPONSE_TRAILERS_AS_THEY_ARE
+                  : Replies.responsePiece(ByteString.EMPTY, true)));
+      return;
+    }
+    while (inbox.hasUnanswered()) {
+      answerChunk(late);
     }
     if (inbox.end() == ResponseInbox.End.TRAILERS) {
       proxy.send(Replies.RESPONSE_TRAILERS_AS_THEY_ARE);

@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.Struct;
 import com.google.protobuf.UnsafeByteOperations;
 import com.google.protobuf.Value;
@@ -16,6 +17,7 @@ import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -118,16 +120,19 @@ final class ProxyCall implements PodCall {
       changes.set(":path", to.target());
     }
     if (head.decidesOnHead()) {
-      sendLast(Replies.requestHead(changes, destination));
+      sendLast(List.of(Replies.requestHead(changes, destination)));
       return;
     }
     changes.set("content-length", Integer.toString(body.length));
     if (head.waitsForHeadReply()) {
-      sendLast(Replies.requestBody(changes, destination, same ? null : UnsafeByteOperations.unsafeWrap(body)));
+      ByteString changed = same ? null : UnsafeByteOperations.unsafeWrap(body);
+      sendLast(List.of(Replies.requestBody(changes, destination, changed)));
       return;
     }
-    proxy.send(Replies.requestHead(changes, destination));
-    giveBack(body);
+    sendLast(
+        proxy.sendBeginning(
+            Replies.requestHead(changes, destination), body, Replies::requestPiece,
+            shown.trailers() ? Replies.REQUEST_TRAILERS_AS_THEY_ARE : null));
   }
 
   /** Headers with the coding of the body that came. */
@@ -136,31 +141,12 @@ final class ProxyCall implements PodCall {
     return coding == null ? headers : headers.toBuilder().set(ContentCoding.HEADER, coding).build();
   }
 
-  private void giveBack(byte[] bytes) throws IOException {
-    int at = 0;
-    do {
-      int length = Math.min(Replies.PIECE_BYTES, bytes.length - at);
-      boolean last = at + length == bytes.length && !shown.trailers();
-      proxy.awaitReady();
-      ProcessingResponse piece = Replies.requestPiece(UnsafeByteOperations.unsafeWrap(bytes, at, length), last);
-      if (last) {
-        sendLast(piece);
-      } else {
-        proxy.send(piece);
-      }
-      at += length;
-    } while (at < bytes.length);
-    if (shown.trailers()) {
-      sendLast(Replies.REQUEST_TRAILERS_AS_THEY_ARE);
-    }
-  }
-
-  /** Sends the last message of the request. */
-  private void sendLast(ProcessingResponse message) throws IOException {
+  /** Sends the last messages of the request. */
+  private void sendLast(List<ProcessingResponse> messages) throws IOException {
     if (settings.earlyClose()) {
-      proxy.endAtOnce(message);
+      proxy.endTogether(messages);
     } else {
-      proxy.send(message);
+      proxy.sendTogether(messages);
     }
   }
 

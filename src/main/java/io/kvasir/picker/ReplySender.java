@@ -1,14 +1,22 @@
 package io.kvasir.picker;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
 import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
 
 /** The picker's side of a stream. Thread-safe; what is sent by one thread keeps its order. */
 final class ReplySender {
@@ -23,6 +31,12 @@ final class ReplySender {
   // Guarded by the lock.
   private boolean closed;
 
+  /** Whether the head of the picker's side is sent: with its first message, as apart it would be one more write. */
+  private boolean begun;
+
+  /** What the connection's thread is about to send, in one go. */
+  private final Queue<ProcessingResponse> together = new ArrayDeque<>(2);
+
   /** Whether the connection's thread is about to end the stream. */
   private boolean ending;
 
@@ -34,7 +48,6 @@ final class ReplySender {
   ReplySender(ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection) {
     this.call = call;
     this.connection = connection;
-    call.sendHeaders(new Metadata());
   }
 
   /**
@@ -45,13 +58,89 @@ final class ReplySender {
   void send(ProcessingResponse reply) throws IOException {
     lock.lock();
     try {
-      if (closed) {
-        throw new IOException("the proxy's stream has ended");
-      }
-      call.sendMessage(reply);
+      requireOpen();
+      sendTogether();
+      write(reply);
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * Sends messages in one go, so that the proxy sees them at once, whether it keeps up or not. Does not wait.
+   *
+   * @throws IOException when the stream has ended
+   */
+  void sendTogether(List<ProcessingResponse> replies) throws IOException {
+    lock.lock();
+    try {
+      requireOpen();
+      together.addAll(replies);
+    } finally {
+      lock.unlock();
+    }
+    connection.execute(() -> {
+      lock.lock();
+      try {
+        sendTogether();
+      } finally {
+        lock.unlock();
+      }
+    });
+  }
+
+  /**
+   * Sends a head and its body as the proxy takes them, but for the last piece and what goes with that.
+   *
+   * @param body which is not copied
+   * @param piece makes a message of a piece of it, the last one or not
+   * @param trailers null where there are none
+   * @return what is left to be sent, which is little
+   * @throws IOException when the stream has ended
+   */
+  List<ProcessingResponse> sendBeginning(
+      ProcessingResponse head, byte[] body, BiFunction<ByteString, Boolean, ProcessingResponse> piece,
+      @Nullable ProcessingResponse trailers)
+      throws IOException {
+    List<ProcessingResponse> left = new ArrayList<>(3);
+    left.add(head);
+    int at = 0;
+    while (body.length - at > Replies.PIECE_BYTES) {
+      left.add(piece.apply(UnsafeByteOperations.unsafeWrap(body, at, Replies.PIECE_BYTES), false));
+      awaitReady();
+      for (ProcessingResponse message : left) {
+        send(message);
+      }
+      left.clear();
+      at += Replies.PIECE_BYTES;
+    }
+    awaitReady();
+    left.add(piece.apply(UnsafeByteOperations.unsafeWrap(body, at, body.length - at), trailers == null));
+    if (trailers != null) {
+      left.add(trailers);
+    }
+    return left;
+  }
+
+  private void requireOpen() throws IOException {
+    if (closed || ending) {
+      throw new IOException("the proxy's stream has ended");
+    }
+  }
+
+  /** Sends what waits to be sent, before what follows it. */
+  private void sendTogether() {
+    while (!closed && !together.isEmpty()) {
+      write(together.remove());
+    }
+  }
+
+  private void write(ProcessingResponse reply) {
+    if (!begun) {
+      begun = true;
+      call.sendHeaders(new Metadata());
+    }
+    call.sendMessage(reply);
   }
 
   /** Asks the proxy for its next message. */
@@ -101,7 +190,8 @@ final class ReplySender {
     lock.lock();
     try {
       if (!closed) {
-        call.sendMessage(last);
+        sendTogether();
+        write(last);
         end();
       }
     } finally {
@@ -109,10 +199,16 @@ final class ReplySender {
     }
   }
 
-  /** Sends a last message and ends the stream, so that the proxy sees both at once. Does not wait. */
-  void endAtOnce(ProcessingResponse last) {
+  /**
+   * Sends the last messages and ends the stream, so that the proxy sees all of that at once. Does not wait.
+   *
+   * @throws IOException when the stream has ended
+   */
+  void endTogether(List<ProcessingResponse> last) throws IOException {
     lock.lock();
     try {
+      requireOpen();
+      together.addAll(last);
       ending = true;
     } finally {
       lock.unlock();
@@ -121,7 +217,7 @@ final class ReplySender {
       lock.lock();
       try {
         ending = false;
-        end(last);
+        end();
       } finally {
         lock.unlock();
       }
@@ -133,6 +229,7 @@ final class ReplySender {
     lock.lock();
     try {
       if (!ending) {
+        sendTogether();
         close(Status.OK);
       }
     } finally {
