@@ -27,6 +27,9 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -258,7 +261,9 @@ final class ResumeTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"\"n\":2", "\"tools\":[{}]", "\"logprobs\":true", "\"response_format\":{\"type\":\"json\"}"})
+  @ValueSource(strings = {
+      "\"n\":2", "\"tools\":[{}],\"tool_choice\":\"required\"", "\"logprobs\":true",
+      "\"response_format\":{\"type\":\"json\"}", "\"seed\":7", "\"presence_penalty\":0.5"})
   void otherRequests_endCutAndAreCounted(String asked) throws Exception {
     pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
     ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
@@ -268,6 +273,76 @@ final class ResumeTest {
 
     assertThat(second.seen).isEmpty();
     assertThat(router.metric("kvasir_resumes_refused")).isEqualTo(1);
+  }
+
+  /** Nothing hinders a request whose answer has no text yet from being made again. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\"tools\":[{}],\"tool_choice\":\"required\"", "\"logprobs\":true", "\"seed\":7"})
+  void cutBeforeTheFirstWord_isAskedForAgain(String asked) throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST).reset());
+    String called = "data: {\"id\":\"%s\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0}]}}]}\n\n";
+    ScriptedPod second = pod("b", (request, out) -> out.stream(
+        List.of(FIRST.replace("one", "two"), called.formatted("two"), "data: [DONE]\n\n")));
+    String body = HELLO.replace("\"stream\"", asked + ",\"stream\"");
+
+    assertThat(router.post(CHAT, body).body()).isEqualTo(FIRST + called.formatted("one") + "data: [DONE]\n\n");
+
+    assertThat(second.next().text()).isEqualTo(body);
+  }
+
+  /** What a model has said before it may call a tool is text as any other. */
+  @Test
+  void cutBeforeACall_isContinued_andCutWithinIt_isNot() throws Exception {
+    String body = HELLO.replace("\"stream\"", "\"tools\":[{}],\"stream\"");
+    String call = said("one", "").replace("\"content\":\"\"", "\"tool_calls\":[{\"index\":0}]");
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Let me see.")).reset());
+    pod("b", (request, out) -> out.events().chunk(call).reset());
+
+    assertThatThrownBy(() -> router.post(CHAT, body)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+    assertThat(router.metric("kvasir_resumes_refused", "tools")).isEqualTo(1);
+  }
+
+  /** As one worker of many dies with all that it has begun. */
+  @ParameterizedTest
+  @ValueSource(strings = {CHAT, COMPLETIONS})
+  void workerCrashes_underEightStreams_eachIsWhole(String path) throws Exception {
+    router.close();
+    router = new TestRouter("random { }", CHOICE);
+    List<JsonNode> unbroken = events(engine(0).url(), path);
+    SimEngine dying = engine(SLOW);
+    worker("a", dying);
+    CountDownLatch begun = new CountDownLatch(8);
+    List<Future<List<String>>> answers = new ArrayList<>();
+    try (ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int client = 0; client < 8; client++) {
+        answers.add(clients.submit(() -> {
+          List<String> lines = new ArrayList<>();
+          try (Stream<String> stream =
+              router.client().send(request(router.url(path), path), BodyHandlers.ofLines()).body()) {
+            stream.forEach(line -> {
+              lines.add(line);
+              if (lines.size() == 5) {
+                begun.countDown();
+              }
+            });
+          }
+          return lines;
+        }));
+      }
+      begun.await();
+      worker("b", engine(0));
+      dying.crash();
+    }
+
+    for (Future<List<String>> answer : answers) {
+      List<JsonNode> told = events(answer.get());
+      assertThat(text(told)).isEqualTo(text(unbroken));
+      assertThat(told.getLast().at("/usage/completion_tokens"))
+          .isEqualTo(unbroken.getLast().at("/usage/completion_tokens"));
+    }
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(8);
   }
 
   private static String said(String id, String text) {

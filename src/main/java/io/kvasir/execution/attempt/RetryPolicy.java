@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Decides whether and when a request is retried, hedged or resumed: by the number of its tries, its deadline and the
- * node's {@link RetryBudget}, which it draws from. Thread-safe.
+ * node's {@link RetryBudget}s, which it draws from. Thread-safe.
  *
  * <p>A request under which the connections of several workers ended may be what ended the workers (a query of death):
  * it is tried on no other, and its {@link Quarantine} keeps the same request from any worker for a while. An engine
@@ -27,6 +27,7 @@ public final class RetryPolicy {
 
   private final ExecutionSettings settings;
   private final RetryBudget budget;
+  private final RetryBudget resumes;
   private final Quarantine quarantine;
   private final ExecutionMetrics metrics;
   private final NanoClock clock;
@@ -45,6 +46,7 @@ public final class RetryPolicy {
       DoubleSupplier random) {
     this.settings = settings;
     this.budget = budget;
+    this.resumes = RetryBudget.ofResumes(settings.retries(), clock);
     this.metrics = metrics;
     this.clock = clock;
     this.random = random;
@@ -54,6 +56,7 @@ public final class RetryPolicy {
   /** The state of a request that begins now; it adds to the budget. */
   public RetryState begin(Call call) {
     budget.recordRequest();
+    resumes.recordRequest();
     return new RetryState(call, clock.nanos() + settings.total().toNanos());
   }
 
@@ -148,7 +151,7 @@ public final class RetryPolicy {
       quarantine(state);
       return "disconnects";
     }
-    return state.deadline() - clock.nanos() <= 0 ? "overdue" : budget.tryAcquire() ? null : "budget";
+    return state.deadline() - clock.nanos() <= 0 ? "overdue" : resumes.tryAcquire() ? null : "budget";
   }
 
   /** Time until the request's deadline, at least a nanosecond. */

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Builds the request for the rest of a stream that was cut: a completion's prompt grows by the text the client has, a
  * conversation by an assistant's message that the engine continues. What was
- * generated is taken from the limits; everything else stays as the client wrote it. Immutable.
+ * generated is taken from the limits; everything else stays as the client wrote it. So a greedy model goes on as it
+ * would have, and one that samples gives one of the answers that it could have given. Immutable.
  *
  * @param original the client's request
  */
@@ -19,13 +20,14 @@ record Continuation(ClientRequest original) {
   /** Tokens that OpenAI's completions API generates without a limit in the request. */
   private static final int COMPLETION_TOKENS = 16;
   private static final List<String> LIMITS = List.of("max_tokens", "max_completion_tokens");
-  private static final List<String> TOOLS = List.of("tools", "functions");
   /** Fields of constrained generation: the grammar would begin again in the middle of its text. */
   private static final List<String> STRUCTURE = List.of(
       "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "guided_decoding",
       "structural_tag", "json_schema", "regex", "ebnf");
   private static final List<String> LOG_PROBABILITIES = List.of("top_logprobs", "prompt_logprobs");
   private static final List<String> SEVERAL = List.of("n", "best_of");
+  /** What depends on how long ago something was generated, which the rest's engine takes for a prompt. */
+  private static final List<String> PENALTIES = List.of("frequency_penalty", "presence_penalty");
   /** Members about the prompt or the text behind it, which will be another prompt. */
   private static final List<String> PROMPT =
       List.of("echo", "suffix", "return_token_ids", "prompt_embeds", "truncate_prompt_tokens", "use_beam_search");
@@ -99,33 +101,51 @@ record Continuation(ClientRequest original) {
         : members;
   }
 
-  /** Why a request's stream cannot be continued, for metrics; null when it can. */
-  static @Nullable String unsupportedReason(ClientRequest request) {
-    JsonMembers members = request.members();
-    boolean chat = request.api() == ApiPath.CHAT;
-    if (!chat && request.api() != ApiPath.COMPLETIONS) {
-      return "api";
-    }
-    if (any(members, TOOLS)) {
-      return "tools";
-    }
+  /**
+   * Why the stream cannot be continued, for metrics; null when it can. Without a text so far, all of it is requested
+   * again.
+   */
+  @Nullable String unsupportedReason(boolean hasText) {
+    JsonMembers members = original.members();
+    return hasSeveralAnswers() ? "several-answers"
+        : !hasText ? null
+        : bindsTools(members) ? "tools"
+        : isStructured(members) ? "structured-output"
+        : hasLogProbabilities(members) ? "log-probabilities"
+        : dependsOnPosition(members) ? "sampling"
+        : any(members, PROMPT) ? "prompt"
+        : chat() ? unsupportedConversation(members)
+        : members.value("prompt").isTextual() ? null
+        : "prompt";
+  }
+
+  /** Whether the stream has more than one answer. */
+  boolean hasSeveralAnswers() {
+    JsonMembers members = original.members();
+    return SEVERAL.stream().anyMatch(name -> members.value(name).asDouble(1) > 1)
+        || ClientRequest.isBatch(members.value("prompt"));
+  }
+
+  /** Whether the answer is a call, not a text after which the model may decide on one. */
+  private static boolean bindsTools(JsonMembers members) {
+    JsonNode choice = members.value("tool_choice");
+    return choice.isObject() || choice.asText().equals("required") || isTrue(members, "functions");
+  }
+
+  private static boolean isStructured(JsonMembers members) {
     JsonNode format = members.value("response_format");
-    if (any(members, STRUCTURE) || (format.isObject() && !format.path("type").asText().equals("text"))) {
-      return "structured-output";
-    }
+    return any(members, STRUCTURE) || (format.isObject() && !format.path("type").asText().equals("text"));
+  }
+
+  private static boolean hasLogProbabilities(JsonMembers members) {
     // In the completions API 0 means those of the chosen tokens.
-    if (any(members, LOG_PROBABILITIES) || members.value("logprobs").isNumber() || isTrue(members, "logprobs")) {
-      return "log-probabilities";
-    }
-    for (String name : SEVERAL) {
-      if (members.value(name).asDouble(1) > 1) {
-        return "several-answers";
-      }
-    }
-    if (any(members, PROMPT)) {
-      return "prompt";
-    }
-    return chat ? unsupportedConversation(members) : members.value("prompt").isTextual() ? null : "prompt";
+    return any(members, LOG_PROBABILITIES) || members.value("logprobs").isNumber() || isTrue(members, "logprobs");
+  }
+
+  /** Whether the rest depends on more than the text before it: a seed would begin anew, penalties would forget. */
+  private static boolean dependsOnPosition(JsonMembers members) {
+    boolean seeded = members.hasValue("seed") && members.value("temperature").asDouble(1) > 0;
+    return seeded || any(members, PENALTIES);
   }
 
   private static @Nullable String unsupportedConversation(JsonMembers members) {

@@ -23,8 +23,8 @@ import io.kvasir.execution.attempt.RetryBudget;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.attempt.Task;
-import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.PreprocessingStep;
+import io.kvasir.execution.stream.TextBudget;
 import io.kvasir.execution.workflow.WorkflowSupervisor;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.CancellationSource;
@@ -44,10 +44,14 @@ import org.apache.pekko.actor.typed.ActorSystem;
  * <p>Thread-safe; calls block, so they belong on virtual threads.
  */
 public final class Dispatcher implements AutoCloseable {
+  /** The part of the heap that what streams have said so far may take. */
+  private static final int TEXTS = 16;
+
   private final Cells cells;
   private final ExecutionServices services;
   private final RetryPolicy retryPolicy;
   private final DeathWatch deaths;
+  private final Resumption.Services resumptions;
   private final WorkflowSupervisor workflows;
   private final DeadlineTimer timer = new DeadlineTimer("kvasir-deadlines");
 
@@ -74,6 +78,8 @@ public final class Dispatcher implements AutoCloseable {
         settings, new RetryBudget(settings.retries(), clock), services.metrics(), clock,
         () -> ThreadLocalRandom.current().nextDouble());
     this.deaths = new DeathWatch(retryPolicy, this::isDown, services.timer());
+    this.resumptions = new Resumption.Services(
+        retryPolicy, services.metrics(), new TextBudget(Runtime.getRuntime().maxMemory() / TEXTS), this::execute);
     this.workflows = new WorkflowSupervisor(system, cells, services, retryPolicy, preprocessing);
   }
 
@@ -101,17 +107,8 @@ public final class Dispatcher implements AutoCloseable {
     if (call.maxResumes() == 0 || !call.decision().stream()) {
       return execute(new CallContext(call, cancellation, listener), retries).result();
     }
-    ClientRequest request = ClientRequest.of(call.http().target(), call.http().body());
-    String unsupported = request == null ? "body" : Continuation.unsupportedReason(request);
-    if (request == null || unsupported != null) {
-      CallListener counting =
-          Resumption.unsupported(listener, String.valueOf(unsupported), services.metrics());
-      return execute(new CallContext(call, cancellation, counting), retries).result();
-    }
-    Resumption resumption = new Resumption(
-        call, new Continuation(request), listener, cancellation,
-        new Resumption.Services(retryPolicy, services.metrics(), this::execute));
-    return resumption.wrap(execute(new CallContext(call.withUsage(), cancellation, resumption), retries));
+    Resumption resumption = new Resumption(call, listener, cancellation, resumptions);
+    return resumption.wrap(execute(new CallContext(resumption.begun(), cancellation, resumption), retries));
   }
 
   private Execution execute(CallContext context, RetryState begun) throws InterruptedException {

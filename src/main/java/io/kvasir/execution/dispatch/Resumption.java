@@ -11,9 +11,12 @@ import io.kvasir.execution.attempt.CallContext;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
+import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
+import io.kvasir.execution.stream.TextBudget;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.StreamingBody;
@@ -40,9 +43,10 @@ final class Resumption implements StreamingBody, CallListener {
    *
    * @param retries decides whether a stream is continued
    * @param metrics counts resumptions
+   * @param texts for what streams have said so far
    * @param executor carries out the call that continues
    */
-  record Services(RetryPolicy retries, ExecutionMetrics metrics, CallExecutor executor) {}
+  record Services(RetryPolicy retries, ExecutionMetrics metrics, TextBudget texts, CallExecutor executor) {}
 
   /** Carries out a call. */
   @FunctionalInterface
@@ -51,40 +55,11 @@ final class Resumption implements StreamingBody, CallListener {
     Execution execute(CallContext context, RetryState retries) throws InterruptedException;
   }
 
-  /**
-   * Counts a truncated stream that its profile would have continued, were the request of another kind.
-   *
-   * @param reason why it is not continued
-   */
-  private record Unsupported(CallListener listener, String reason, ExecutionMetrics metrics) implements CallListener {
-    @Override
-    public void waited(long millis) {
-      listener.waited(millis);
-    }
-
-    @Override
-    public void identified(String answerId, Worker worker) {
-      listener.identified(answerId, worker);
-    }
-
-    @Override
-    public void firstToken() {
-      listener.firstToken();
-    }
-
-    @Override
-    public void ended(Report report) {
-      if (report.outcome() instanceof Outcome.Failed) {
-        metrics.resumeRefused(reason);
-      }
-      listener.ended(report);
-    }
-  }
-
   private static final Logger LOG = LoggerFactory.getLogger(Resumption.class);
 
   private final Call call;
-  private final Continuation continuation;
+  /** The API of the request, where its streams can be continued. */
+  private final @Nullable ApiPath api;
   private final CallListener listener;
   private final CancellationSource cancellation;
   private final Services services;
@@ -107,22 +82,23 @@ final class Resumption implements StreamingBody, CallListener {
    * @param call as the client made it
    * @param listener notified of all workers' streams as of one
    */
-  Resumption(
-      Call call,
-      Continuation continuation,
-      CallListener listener,
-      CancellationSource cancellation,
-      Services services) {
+  Resumption(Call call, CallListener listener, CancellationSource cancellation, Services services) {
     this.call = call;
-    this.continuation = continuation;
+    this.api = continuable(call.http().target());
     this.listener = listener;
     this.cancellation = cancellation;
     this.services = services;
   }
 
-  /** The listener of a call whose stream cannot be continued, for the reason that metrics name. */
-  static CallListener unsupported(CallListener listener, String reason, ExecutionMetrics metrics) {
-    return new Unsupported(listener, reason, metrics);
+  private static @Nullable ApiPath continuable(String target) {
+    int query = target.indexOf('?');
+    ApiPath api = ApiPath.at(query < 0 ? target : target.substring(0, query));
+    return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS ? api : null;
+  }
+
+  /** The call to be carried out first: its worker's stream is to come with its usage. */
+  Call begun() {
+    return api == null ? call : call.withUsage();
   }
 
   /** The call's result, for the client: a stream in it is this one. */
@@ -139,8 +115,11 @@ final class Resumption implements StreamingBody, CallListener {
   @Override
   public void run(ByteSink client) throws IOException {
     try {
-      if (readable) {
-        stitch(new StitchedStream(client, continuation.chat(), call.rules().stripUsage()));
+      if (readable && api != null) {
+        try (StitchedStream stream =
+            new StitchedStream(client, api == ApiPath.CHAT, call.rules().stripUsage(), services.texts())) {
+          stitch(stream);
+        }
       } else {
         Objects.requireNonNull(current).run(client);
       }
@@ -160,6 +139,9 @@ final class Resumption implements StreamingBody, CallListener {
 
   private void end(Report report) {
     if (ended.compareAndSet(false, true)) {
+      if (api == null && report.outcome() instanceof Outcome.Failed) {
+        services.metrics().resumeRefused("api");
+      }
       listener.ended(report);
     }
   }
@@ -222,12 +204,21 @@ final class Resumption implements StreamingBody, CallListener {
       return clientCancelled(cut);
     }
     PartialAnswer answer = stream.answer();
+    ClientRequest request = ClientRequest.of(call.http().target(), call.http().body());
+    if (request == null) {
+      return refused("body", cut);
+    }
+    Continuation continuation = new Continuation(request);
+    boolean over = stream.done() || (answer.finished() && !continuation.hasSeveralAnswers());
     String unfit = answer.unsupportedReason();
-    if (unfit != null) {
+    if (unfit == null) {
+      unfit = continuation.unsupportedReason(answer.hasText());
+    }
+    if (!over && unfit != null) {
       return refused(unfit, cut);
     }
     int prompt = answer.promptTokens() < 0 ? call.decision().prompt().tokens() : answer.promptTokens();
-    if (stream.done() || answer.finished() || continuation.remainingTokens(answer.generated()) <= 0) {
+    if (over || continuation.remainingTokens(answer.generated()) <= 0) {
       stream.finish(!call.rules().stripUsage() && continuation.usageRequested(), prompt);
       totalReport = total(cut, Outcome.UNKNOWN, answer);
       services.metrics().resumed("finished");
@@ -235,13 +226,14 @@ final class Resumption implements StreamingBody, CallListener {
     }
     RetryState next = Objects.requireNonNull(retries).afterTruncation(cut);
     String why = resumes >= call.maxResumes() ? "most" : services.retries().acquireResume(next);
-    return why == null ? continued(stream, cut, next) : refused(why, cut);
+    return why == null ? continued(continuation, answer, cut, next) : refused(why, cut);
   }
 
-  private @Nullable StreamingBody continued(StitchedStream stream, Report cut, RetryState next)
-      throws IOException {
-    String text = stream.answer().text();
-    int generated = stream.answer().generated();
+  private @Nullable StreamingBody continued(
+      Continuation continuation, PartialAnswer answer, Report cut, RetryState next) throws IOException {
+    // The stream expects the blanks behind it once more.
+    String text = answer.text().stripTrailing();
+    int generated = answer.generated();
     DecisionRequest decision = call.decision().without(next.excluded()).withPromptTokens(generated);
     Call rest = call.withUsage().continuation(decision, continuation.body(text, generated));
     resumed = true;

@@ -63,6 +63,13 @@ public final class AnswerTap {
     this.scan = new JsonScan(finishReasons);
   }
 
+  /** A tap of an event stream, which tells of the choices in it as their bytes pass. */
+  AnswerTap(ChoiceListener choices) {
+    this.form = Form.EVENTS;
+    this.finishReasons = null;
+    this.scan = new JsonScan(choices);
+  }
+
   /** The form of a body with these headers; one that is compressed cannot be looked into. */
   public static Form formOf(Headers headers) {
     String type = headers.first("Content-Type");

@@ -8,7 +8,7 @@ import java.util.List;
  * Why an answer's choices ended, in the engine's words: {@code stop}, {@code length}, {@code tool_calls}, Anthropic's
  * {@code end_turn} …; of a response {@code completed}, or why it is incomplete. One thread adds, any may read.
  */
-final class FinishReasons {
+final class FinishReasons implements ChoiceListener {
   /** A client may ask for a hundred choices. */
   private static final int MOST = 8;
 
@@ -17,8 +17,8 @@ final class FinishReasons {
   /** Immutable: read by whoever ends the answer. */
   private volatile List<String> reasons = List.of();
 
-  /** Notes that a choice has ended. */
-  void add(byte[] text, int length) {
+  @Override
+  public void finished(byte[] text, int length) {
     add(new String(text, 0, length, StandardCharsets.UTF_8));
   }
 

@@ -2,6 +2,7 @@ package io.kvasir.execution.stream;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Token counts outlive {@link #reset}, later ones replacing earlier ones: a stream reports them
  * in pieces, and some engines in every event. Keys written with escapes are not recognised.
  *
- * <p>Where it is to note why the answer ended, it looks for that in {@code choices} and an event's {@code delta}, too.
+ * <p>Where it is to note why the answer ended, it looks for that in an event's {@code delta}, too, and has a {@link
+ * ChoiceScan} read the {@code choices}; so it does for whoever listens to them.
  */
 final class JsonScan {
   /** A count the answer has not named. */
@@ -42,15 +44,11 @@ final class JsonScan {
   private static final byte[] CACHED = ascii("cached_tokens");
   private static final byte[] CACHE_READ = ascii("cache_read_input_tokens");
   private static final byte[] CACHE_CREATION = ascii("cache_creation_input_tokens");
-  private static final byte[] FINISH_REASON = ascii("finish_reason");
   private static final byte[] STOP_REASON = ascii("stop_reason");
   private static final byte[] DELTA = ascii("delta");
   private static final byte[] STATUS = ascii("status");
   private static final byte[] INCOMPLETE = ascii("incomplete_details");
   private static final byte[] REASON = ascii("reason");
-
-  /** Containers that are open within one of the choices, that of all included. */
-  private static final int CHOICE_DEPTH = 2;
 
   private enum State {
     /** Before the root value. */
@@ -67,8 +65,8 @@ final class JsonScan {
     SKIP,
     SKIP_STRING,
     SKIP_ESCAPE,
-    /** In a name or a text of one of the choices, which are skipped otherwise. */
-    CHOICE_TEXT,
+    /** In the choices, which are read by themselves. */
+    CHOICES,
     AFTER,
     /** The root object has ended. */
     DONE,
@@ -107,6 +105,7 @@ final class JsonScan {
   }
 
   private final @Nullable FinishReasons finishReasons;
+  private final @Nullable ChoiceScan choices;
   private final Scope[] scopes = new Scope[Scope.values().length];
   private final byte[] key = new byte[MAX_KEY];
   private final byte[] type = new byte[MAX_TEXT];
@@ -126,9 +125,6 @@ final class JsonScan {
   private boolean noChoices;
   private boolean hasUsage;
 
-  /** Whether the next text of a choice is the reason why it ended. */
-  private boolean inFinishReason;
-
   private long prompt = NONE;
   private long output = NONE;
   private long cached = NONE;
@@ -138,6 +134,13 @@ final class JsonScan {
   /** A scan of one answer; {@code finishReasons} notes why it ended, null for nobody. */
   JsonScan(@Nullable FinishReasons finishReasons) {
     this.finishReasons = finishReasons;
+    this.choices = finishReasons == null ? null : new ChoiceScan(finishReasons);
+  }
+
+  /** A scan of one answer, whose choices {@code listener} is told of. */
+  JsonScan(ChoiceListener listener) {
+    this.finishReasons = null;
+    this.choices = new ChoiceScan(listener);
   }
 
   /** Makes ready for the next document of the same answer. */
@@ -160,7 +163,7 @@ final class JsonScan {
         case SKIP_STRING -> skipString(bytes, at, to);
         case IN_KEY -> key(bytes, at, to);
         case IN_TEXT -> text(bytes, at, to);
-        case CHOICE_TEXT -> choiceText(bytes, at, to);
+        case CHOICES -> choices(Objects.requireNonNull(choices), bytes, at, to);
         case TEXT_ESCAPE -> {
           take(bytes, at, at + 1);
           state = State.IN_TEXT;
@@ -260,7 +263,7 @@ final class JsonScan {
       }
       case SKIP_ESCAPE -> state = State.SKIP_STRING;
       case AFTER -> after(c);
-      case SKIP, SKIP_STRING, IN_KEY, IN_TEXT, TEXT_ESCAPE, CHOICE_TEXT, DONE, LOST ->
+      case SKIP, SKIP_STRING, IN_KEY, IN_TEXT, TEXT_ESCAPE, CHOICES, DONE, LOST ->
           throw new IllegalStateException(state.name());
     }
   }
@@ -284,7 +287,12 @@ final class JsonScan {
       }
       case '[' -> {
         noChoices |= target == ValueKind.CHOICES;
-        skipContainer();
+        if (target == ValueKind.CHOICES && choices != null) {
+          choices.begin();
+          state = State.CHOICES;
+        } else {
+          skipContainer();
+        }
       }
       case '"' -> {
         error |= target == ValueKind.ERROR;
@@ -328,15 +336,9 @@ final class JsonScan {
       switch (c) {
         case '"' -> {
           noChoices &= target != ValueKind.CHOICES;
-          if (finishReasons != null && target == ValueKind.CHOICES && skipped == CHOICE_DEPTH) {
-            keyLength = 0;
-            state = State.CHOICE_TEXT;
-          } else {
-            state = State.SKIP_STRING;
-          }
+          state = State.SKIP_STRING;
           return at + 1;
         }
-        case ',' -> inFinishReason &= skipped != CHOICE_DEPTH;
         case '{', '[' -> {
           noChoices &= target != ValueKind.CHOICES;
           skipped++;
@@ -418,28 +420,19 @@ final class JsonScan {
     }
   }
 
-  /** Reads on in a name or a text of one of the choices. */
-  private int choiceText(byte[] bytes, int from, int to) {
-    int end = endOfText(bytes, from, to);
-    takeKey(bytes, from, end);
-    if (end == to) {
-      return to;
+  private int choices(ChoiceScan scan, byte[] bytes, int from, int to) {
+    int end = scan.accept(bytes, from, to);
+    noChoices &= scan.empty();
+    if (scan.over()) {
+      state = State.AFTER;
     }
-    if (bytes[end] == '"') {
-      noteFinish(inFinishReason);
-      inFinishReason = !inFinishReason && keyIs(FINISH_REASON);
-      state = State.SKIP;
-    } else {
-      inFinishReason = false;
-      state = State.SKIP_ESCAPE;
-    }
-    return end + 1;
+    return end;
   }
 
   private void noteFinish(boolean isReason) {
     if (finishReasons != null && keyLength <= MAX_KEY) {
       if (isReason) {
-        finishReasons.add(key, keyLength);
+        finishReasons.finished(key, keyLength);
       } else if (target == ValueKind.STATUS) {
         finishReasons.status(key, keyLength);
       }

@@ -1,43 +1,65 @@
 package io.kvasir.execution.stream;
 
-import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Outcome;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a client has of an answer that several workers may give one after the other, and what all of them have reported
- * of its tokens.
+ * of its tokens. It is noted while the events pass, and counts when they have passed whole.
  *
  * <p>Tokens are those the engine reports; while it does not, an event with text counts as one. Where no usage had come
  * from the first worker, its prompt is the second's without what was added to it, and its cached tokens are not known.
  * One thread at a time.
  */
-public final class PartialAnswer {
-  /** Characters that are kept. */
-  private static final int MAX_TEXT = StitchedStream.MAX_HELD;
+public final class PartialAnswer implements ChoiceListener {
+  /** Bytes of text that are kept. */
+  static final int MAX_TEXT = 1 << 20;
 
-  private final boolean chat;
-  private final StringBuilder text = new StringBuilder();
-  private boolean hasRole;
-  private boolean finished;
+  private static final int FIRST_TEXT = 1 << 10;
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final TextBudget budget;
+
+  /** The text as JSON writes it: what has passed whole, and behind it what the current event has of it. */
+  private byte[] text = {};
+
+  private int noted;
+  private int passed;
+  private final Set<Part> notedParts = EnumSet.noneOf(Part.class);
+  private final Set<Part> parts = EnumSet.noneOf(Part.class);
+  private @Nullable String shortage;
   private boolean hasUsageEvent;
   private boolean resumed;
-  private @Nullable String unsupportedReason;
   /** Tokens of the answers of the workers before, and of the current one. */
   private int before;
   private int generated;
   private int promptTokens = Outcome.UNKNOWN;
   private int cachedTokens = Outcome.UNKNOWN;
 
-  /** Nothing yet of an answer by the chat API, or by the completions API. */
-  PartialAnswer(boolean chat) {
-    this.chat = chat;
+  /** Nothing yet of an answer whose text is kept on this budget. */
+  PartialAnswer(TextBudget budget) {
+    this.budget = budget;
   }
 
   /** What the client has of it. */
   public String text() {
-    return text.toString();
+    try {
+      return JSON.readValue('"' + new String(text, 0, passed, StandardCharsets.UTF_8) + '"', String.class);
+    } catch (IOException e) {
+      throw new IllegalArgumentException("the text of an event is no JSON", e);
+    }
+  }
+
+  /** Whether the client has some text. */
+  public boolean hasText() {
+    return passed > 0;
   }
 
   /** Its tokens, as far as they are known. */
@@ -57,12 +79,12 @@ public final class PartialAnswer {
 
   /** Whether it has its finish reason: there is no more text. */
   public boolean finished() {
-    return finished;
+    return parts.contains(Part.END);
   }
 
   /** Whether it has its role. */
   boolean hasRole() {
-    return hasRole;
+    return parts.contains(Part.ROLE);
   }
 
   /** Whether the event that has usage alone has come. */
@@ -71,19 +93,100 @@ public final class PartialAnswer {
   }
 
   /** What of it does not allow to continue it, for metrics; null when nothing does. */
-  @Nullable public String unsupportedReason() {
-    return unsupportedReason;
+  public @Nullable String unsupportedReason() {
+    // A message to be continued has no place for thoughts, nor for the half of a call.
+    return shortage != null ? shortage
+        : parts.contains(Part.ANOTHER) ? "several-answers"
+        : parts.contains(Part.TOOL_CALL) ? "tools"
+        : parts.contains(Part.REASONING) ? "reasoning"
+        : parts.contains(Part.OTHER) ? "other"
+        : null;
+  }
+
+  @Override
+  public void finished(byte[] reason, int length) {}
+
+  @Override
+  public void part(Part part) {
+    notedParts.add(part);
+  }
+
+  @Override
+  public void text(byte[] bytes, int from, int to) {
+    int length = to - from;
+    if (shortage != null || !hasRoom(length)) {
+      return;
+    }
+    System.arraycopy(bytes, from, text, noted, length);
+    noted += length;
+  }
+
+  private boolean hasRoom(int more) {
+    int needed = noted + more;
+    if (needed > MAX_TEXT) {
+      markTooLong();
+      return false;
+    }
+    if (needed > text.length) {
+      int grown = Math.max(FIRST_TEXT, Math.max(needed, 2 * text.length));
+      if (!budget.tryTake(grown - text.length)) {
+        lack("memory");
+        return false;
+      }
+      text = Arrays.copyOf(text, grown);
+    }
+    return true;
   }
 
   /** There is more of it than is kept. */
   void markTooLong() {
-    unsupportedReason = "too-long";
+    lack("too-long");
   }
 
-  /** Another worker goes on. */
+  private void lack(String what) {
+    shortage = what;
+    close();
+  }
+
+  /** Gives back what the text takes. Idempotent. */
+  void close() {
+    budget.give(text.length);
+    text = new byte[0];
+    noted = 0;
+    passed = 0;
+  }
+
+  /**
+   * The current event passes whole.
+   *
+   * @param tap has read what its worker reports
+   */
+  void eventPassed(AnswerTap tap) {
+    parts.addAll(notedParts);
+    notedParts.clear();
+    generated = tap.outputTokens() != Outcome.UNKNOWN ? tap.outputTokens()
+        : noted > passed ? generated + 1
+        : generated;
+    passed = noted;
+    hasUsageEvent |= tap.usageOnly();
+    if (promptTokens == Outcome.UNKNOWN && tap.promptTokens() != Outcome.UNKNOWN) {
+      promptTokens = Math.max(0, tap.promptTokens() - before);
+    }
+    if (!resumed) {
+      cachedTokens = tap.cachedTokens();
+    }
+  }
+
+  /** The current event is lost, and another worker goes on, from the beginning where there is no text. */
   void nextWorker() {
-    resumed = true;
-    before += generated;
+    notedParts.clear();
+    noted = passed;
+    if (hasText()) {
+      resumed = true;
+      before += generated;
+    } else {
+      promptTokens = Outcome.UNKNOWN;
+    }
     generated = 0;
   }
 
@@ -91,52 +194,6 @@ public final class PartialAnswer {
   void estimatePrompt(int tokens) {
     if (promptTokens == Outcome.UNKNOWN) {
       promptTokens = tokens;
-    }
-  }
-
-  /** A choice of an event. */
-  void addChoice(JsonNode choice) {
-    JsonNode delta = chat ? choice.path("delta") : choice;
-    hasRole |= delta.has("role");
-    finished |= choice.hasNonNull("finish_reason");
-    if (choice.path("index").asInt(0) > 0) {
-      unsupportedReason = "several-answers";
-    }
-    if (!delta.path("tool_calls").isEmpty() || delta.hasNonNull("function_call")) {
-      unsupportedReason = "tools";
-    }
-    if (!delta.path("reasoning_content").asText("").isEmpty() || !delta.path("reasoning").asText("").isEmpty()) {
-      // A message to be continued has no place for thoughts.
-      unsupportedReason = "reasoning";
-    }
-    String more = delta.path(chat ? "content" : "text").asText("");
-    if (more.isEmpty()) {
-      return;
-    }
-    generated++;
-    if (text.length() + more.length() > MAX_TEXT) {
-      markTooLong();
-      text.setLength(0);
-    }
-    if (unsupportedReason == null) {
-      text.append(more);
-    }
-  }
-
-  /**
-   * The usage of an event.
-   *
-   * @param alone whether the event has nothing else
-   */
-  void addUsage(JsonNode usage, boolean alone) {
-    hasUsageEvent |= alone;
-    generated = usage.path("completion_tokens").asInt(generated);
-    JsonNode prompt = usage.path("prompt_tokens");
-    if (promptTokens == Outcome.UNKNOWN && prompt.isNumber()) {
-      promptTokens = Math.max(0, prompt.intValue() - before);
-    }
-    if (!resumed) {
-      cachedTokens = usage.path("prompt_tokens_details").path("cached_tokens").asInt(cachedTokens);
     }
   }
 

@@ -56,7 +56,8 @@ final class ContinuationTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
-      "\"tools\":[{\"type\":\"function\"}]|tools",
+      "\"tools\":[{}],\"tool_choice\":\"required\"|tools",
+      "\"tools\":[{}],\"tool_choice\":{\"type\":\"function\"}|tools",
       "\"functions\":[{}]|tools",
       "\"response_format\":{\"type\":\"json_schema\"}|structured-output",
       "\"guided_json\":{\"type\":\"object\"}|structured-output",
@@ -65,6 +66,9 @@ final class ContinuationTest {
       "\"logprobs\":0|log-probabilities",
       "\"top_logprobs\":2|log-probabilities",
       "\"prompt_logprobs\":1|log-probabilities",
+      "\"seed\":1|sampling",
+      "\"frequency_penalty\":0.1|sampling",
+      "\"presence_penalty\":-1|sampling",
       "\"n\":2|several-answers",
       "\"best_of\":3|several-answers",
       "\"echo\":true|prompt",
@@ -78,19 +82,31 @@ final class ContinuationTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"[\"a\",\"b\"]", "[1,2]", "[[1],[2]]", "null"})
+  @ValueSource(strings = {"[\"a\"]", "[1,2]", "null"})
   void otherPromptsThanOneText_areUnfit(String prompt) {
     assertThat(unfit(COMPLETIONS, "{\"prompt\":" + prompt + "}")).isEqualTo("prompt");
   }
 
-  @Test
-  void otherApis_areUnfit() {
-    assertThat(unfit("/v1/responses", "{\"input\":\"a\"}")).isEqualTo("api");
+  @ParameterizedTest
+  @ValueSource(strings = {"\"prompt\":[\"a\",\"b\"]", "\"prompt\":[[1],[2]]", "\"n\":2,\"prompt\":\"a\""})
+  void severalAnswers_areUnfit_whateverOfThemIsThere(String asked) {
+    Continuation several = of(COMPLETIONS, "{" + asked + "}");
+
+    assertThat(several.unsupportedReason(true)).isEqualTo("several-answers");
+    assertThat(several.unsupportedReason(false)).isEqualTo("several-answers");
+    assertThat(several.hasSeveralAnswers()).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\"tool_choice\":\"required\"", "\"logprobs\":true", "\"seed\":1", "\"guided_regex\":\"a\""})
+  void withoutText_mostIsFit(String member) {
+    assertThat(of(CHAT, "{" + MESSAGES + "," + member + "}").unsupportedReason(false)).isNull();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {
-      "\"tools\":null", "\"tools\":[]", "\"logprobs\":false", "\"logprobs\":null", "\"n\":1", "\"best_of\":1",
+      "\"tools\":null", "\"tools\":[{}]", "\"tool_choice\":\"auto\"", "\"seed\":1,\"temperature\":0", "\"seed\":null",
+      "\"logprobs\":false", "\"logprobs\":null", "\"n\":1", "\"best_of\":1",
       "\"suffix\":null", "\"echo\":false", "\"response_format\":{\"type\":\"text\"}", "\"add_generation_prompt\":true"})
   void whatAsksForNothing_isFit(String member) {
     assertThat(unfit(CHAT, "{" + MESSAGES + "," + member + "}")).isNull();
@@ -101,7 +117,7 @@ final class ContinuationTest {
   }
 
   private static @Nullable String unfit(String path, String asked) {
-    return Continuation.unsupportedReason(of(path, asked).original());
+    return of(path, asked).unsupportedReason(true);
   }
 
   private static Continuation of(String path, String asked) {

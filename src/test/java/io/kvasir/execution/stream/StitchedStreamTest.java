@@ -2,11 +2,14 @@ package io.kvasir.execution.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.Outcome;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -72,6 +75,52 @@ final class StitchedStreamTest {
 
     assertThat(out()).isEqualTo(ROLE + HEL + "data: [DONE]\n\n");
     assertThat(stream.answer().promptTokens()).isEqualTo(5);
+  }
+
+  @Test
+  void blanksAtTheEnd_areNotSaidTwice() throws IOException {
+    assertThat(continued("Hel \\n", " \\nlo")).isEqualTo("Hel \nlo");
+    assertThat(continued("Hel \\n", " ", "\\n", "lo")).isEqualTo("Hel \nlo");
+    assertThat(continued("Hel ", "\\nlo")).isEqualTo("Hel \nlo");
+    assertThat(continued("Hel\\n", "\\n\\nlo")).isEqualTo("Hel\n\nlo");
+    assertThat(continued(" ", " Hello")).isEqualTo(" Hello");
+  }
+
+  private String continued(String first, String... rest) throws IOException {
+    out.reset();
+    try (StitchedStream stream = stream(true, false)) {
+      write(stream, ROLE + chunk("one", 7, "\"delta\":{\"content\":\"" + first + "\"}"));
+      stream.truncated();
+      for (String said : rest) {
+        write(stream, chunk("two", 8, "\"delta\":{\"content\":\"" + said + "\"}"));
+      }
+      stream.truncated();
+      StringBuilder told = new StringBuilder();
+      Matcher content = Pattern.compile("\"content\":(\"[^\"]*\")").matcher(out());
+      while (content.find()) {
+        told.append(new ObjectMapper().readValue(content.group(1), String.class));
+      }
+      assertThat(stream.answer().text()).isEqualTo(told.toString());
+      return told.toString();
+    }
+  }
+
+  @Test
+  void textsOfAllStreams_takeOnlyTheirBudget() throws IOException {
+    TextBudget budget = new TextBudget(3000);
+    String said = chunk("one", 7, "\"delta\":{\"content\":\"" + "x".repeat(700) + "\"}");
+    StitchedStream first = new StitchedStream(out::write, true, false, budget);
+    write(first, said + said);
+    StitchedStream second = new StitchedStream(out::write, true, false, budget);
+    write(second, said + said);
+
+    assertThat(first.answer().unsupportedReason()).isNull();
+    assertThat(second.answer().unsupportedReason()).isEqualTo("memory");
+    assertThat(out()).isEqualTo(said.repeat(4));
+    first.close();
+    second.close();
+    second.close();
+    assertThat(budget.used()).isZero();
   }
 
   @Test
@@ -148,7 +197,7 @@ final class StitchedStreamTest {
   }
 
   private StitchedStream stream(boolean chat, boolean withoutUsage) {
-    return new StitchedStream(out::write, chat, withoutUsage);
+    return new StitchedStream(out::write, chat, withoutUsage, new TextBudget(64 << 20));
   }
 
   private String out() {

@@ -1,0 +1,132 @@
+package io.kvasir.execution.stream;
+
+import io.kvasir.http.ByteSink;
+import java.io.IOException;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes an event stream on in whole events, each as it came or as an {@link Editor} will have it. An event is held
+ * until it is whole, or longer than may be held: then it passes as it comes. One thread at a time.
+ */
+final class WholeEvents implements BodyFilter {
+  /** Decides about events. */
+  @FunctionalInterface
+  interface Editor {
+    /** What stands for an event that is kept from the client. */
+    byte[] NOTHING = {};
+
+    /** What the client gets for {@code bytes[from, to)}, an event the tap has read; null for the same bytes. */
+    byte @Nullable [] edit(byte[] bytes, int from, int to) throws IOException;
+  }
+
+  private final ByteSink client;
+  private final AnswerTap tap;
+  private final int maxHeld;
+  private final Editor editor;
+  private byte[] pending = new byte[1 << 10];
+  private int length;
+  /** Whether a part of the current event has been written to the client. */
+  private boolean passThrough;
+  private boolean hadLong;
+
+  /**
+   * A stream about to begin.
+   *
+   * @param tap an event stream's: nobody else shows it the bytes
+   * @param maxHeld bytes of an event that are held
+   */
+  WholeEvents(ByteSink client, AnswerTap tap, int maxHeld, Editor editor) {
+    this.client = client;
+    this.tap = tap;
+    this.maxHeld = maxHeld;
+    this.editor = editor;
+  }
+
+  @Override
+  public void write(byte[] bytes, int offset, int count) throws IOException {
+    int to = offset + count;
+    int from = offset;
+    // Events that pass in a row go to the client in one write.
+    int unwritten = offset;
+    while (from < to) {
+      int end = tap.acceptEvent(bytes, from, to);
+      if (end < 0) {
+        flush(bytes, unwritten, from);
+        hold(bytes, from, to);
+        return;
+      }
+      if (length > 0) {
+        append(bytes, from, end);
+        edit();
+        unwritten = end;
+      } else if (!passThrough) {
+        byte[] instead = editor.edit(bytes, from, end);
+        if (instead != null) {
+          flush(bytes, unwritten, from);
+          flush(instead, 0, instead.length);
+          unwritten = end;
+        }
+      }
+      passThrough = false;
+      from = end;
+    }
+    flush(bytes, unwritten, to);
+  }
+
+  /** The stream is over: an event without its end is one, too. */
+  @Override
+  public void end() throws IOException {
+    tap.end();
+    if (length > 0) {
+      edit();
+    }
+  }
+
+  /** Whether an event was too long to be held, and has passed unseen by the editor. */
+  boolean hadLong() {
+    return hadLong;
+  }
+
+  /** A copy of the event that is held, as far as it has come. */
+  byte[] held() {
+    return Arrays.copyOf(pending, length);
+  }
+
+  private void edit() throws IOException {
+    byte[] instead = editor.edit(pending, 0, length);
+    if (instead == null) {
+      flush(pending, 0, length);
+    } else {
+      flush(instead, 0, instead.length);
+    }
+    length = 0;
+  }
+
+  private void flush(byte[] bytes, int from, int to) throws IOException {
+    if (to > from) {
+      client.write(bytes, from, to - from);
+    }
+  }
+
+  private void hold(byte[] bytes, int from, int to) throws IOException {
+    if (passThrough || length + to - from > maxHeld) {
+      flush(pending, 0, length);
+      flush(bytes, from, to);
+      length = 0;
+      passThrough = true;
+      hadLong = true;
+    } else {
+      append(bytes, from, to);
+    }
+  }
+
+  private void append(byte[] bytes, int from, int to) {
+    int added = to - from;
+    if (length + added > pending.length) {
+      pending = Arrays.copyOf(pending, Math.max(2 * pending.length, length + added));
+    }
+    System.arraycopy(bytes, from, pending, length, added);
+    length += added;
+  }
+}
