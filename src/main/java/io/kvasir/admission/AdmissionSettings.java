@@ -39,8 +39,8 @@ public record AdmissionSettings(
   /**
    * What can be set about a class.
    *
-   * @param firstToken a request goes to a worker that should answer it within this; more urgent classes have longer
-   *     times, so that they go when others still wait
+   * @param engineQueue the most work that may be queued at a worker when a request goes there; more urgent classes
+   *     have longer times, so that they go when others still wait
    * @param longestWait a request that has waited this long is refused
    * @param starvation when a request has waited this long and none of its class went for as long, it is next
    * @param maxLength requests that may wait, at least 1
@@ -48,7 +48,7 @@ public record AdmissionSettings(
    * @param maxBytes that the waiting requests may take
    */
   public record ClassSettings(
-      Duration firstToken,
+      Duration engineQueue,
       Duration longestWait,
       Duration starvation,
       int maxLength,

@@ -6,13 +6,7 @@ package io.kvasir.admission;
  * @param promptTokens of its prompt, at least 1
  * @param uncachedTokens of these, what the worker would have to compute: at least 1
  * @param queueMs estimated milliseconds of work that is queued there before it
- * @param prefillMs estimated milliseconds to compute its own
  * @param known whether the estimates are those of a known engine, or learnt from its answers: otherwise they are of the
  *     right order at best
  */
-public record Prospect(int promptTokens, int uncachedTokens, double queueMs, double prefillMs, boolean known) {
-  /** The expected milliseconds to the first token. */
-  public double ttftMs() {
-    return queueMs + prefillMs;
-  }
-}
+public record Prospect(int promptTokens, int uncachedTokens, double queueMs, boolean known) {}

@@ -275,7 +275,7 @@ final class FairQueueTest {
             AdmissionFixture.settings(
                 wide ->
                     new ClassSettings(
-                        wide.firstToken(), wide.longestWait(), Duration.ofSeconds(10), wide.maxLength(),
+                        wide.engineQueue(), wide.longestWait(), Duration.ofSeconds(10), wide.maxLength(),
                         wide.maxTenantLength(), wide.maxBytes())));
     Waiting<String> bulk = strict.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 0, 1, "");
     Waiting<String> laterBulk = strict.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 1, 1, "");

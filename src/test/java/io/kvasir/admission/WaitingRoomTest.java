@@ -27,7 +27,7 @@ final class WaitingRoomTest {
 
   private static UnaryOperator<ClassSettings> bounds(Duration longestWait, int length, int perTenant, long bytes) {
     return wide ->
-        new ClassSettings(wide.firstToken(), longestWait, wide.starvation(), length, perTenant, bytes);
+        new ClassSettings(wide.engineQueue(), longestWait, wide.starvation(), length, perTenant, bytes);
   }
 
   /** A request that goes when the workers have room. */

@@ -47,7 +47,7 @@ final class AdmissionReader {
     }
     ClassSettings settings =
         new ClassSettings(
-            section.duration("first-token"), longest, starvation, most, ofTenant, section.bytes("max-bytes"));
+            section.duration("engine-queue"), longest, starvation, most, ofTenant, section.bytes("max-bytes"));
     section.rejectUnread();
     return settings;
   }

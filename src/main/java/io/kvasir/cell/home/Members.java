@@ -298,6 +298,11 @@ final class Members {
     }
 
     @Override
+    public void promptRead() {
+      view.roomChanged();
+    }
+
+    @Override
     public void prefillCompleted(Member member, PrefillSample prefill) {
       services.profiles().costs().observe(member.worker().deployment(), prefill);
     }

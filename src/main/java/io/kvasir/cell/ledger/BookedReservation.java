@@ -44,6 +44,9 @@ public final class BookedReservation implements Reservation {
   /** Whether the worker's silence counts before the first token, too: it computes the prompt and streams. */
   private final boolean stallWatched;
 
+  /** Whether its first token will not be seen: the worker reads the prompt and answers as a whole. */
+  private final boolean silent;
+
   /** The open reservations of this node's decisions; null when it was adopted. */
   private final @Nullable LocalReservations local;
 
@@ -85,6 +88,10 @@ public final class BookedReservation implements Reservation {
     this.ofBatch = request.shape().severalPrompts();
     this.hitPrediction = prefills() ? member.predict(chain, depth) : HitPrediction.none(chain);
     this.stallWatched = request.stream() && prefills() && generates();
+    this.silent = !request.stream() && prefills() && generates();
+    if (silent) {
+      member.beginSilent(booking);
+    }
     if (stallWatched) {
       member.health().stallDetector().streamStarted();
     }
@@ -106,6 +113,7 @@ public final class BookedReservation implements Reservation {
     this.ofBatch = false;
     this.hitPrediction = HitPrediction.none(chain);
     this.stallWatched = false;
+    this.silent = false;
   }
 
   /**
@@ -137,7 +145,7 @@ public final class BookedReservation implements Reservation {
     if (!stallWatched) {
       member.health().stallDetector().streamStarted();
     }
-    member.progressed();
+    member.promptRead();
     Reservation next = successor;
     if (next != null) {
       next.firstToken();
@@ -207,6 +215,9 @@ public final class BookedReservation implements Reservation {
       member.prefillCompleted(booking, queueMs, completed);
     }
     member.load().release(booking);
+    if (silent) {
+      member.load().endSilent(booking);
+    }
     if (stallWatched || was == State.SETTLED) {
       member.health().stallDetector().streamEnded();
     }

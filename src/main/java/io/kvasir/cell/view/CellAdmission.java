@@ -6,7 +6,7 @@ import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ClassStatus;
 import io.kvasir.admission.Gate;
-import io.kvasir.admission.LatencyGate;
+import io.kvasir.admission.EngineQueueGate;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.admission.TurnKeeper;
 import io.kvasir.admission.WaitingRoom;
@@ -15,7 +15,6 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.ReportedReservation;
 import io.kvasir.http.Cancellation;
 import io.kvasir.routing.PlanResult;
-import io.kvasir.routing.Worker;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -31,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class CellAdmission implements AutoCloseable {
   private final String cell;
   private final Decider decider;
-  private final Predicate<Worker> costKnown;
+  private final GateCheck.Engines engines;
   private final List<Gate> gates;
   private final long waitForWorkersMillis;
   private final WaitingRoom room;
@@ -50,16 +49,16 @@ public final class CellAdmission implements AutoCloseable {
   /**
    * Nobody waits yet.
    *
-   * @param costKnown whether what is estimated of a worker's engine is known or learnt
+   * @param engines what is known of the workers' engines
    * @param programs those of the cell, which may have to wait; null when they are not known
    */
   CellAdmission(
-      String cell, Decider decider, Predicate<Worker> costKnown, AdmissionSettings settings, AdmissionMetrics metrics,
+      String cell, Decider decider, GateCheck.Engines engines, AdmissionSettings settings, AdmissionMetrics metrics,
       @Nullable CellPrograms programs, NanoClock clock) {
     this.cell = cell;
     this.decider = decider;
-    this.costKnown = costKnown;
-    this.gates = List.of(new LatencyGate(settings));
+    this.engines = engines;
+    this.gates = List.of(new EngineQueueGate(settings));
     this.waitForWorkersMillis = settings.waitForWorkers().toMillis();
     this.room = new WaitingRoom(settings, clock, () -> ThreadLocalRandom.current().nextDouble(), metrics);
     this.keeper = new TurnKeeper(room);
@@ -140,7 +139,7 @@ public final class CellAdmission implements AutoCloseable {
   GateCheck check(Claim claim, boolean starving) {
     Claim checked = starving ? claim.as(ServiceClass.SYSTEM) : claim;
     return new GateCheck(
-        costKnown, gates, checked, claim.waitedMillis() < waitForWorkersMillis, clock.nanos());
+        engines, gates, checked, claim.waitedMillis() < waitForWorkersMillis, clock.nanos());
   }
 
   /** Decides if the gates let the request go or refuse it; null when it waits. */

@@ -106,8 +106,7 @@ public final class CellView {
             : null;
     this.admission = waiting.on()
         ? new CellAdmission(
-            cell, this::decide, worker -> profiles.costs().isKnown(worker.deployment()), waiting, metrics.admission(),
-            this.programs, clock)
+            cell, this::decide, engines(), waiting, metrics.admission(), this.programs, clock)
         : null;
     this.seenPrefixes = new SeenPrefixes(index.slots());
     this.localReservations = new LocalReservations(nextHome);
@@ -115,6 +114,21 @@ public final class CellView {
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);
+  }
+
+  private GateCheck.Engines engines() {
+    return new GateCheck.Engines() {
+      @Override
+      public boolean isCostKnown(Worker worker) {
+        return profiles.costs().isKnown(worker.deployment());
+      }
+
+      @Override
+      public double silentlyReadMs(int slot) {
+        Member member = members()[slot];
+        return member == null ? 0 : member.silentlyReadMs();
+      }
+    };
   }
 
   /** The identity of this home among those the cell has had; never {@code RemoteReservation.NONE}. */

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * it, too; anything else that is missing is no reason to wait, unless it is to wait for workers. Used by one thread.
  */
 final class GateCheck implements Predicate<PlanResult> {
-  private final Predicate<Worker> costKnown;
+  private final Engines engines;
   private final List<Gate> gates;
   private final Claim claim;
   private final boolean waitsForWorkers;
@@ -28,14 +28,23 @@ final class GateCheck implements Predicate<PlanResult> {
   private @Nullable AdmissionRefusal refusal;
   private boolean programHeld;
 
+  /** What is known of the engines of workers. Thread-safe. */
+  interface Engines {
+    /** Whether what is estimated of an engine is known or learnt. */
+    boolean isCostKnown(Worker worker);
+
+    /** Estimated milliseconds, of the work that is booked there as queued, which is probably done. */
+    double silentlyReadMs(int slot);
+  }
+
   /**
    * A look that has not begun.
    *
-   * @param costKnown whether what is estimated of a worker's engine is known or learnt
+   * @param engines what is known of the workers' engines
    * @param waitsForWorkers whether it waits, too, while no worker can be reached
    */
-  GateCheck(Predicate<Worker> costKnown, List<Gate> gates, Claim claim, boolean waitsForWorkers, long nowNanos) {
-    this.costKnown = costKnown;
+  GateCheck(Engines engines, List<Gate> gates, Claim claim, boolean waitsForWorkers, long nowNanos) {
+    this.engines = engines;
     this.waitsForWorkers = waitsForWorkers;
     this.gates = gates;
     this.claim = claim;
@@ -94,18 +103,16 @@ final class GateCheck implements Predicate<PlanResult> {
     int prompt = 1;
     int uncached = 1;
     double queueMs = 0;
-    double prefillMs = 0;
     boolean known = true;
     for (int i = 0; i < found.chosen().size(); i++) {
       Selection.Chosen chosen = found.chosen().get(i);
       if (chosen.readsPrompt()) {
         prompt = chosen.booking().promptTokens();
         uncached = Math.max(uncached, chosen.booking().uncachedTokens());
-        queueMs += chosen.queueMs();
-        prefillMs += chosen.booking().prefillMicros() / 1e3;
-        known &= costKnown.test(chosen.worker());
+        queueMs += Math.max(0, chosen.queueMs() - engines.silentlyReadMs(chosen.slot()));
+        known &= engines.isCostKnown(chosen.worker());
       }
     }
-    return new Prospect(prompt, uncached, queueMs, prefillMs, known);
+    return new Prospect(prompt, uncached, queueMs, known);
   }
 }

@@ -61,7 +61,10 @@ public final class Member {
      */
     void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome);
 
-    /** A prompt's first token came. */
+    /** A worker has read a prompt that was booked on it: its queue is shorter. */
+    void promptRead();
+
+    /** What a prompt's first token took is known. */
     void prefillCompleted(Member member, PrefillSample prefill);
 
     /**
@@ -204,6 +207,22 @@ public final class Member {
     return !worker.pod().equals(other.worker.pod())
         && (role == Role.BOTH || role == other.worker.role())
         && worker.models().containsAll(other.worker.models());
+  }
+
+  /** The first token of a prompt that was booked on it came. */
+  public void promptRead() {
+    progressed();
+    listener.promptRead();
+  }
+
+  /** An answer that was booked on it will come as a whole. */
+  public void beginSilent(Booking booking) {
+    load.beginSilent(booking, clock.nanos());
+  }
+
+  /** Estimated milliseconds of prompts that it has probably read by now, of those that are booked as pending. */
+  public double silentlyReadMs() {
+    return load.silentlyReadMs(clock.nanos());
   }
 
   /** Something of an answer came. Cheap: called for every piece of it. */

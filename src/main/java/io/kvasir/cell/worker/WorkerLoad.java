@@ -17,6 +17,8 @@ public final class WorkerLoad {
   private static final VarHandle BOOKED_MICROS;
   private static final VarHandle SETTLED_MICROS;
   private static final VarHandle CONTEXT_TOKENS;
+  private static final VarHandle SILENT_MICROS;
+  private static final VarHandle SILENT_UNTIL;
 
   static {
     try {
@@ -26,6 +28,8 @@ public final class WorkerLoad {
       BOOKED_MICROS = lookup.findVarHandle(WorkerLoad.class, "bookedMicros", long.class);
       SETTLED_MICROS = lookup.findVarHandle(WorkerLoad.class, "settledMicros", long.class);
       CONTEXT_TOKENS = lookup.findVarHandle(WorkerLoad.class, "contextTokens", long.class);
+      SILENT_MICROS = lookup.findVarHandle(WorkerLoad.class, "silentMicros", long.class);
+      SILENT_UNTIL = lookup.findVarHandle(WorkerLoad.class, "silentUntil", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -37,6 +41,8 @@ public final class WorkerLoad {
   private volatile long bookedMicros;
   private volatile long settledMicros;
   private volatile long contextTokens;
+  private volatile long silentMicros;
+  private volatile long silentUntil;
 
   /** Nothing is booked of at most so many requests. */
   public WorkerLoad(int most) {
@@ -78,6 +84,37 @@ public final class WorkerLoad {
   public void rebook(Booking was, Booking is) {
     PENDING_TOKENS.getAndAdd(this, (long) is.uncachedTokens() - was.uncachedTokens());
     BOOKED_MICROS.getAndAdd(this, is.prefillMicros() - was.prefillMicros());
+  }
+
+  /**
+   * The answer of a booking will come as a whole: that its prompt has been read is seen at its end only, and estimated
+   * until then. The worker is taken to read such prompts one after another.
+   *
+   * @param now in nanoseconds
+   */
+  public void beginSilent(Booking booking, long now) {
+    long others = (long) SILENT_MICROS.getAndAdd(this, booking.prefillMicros());
+    long until;
+    long from;
+    do {
+      until = silentUntil;
+      from = others > 0 && until - now > 0 ? until : now;
+    } while (!SILENT_UNTIL.compareAndSet(this, until, from + 1_000 * booking.prefillMicros()));
+  }
+
+  /** Such an answer came, or never will. */
+  public void endSilent(Booking booking) {
+    SILENT_MICROS.getAndAdd(this, -booking.prefillMicros());
+  }
+
+  /**
+   * Of {@link #queueMs}, what is probably over by now though no first token was seen: 0 while all answers are streamed.
+   *
+   * @param now in nanoseconds
+   */
+  public double silentlyReadMs(long now) {
+    long silent = silentMicros;
+    return silent <= 0 ? 0 : Math.max(0, silent * 1e-3 - Math.max(0, silentUntil - now) * 1e-6);
   }
 
   /** A booking is taken back at once: as if it had never been. */

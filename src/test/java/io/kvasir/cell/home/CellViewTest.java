@@ -1,6 +1,7 @@
 package io.kvasir.cell.home;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
@@ -116,11 +117,15 @@ final class CellViewTest {
   }
 
   private Decision.Planned plan(Chain chain, RequestShape shape) {
+    return plan(chain, shape, true);
+  }
+
+  private Decision.Planned plan(Chain chain, RequestShape shape, boolean stream) {
     Decision decision =
         members.view().decide(
             new DecisionRequest(
                 "r", "m", null, shape, new DecisionRequest.Prompt(chain, PROMPT),
-                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE));
+                PreparedSlots.EMPTY, stream, DecisionRequest.Constraints.NONE));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
   }
@@ -156,6 +161,32 @@ final class CellViewTest {
     Deployment deployment = new Deployment("h100-Qwen2.5-7B-tp1", "m");
     assertThat(costs.of(deployment).prefillMs(PROMPT, PROMPT))
         .isGreaterThan(5 * CostModel.bundled().of(deployment).prefillMs(PROMPT, PROMPT));
+  }
+
+  @Test
+  void promptOfAWholeAnswer_isTakenToBeReadAfterItsTime() {
+    Decision.Chosen whole = plan(chain(1, 64), RequestShape.INDIVISIBLE, false).last();
+    Member worker = member(whole);
+    double queued = worker.load().queueMs();
+    assertThat(worker.silentlyReadMs()).isZero();
+
+    now += (long) (queued * 1e6 / 2);
+    assertThat(worker.silentlyReadMs()).isCloseTo(queued / 2, within(0.01));
+    now += 1_000_000_000L;
+    assertThat(worker.silentlyReadMs()).isEqualTo(queued).isEqualTo(worker.load().queueMs());
+
+    whole.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
+    assertThat(worker.silentlyReadMs()).isZero();
+  }
+
+  @Test
+  void promptOfAStream_isReadAtItsFirstToken() {
+    Decision.Chosen stream = plan(chain(1, 64), RequestShape.INDIVISIBLE, true).last();
+    now += 1_000_000_000L;
+    assertThat(member(stream).silentlyReadMs()).isZero();
+    assertThat(member(stream).load().queueMs()).isPositive();
+    stream.reservation().firstToken();
+    assertThat(member(stream).load().queueMs()).isZero();
   }
 
   @Test

@@ -38,6 +38,9 @@ final class ReportScheduleTest {
         public void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome) {}
 
         @Override
+        public void promptRead() {}
+
+        @Override
         public void prefillCompleted(Member member, PrefillSample prefill) {}
 
         @Override

@@ -1,0 +1,265 @@
+package io.kvasir.load;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.load.TenantClient.Answer;
+import io.kvasir.load.TenantLoad.Tenant;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * A heavy tenant beside light ones, with and without the waiting room, and the light ones alone; then three tenants of
+ * which each wants more than there is.
+ */
+@Command(name = "fairness", mixinStandardHelpOptions = true, sortOptions = false)
+final class Fairness implements Runnable {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration WARM_UP = Duration.ofSeconds(8);
+  private static final List<String> LIGHT = List.of("light-1", "light-2", "light-3", "light-4");
+  private static final List<String> GREEDY = List.of("greedy-1", "greedy-2", "greedy-3");
+
+  @Option(names = "--seconds", description = "How long each load is measured, ${DEFAULT-VALUE}.")
+  private int seconds = 30;
+
+  @Option(names = "--engines", description = "Simulated engines, ${DEFAULT-VALUE}.")
+  private int engineCount = 2;
+
+  @Option(names = "--engine", description = "Coefficients of the engines, ${DEFAULT-VALUE}.")
+  private String engine = "a100-Qwen2.5-14B-tp1";
+
+  @Option(names = "--slots", description = "Requests that an engine runs at a time, ${DEFAULT-VALUE}.")
+  private int slots = 32;
+
+  @Option(names = "--heavy-clients", description = "Clients of the heavy tenant, ${DEFAULT-VALUE}.")
+  private int heavyClients = 128;
+
+  @Option(names = "--heavy-prompt", description = "Characters of its prompts, ${DEFAULT-VALUE}.")
+  private int heavyPrompt = 2000;
+
+  @Option(names = "--light-prompt", description = "Characters of the prompts of light tenants, ${DEFAULT-VALUE}.")
+  private int lightPrompt = 8000;
+
+  @Option(names = "--light-rate", description = "Requests a second of each light tenant, ${DEFAULT-VALUE}.")
+  private double lightRate = 0.5;
+
+  @Option(names = "--answer", description = "Tokens of an answer, ${DEFAULT-VALUE}.")
+  private int answer = 48;
+
+  @Option(names = "--set", description = "A line of configuration for the run with the room; may be repeated.")
+  private List<String> lines = List.of();
+
+  @Option(names = "--loads", split = ",", description = "Some of alone, beside, greedy; all without.")
+  private List<String> chosen = List.of("alone", "beside", "greedy");
+
+  @Option(names = "--skip-without", description = "Leaves out the run without the room.")
+  private boolean skipWithout;
+
+  @Option(names = "--launcher", description = "What starts the router, ${DEFAULT-VALUE}.")
+  private Path launcher = Path.of("./kvasir");
+
+  @Option(names = "--json", description = "Writes the results there, too.")
+  private @Nullable Path json;
+
+  /**
+   * What was measured of a tenant, or of the light ones together, under a load.
+   *
+   * @param queuedP50 of the time in the router
+   * @param work served a second, in tokens of prompts; those of answers count twice
+   */
+  record Measured(
+      @JsonProperty("room") boolean room,
+      @JsonProperty("load") String load,
+      @JsonProperty("tenant") String tenant,
+      @JsonProperty("requests") int requests,
+      @JsonProperty("failed") int failed,
+      @JsonProperty("ttft_p50_ms") double p50,
+      @JsonProperty("ttft_p99_ms") double p99,
+      @JsonProperty("queued_p50_ms") double queuedP50,
+      @JsonProperty("queued_p99_ms") double queuedP99,
+      @JsonProperty("work_per_second") double work) {}
+
+  public static void main(String[] args) {
+    System.exit(new CommandLine(new Fairness()).execute(args));
+  }
+
+  @Override
+  public void run() {
+    List<Measured> results = new ArrayList<>();
+    System.out.printf(
+        "%-5s %-8s %-9s %8s %7s %9s %9s %11s %7s %9s%n", "room", "load", "tenant", "requests", "failed", "p50 ms",
+        "p99 ms", "in room p50", "p99", "work/s");
+    if (!skipWithout) {
+      measure(false, results);
+    }
+    measure(true, results);
+    if (!skipWithout) {
+      summarise(false, results);
+    }
+    summarise(true, results);
+    if (!skipWithout) {
+      double lost = 1 - work(true, "beside", results) / work(false, "beside", results);
+      double lostGreedy = 1 - work(true, "greedy", results) / work(false, "greedy", results);
+      System.out.printf("throughput lost with the room: %.1f %%, with greedy tenants %.1f %%%n", 100 * lost,
+          100 * lostGreedy);
+    }
+    ResultFile.write(json, JSON, results);
+  }
+
+  private void measure(boolean room, List<Measured> results) {
+    List<SimEngine> engines = new ArrayList<>();
+    try {
+      for (int i = 0; i < engineCount; i++) {
+        engines.add(engine());
+      }
+      String settings =
+          TenantLoad.keys(Stream.of(List.of("heavy"), LIGHT, GREEDY).flatMap(List::stream).toList())
+              + "  pod-defaults.engine = " + engine + "\n  admission.enabled = " + room + "\n"
+              + (room ? String.join("\n  ", lines) : "");
+      try (RouterNodes nodes =
+              new RouterNodes(
+                  launcher.toAbsolutePath(), Path.of("target", "fairness"), 1, 1, engines,
+                  // Without the room the engines' own queues are where requests wait.
+                  room ? slots : 4096, settings, new LoopbackNetwork(1));
+          TenantClient client = new TenantClient()) {
+        nodes.awaitReady(nodes.all().getFirst(), engineCount);
+        for (Map.Entry<String, List<Tenant>> load : loads().entrySet()) {
+          if (chosen.contains(load.getKey())) {
+            results.addAll(measure(room, load.getKey(), load.getValue(), client, nodes));
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      engines.forEach(SimEngine::close);
+    }
+  }
+
+  private Map<String, List<Tenant>> loads() {
+    List<Tenant> light =
+        LIGHT.stream().map(name -> new Tenant(name, 0, lightRate, lightPrompt, answer, "")).toList();
+    Tenant heavy = new Tenant("heavy", heavyClients, 0, heavyPrompt, answer, "");
+    Map<String, List<Tenant>> loads = new LinkedHashMap<>();
+    loads.put("alone", light);
+    loads.put("beside", Stream.concat(Stream.of(heavy), light.stream()).toList());
+    int most = 4 * slots * engineCount;
+    loads.put(
+        "greedy",
+        IntStream.range(0, GREEDY.size())
+            .mapToObj(i -> new Tenant(GREEDY.get(i), most >> i, 0, heavyPrompt << i, answer, ""))
+            .toList());
+    return loads;
+  }
+
+  private List<Measured> measure(
+      boolean room, String name, List<Tenant> tenants, TenantClient client, RouterNodes nodes)
+      throws InterruptedException {
+    TenantLoad load =
+        new TenantLoad(client, () -> nodes.all().getFirst().gateway("/v1/chat/completions"), tenants);
+    long from;
+    long to;
+    try (load) {
+      Thread.sleep(WARM_UP);
+      from = System.nanoTime();
+      Thread.sleep(Duration.ofSeconds(seconds));
+      to = System.nanoTime();
+    }
+    List<Measured> results = new ArrayList<>();
+    List<String> groups = tenants.stream().map(tenant -> group(tenant.name())).distinct().toList();
+    for (String group : groups) {
+      Measured m = measured(room, name, group, load.answers(), from, to);
+      System.out.printf(
+          "%-5s %-8s %-9s %8d %7d %9.0f %9.0f %11.0f %7.0f %9.0f%n", room ? "on" : "off", name, m.tenant, m.requests,
+          m.failed, m.p50, m.p99, m.queuedP50, m.queuedP99, m.work);
+      results.add(m);
+    }
+    return results;
+  }
+
+  /** The light ones are measured together. */
+  private static String group(String tenant) {
+    return LIGHT.contains(tenant) ? "light" : tenant;
+  }
+
+  /** Times are of those that began while it was measured, work of those that ended then. */
+  private Measured measured(
+      boolean room, String load, String tenants, Collection<Answer> all, long from, long to) {
+    List<Answer> its = all.stream().filter(each -> group(each.tenant()).equals(tenants)).toList();
+    List<Answer> begun = its.stream().filter(each -> each.begun() >= from && each.begun() < to).toList();
+    double[] ttft =
+        begun.stream().mapToDouble(Answer::ttftMs).filter(each -> !Double.isNaN(each)).sorted().toArray();
+    double[] queued = begun.stream().mapToDouble(Answer::queuedMs).sorted().toArray();
+    List<Answer> failed = begun.stream().filter(each -> each.end() != TenantClient.End.COMPLETE).toList();
+    failed.stream().limit(1).forEach(each -> System.out.println("  first failure: " + each.what()));
+    long work =
+        its.stream().filter(each -> each.ended() >= from && each.ended() < to).mapToLong(Answer::work).sum();
+    return new Measured(
+        room, load, tenants, begun.size(), failed.size(), quantile(ttft, 0.5), quantile(ttft, 0.99),
+        quantile(queued, 0.5), quantile(queued, 0.99),
+        work / ((to - from) / 1e9));
+  }
+
+  /** Of values in order; NaN of none. */
+  static double quantile(double[] sorted, double share) {
+    return sorted.length == 0 ? Double.NaN : sorted[(int) Math.min(sorted.length - 1, share * sorted.length)];
+  }
+
+  private static double work(boolean room, String load, List<Measured> all) {
+    return all.stream().filter(each -> each.room == room && each.load.equals(load)).mapToDouble(Measured::work).sum();
+  }
+
+  private static void summarise(boolean room, List<Measured> all) {
+    double alone =
+        all.stream().filter(each -> each.room == room && each.load.equals("alone"))
+            .mapToDouble(Measured::p99).max().orElse(Double.NaN);
+    double beside =
+        all.stream().filter(each -> each.room == room && each.load.equals("beside") && each.tenant.equals("light"))
+            .mapToDouble(Measured::p99).max().orElse(Double.NaN);
+    double[] served =
+        all.stream().filter(each -> each.room == room && each.load.equals("greedy")).mapToDouble(Measured::work)
+            .toArray();
+    System.out.printf(
+        "room %s: p99 of light tenants %.0f ms alone, %.0f ms beside the heavy one: %.2f times; Jain's index of greedy"
+            + " tenants %.3f%n",
+        room ? "on" : "off", alone, beside, beside / alone, jain(served));
+  }
+
+  /** Jain's index of fairness: 1 when all have the same, 1/n when one has it all. */
+  static double jain(double... shares) {
+    double sum = 0;
+    double squares = 0;
+    for (double share : shares) {
+      sum += share;
+      squares += share * share;
+    }
+    return sum * sum / (shares.length * squares);
+  }
+
+  private SimEngine engine() throws IOException {
+    return SimEngine.start(
+        SimSettings.builder()
+            .port(0)
+            .model(TenantClient.MODEL)
+            .engine(engine)
+            .maxSequences(slots)
+            .events(EventSettings.DEFAULT.withLoopback())
+            .build());
+  }
+}

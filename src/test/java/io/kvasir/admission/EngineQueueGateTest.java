@@ -1,0 +1,35 @@
+package io.kvasir.admission;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** Who is held by what is queued at the worker, with a bound of two seconds. */
+final class EngineQueueGateTest {
+  private final EngineQueueGate gate = new EngineQueueGate(AdmissionFixture.settings(UnaryOperator.identity()));
+
+  private boolean goes(int promptTokens, double queueMs, boolean known) {
+    Verdict verdict =
+        gate.check(AdmissionFixture.claim("t"), new Prospect(promptTokens, promptTokens, queueMs, known), 0);
+    return verdict instanceof Verdict.Go;
+  }
+
+  @Test
+  void bound_isOnWhatIsQueued() {
+    assertThat(goes(10, 2_000, true)).isTrue();
+    assertThat(goes(10, 2_001, true)).isFalse();
+  }
+
+  @Test
+  void longPrompt_isNotOvertakenByShortOnes() {
+    for (double queueMs = 0; queueMs < 4_000; queueMs += 10) {
+      assertThat(goes(1_000_000, queueMs, true)).isEqualTo(goes(1, queueMs, true));
+    }
+  }
+
+  @Test
+  void workersOfUnknownSpeed_holdNobody() {
+    assertThat(goes(10, 1e9, false)).isTrue();
+  }
+}
