@@ -15,6 +15,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -137,6 +138,9 @@ final class Fairness implements Runnable {
                   room ? slots : 4096, settings, new LoopbackNetwork(1));
           TenantClient client = new TenantClient()) {
         nodes.awaitReady(nodes.all().getFirst(), engineCount);
+        try (TenantLoad _ = load(client, nodes, Objects.requireNonNull(loads().get("beside")))) {
+          Thread.sleep(WARM_UP);
+        }
         for (Map.Entry<String, List<Tenant>> load : loads().entrySet()) {
           if (chosen.contains(load.getKey())) {
             results.addAll(measure(room, load.getKey(), load.getValue(), client, nodes));
@@ -171,8 +175,7 @@ final class Fairness implements Runnable {
   private List<Measured> measure(
       boolean room, String name, List<Tenant> tenants, TenantClient client, RouterNodes nodes)
       throws InterruptedException {
-    TenantLoad load =
-        new TenantLoad(client, () -> nodes.all().getFirst().gateway("/v1/chat/completions"), tenants);
+    TenantLoad load = load(client, nodes, tenants);
     long from;
     long to;
     try (load) {
@@ -191,6 +194,10 @@ final class Fairness implements Runnable {
       results.add(m);
     }
     return results;
+  }
+
+  private static TenantLoad load(TenantClient client, RouterNodes nodes, List<Tenant> tenants) {
+    return new TenantLoad(client, () -> nodes.all().getFirst().gateway("/v1/chat/completions"), tenants);
   }
 
   /** The light ones are measured together. */

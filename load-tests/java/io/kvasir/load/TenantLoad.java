@@ -13,12 +13,16 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Requests of tenants with new prompts, each from its own clients, until it is closed. Thread-safe. */
 final class TenantLoad implements AutoCloseable {
+  /** No two loads have a prompt in common. */
+  private static final AtomicLong SEEDS = new AtomicLong();
+
   private final TenantClient client;
   private final Supplier<URI> url;
   private final Collection<TenantClient.Answer> answers = new ConcurrentLinkedQueue<>();
@@ -47,11 +51,11 @@ final class TenantLoad implements AutoCloseable {
     this.url = url;
     for (Tenant tenant : tenants) {
       for (int i = 0; i < tenant.clients; i++) {
-        Random random = new Random(tenant.name.hashCode() * 31L + i);
+        Random random = new Random(SEEDS.incrementAndGet());
         threads.execute(() -> askAgainAndAgain(tenant, random));
       }
       if (tenant.clients == 0) {
-        threads.execute(() -> askAtTheRate(tenant, new Random(tenant.name.hashCode())));
+        threads.execute(() -> askAtTheRate(tenant, new Random(SEEDS.incrementAndGet())));
       }
     }
   }
