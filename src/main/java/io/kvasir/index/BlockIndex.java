@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * {@link Search} (reading).
  */
 public final class BlockIndex {
+  /** The most slots that an index may have. */
+  public static final int MAX_SLOTS = 256;
+
   /** The default limit of a worker's predicted blocks: a burst of long prompts. */
   private static final int MAX_PREDICTED = 1 << 16;
 
@@ -25,6 +28,7 @@ public final class BlockIndex {
   private final Shards shards;
   private final Rows rows;
   private final Search search;
+  private final Evictions evictions;
   private final long[] alive;
   private final AtomicReferenceArray<@Nullable WorkerBlocks> workers;
   private final Object sweepLock = new Object();
@@ -39,7 +43,7 @@ public final class BlockIndex {
    *     an empty index
    */
   public BlockIndex(int slots, long budgetBytes) {
-    if (slots != 64 && slots != 128 && slots != 256) {
+    if (slots != 64 && slots != 128 && slots != MAX_SLOTS) {
       throw new IllegalArgumentException("slots: must be 64, 128 or 256, is " + slots);
     }
     this.slots = slots;
@@ -48,6 +52,7 @@ public final class BlockIndex {
     this.shards = new Shards(segments, budget);
     this.rows = new Rows(segments, shards);
     this.search = new Search(segments, shards);
+    this.evictions = new Evictions(slots, budget);
     this.alive = new long[slots >>> 6];
     this.workers = new AtomicReferenceArray<>(slots);
   }
@@ -77,12 +82,13 @@ public final class BlockIndex {
       throw new IllegalArgumentException("maxPredicted: must be at least 1, is " + maxPredicted);
     }
     WorkerBlocks worker =
-        new WorkerBlocks(checked(slot), segments, shards, rows, budget, refused, maxPredicted);
+        new WorkerBlocks(checked(slot), segments, shards, rows, budget, refused, evictions, maxPredicted);
     synchronized (workers) {
       if (!workers.compareAndSet(slot, null, worker)) {
         throw new IllegalStateException(
             "slot " + slot + (isAlive(slot) ? " is taken: retire its worker first" : " is retired: sweep it first"));
       }
+      evictions.reset(slot);
       long _ = (long) Segments.LONGS.getAndBitwiseOr(alive, slot >>> 6, 1L << slot);
     }
     return worker;
@@ -187,6 +193,21 @@ public final class BlockIndex {
   /** The number of blocks not registered because the budget was reached, since the index was made. */
   public long refused() {
     return refused.sum();
+  }
+
+  /**
+   * The share of the blocks which the worker evicted lately that had to be stored again, by it or another: how likely
+   * it is that what a block takes the place of is computed once more. 0 to 1; 0 while it evicts nothing, and for a new
+   * worker, of which nothing is known yet. What is removed with {@link WorkerBlocks#clear} does not count. Any thread,
+   * wait-free.
+   */
+  public double evictionLoss(int slot) {
+    return evictions.share(checked(slot));
+  }
+
+  /** Writes the {@link #evictionLoss} of every worker to {@code bySlot}, which has room for all slots. */
+  public void evictionLosses(double[] bySlot) {
+    evictions.shares(bySlot);
   }
 
   /** The memory itself, for tests of the layout. */

@@ -9,12 +9,14 @@ final class KeyedBlocks {
   private static final int SLICE = 256;
   private static final int TIERS = Tier.values().length;
 
+  private final int slot;
   private final int word;
   private final long bit;
   private final Segments segments;
   private final Shards shards;
   private final Rows rows;
   private final Predictions predictions;
+  private final Evictions evictions;
   private final KeyMap keys;
   private final TierCounts tiers;
   private final int[] placed = new int[SLICE];
@@ -27,13 +29,21 @@ final class KeyedBlocks {
   private long touched;
 
   KeyedBlocks(
-      int slot, Segments segments, Shards shards, Rows rows, Predictions predictions, Budget budget) {
+      int slot,
+      Segments segments,
+      Shards shards,
+      Rows rows,
+      Predictions predictions,
+      Evictions evictions,
+      Budget budget) {
+    this.slot = slot;
     this.word = slot >>> 6;
     this.bit = 1L << slot;
     this.segments = segments;
     this.shards = shards;
     this.rows = rows;
     this.predictions = predictions;
+    this.evictions = evictions;
     this.keys = new KeyMap(budget);
     this.tiers = new TierCounts(budget);
   }
@@ -128,6 +138,8 @@ final class KeyedBlocks {
     }
     if (confirms) {
       predictions.confirm(row);
+    } else if (fresh) {
+      evictions.stored(segments.hash(row));
     }
     long value = KeyMap.withCopies(row, tier, 1);
     if (at >= 0) {
@@ -209,7 +221,11 @@ final class KeyedBlocks {
     if (KeyMap.copies(rest, tier) != 0) {
       return false;
     }
-    release(KeyMap.row(value), tier);
+    int row = KeyMap.row(value);
+    if (tiers.isEmpty() || tiers.subtract(row, tier)) {
+      evictions.evicted(slot, segments.hash(row), keys.size());
+      release(row);
+    }
     return true;
   }
 

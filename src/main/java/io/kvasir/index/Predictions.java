@@ -10,7 +10,10 @@ package io.kvasir.index;
 final class Predictions {
   private static final int SLICE = 256;
 
+  private final int slot;
+  private final Segments segments;
   private final Rows rows;
+  private final Evictions evictions;
   private final int word;
   private final long bit;
   private final int maxRows;
@@ -22,10 +25,13 @@ final class Predictions {
   @SuppressWarnings("UnusedVariable")
   private long touched;
 
-  Predictions(Rows rows, Budget budget, int word, long bit, int maxRows) {
+  Predictions(int slot, Segments segments, Rows rows, Budget budget, Evictions evictions, int maxRows) {
+    this.slot = slot;
+    this.segments = segments;
     this.rows = rows;
-    this.word = word;
-    this.bit = bit;
+    this.evictions = evictions;
+    this.word = slot >>> 6;
+    this.bit = 1L << slot;
     this.maxRows = maxRows;
     this.predicted = new PredictedRows(budget);
   }
@@ -77,6 +83,7 @@ final class Predictions {
         prediction.placed(number, at, held, confirmed);
         return count - at;
       }
+      evictions.stored(hashes[at]);
       predicted.add(first, 1);
       previous = first;
       at++;
@@ -113,6 +120,9 @@ final class Predictions {
       }
       if (slice[from] < 0) {
         predicted.add(slice[from] & ~Rows.FRESH, to - from);
+        for (int i = from; i < to; i++) {
+          evictions.stored(hashes[start + i]);
+        }
       } else {
         int _ = predicted.touch(slice[from], to - from);
       }
@@ -124,7 +134,9 @@ final class Predictions {
   /** Evicts the oldest rows beyond the limit, never the prompt's own; called before more rows are placed. */
   private void makeRoom() {
     while (predicted.size() > maxRows) {
-      release(predicted.takeOldest());
+      int row = predicted.takeOldest();
+      evictions.evicted(slot, segments.hash(row), predicted.size());
+      release(row);
     }
     flush();
   }

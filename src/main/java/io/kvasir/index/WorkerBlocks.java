@@ -45,7 +45,14 @@ public final class WorkerBlocks {
    * @param maxPredicted predicted blocks kept at a time, at least 1
    */
   WorkerBlocks(
-      int slot, Segments segments, Shards shards, Rows rows, Budget budget, LongAdder refused, int maxPredicted) {
+      int slot,
+      Segments segments,
+      Shards shards,
+      Rows rows,
+      Budget budget,
+      LongAdder refused,
+      Evictions evictions,
+      int maxPredicted) {
     this.word = slot >>> 6;
     this.bit = 1L << slot;
     this.slots = Long.SIZE * segments.width();
@@ -53,8 +60,8 @@ public final class WorkerBlocks {
     this.segments = segments;
     this.shards = shards;
     this.rows = rows;
-    this.predictions = new Predictions(rows, budget, word, bit, maxPredicted);
-    this.keyed = new KeyedBlocks(slot, segments, shards, rows, predictions, budget);
+    this.predictions = new Predictions(slot, segments, rows, budget, evictions, maxPredicted);
+    this.keyed = new KeyedBlocks(slot, segments, shards, rows, predictions, evictions, budget);
   }
 
   /** The chain hash of the block the engine calls {@code key}, {@link BlockHash#NONE} if it is not held. */

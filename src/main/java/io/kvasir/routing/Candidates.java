@@ -38,6 +38,12 @@ public final class Candidates {
   public final double[] kvUse;
 
   /**
+   * Share of what the worker evicted lately that had to be computed again, 0 to 1: how likely a block that is stored
+   * there evicts one that will be missed. 0 where memory has room or nothing is known.
+   */
+  public final double[] evictionLoss;
+
+  /**
    * Leading tokens of the prompt that the worker can load from a cache layer, at {@link #loadableTier}; 0 where nothing
    * is known. Scorers that read a cache layer fill this in, and load is booked without these tokens.
    */
@@ -64,6 +70,7 @@ public final class Candidates {
     this.contextTokens = new long[slots];
     this.waiting = new int[slots];
     this.kvUse = new double[slots];
+    this.evictionLoss = new double[slots];
     this.loadable = new int[slots];
     this.loadableTier = new int[slots];
     Arrays.fill(waiting, UNKNOWN);

@@ -201,7 +201,7 @@ final class ProfileCompilerTest {
 
             8. profile "mine", plugin "expected-cost" (kvasir.conf:7)
                has no parameter "kapa"
-               -> did you mean "kappa"? The parameters are backlog, delta, gamma, kappa
+               -> did you mean "kappa"? The parameters are backlog, delta, eviction, gamma, kappa
 
             9. profile "mine", plugin "least-load" (kvasir.conf:8)
                parameter "normalise" is "maybe"
@@ -438,7 +438,7 @@ final class ProfileCompilerTest {
 
             2. profile "expected-cost", plugin "expected-cost" (kvasir.conf:4)
                has no parameter "kapa"
-               -> did you mean "kappa"? The parameters are backlog, delta, gamma, kappa
+               -> did you mean "kappa"? The parameters are backlog, delta, eviction, gamma, kappa
 
             3. profile "expected-cost", plugin "round-robin" (kvasir.conf:6)
                does not read the scores that this profile computes

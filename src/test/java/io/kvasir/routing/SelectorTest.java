@@ -149,6 +149,7 @@ final class SelectorTest {
         fleet.inFlight[slot] = random.nextInt(0, 3);
         fleet.queueMs[slot] = random.nextInt(0, i % 3 == 0 ? 20_000 : 100);
         fleet.contextTokens[slot] = fleet.inFlight[slot] * random.nextLong(1, 10_000);
+        fleet.evictionLoss[slot] = i % 2 == 0 ? random.nextDouble() : 0;
       }
       double backlogSeconds = 0;
       for (int slot = 0; slot < workers; slot++) {
@@ -160,9 +161,10 @@ final class SelectorTest {
         double n = tokens;
         double u = n - Math.min(16.0 * fleet.depth[slot], 16 * Math.floor((n - 1) / 16));
         double prefill = engine.msPerToken() * u + engine.msPerPair() * u * (n - u / 2);
+        double loss = Math.min(0.95, fleet.evictionLoss[slot]);
         cost[slot] =
             fleet.queueMs[slot]
-                + prefill * (3 + 4 * backlogSeconds + 0.3 * fleet.inFlight[slot])
+                + prefill * (3 + 4 * backlogSeconds + 2 * loss / (1 - loss) + 0.3 * fleet.inFlight[slot])
                 + 2 * routing.outputs.expected("m") * engine.msPerContextToken() * fleet.contextTokens[slot];
       }
 

@@ -20,6 +20,7 @@ final class TestFleet implements Fleet {
   final long[] contextTokens;
   final int[] waiting;
   final double[] kvUse;
+  final double[] evictionLoss;
   final boolean[] alive;
   final List<Booking> booked = new ArrayList<>();
   final List<Integer> bookedSlots = new ArrayList<>();
@@ -36,6 +37,7 @@ final class TestFleet implements Fleet {
     this.contextTokens = new long[slots];
     this.waiting = new int[slots];
     this.kvUse = new double[slots];
+    this.evictionLoss = new double[slots];
     Arrays.fill(waiting, Candidates.UNKNOWN);
     Arrays.fill(kvUse, Candidates.UNKNOWN);
     this.alive = new boolean[slots];
@@ -99,6 +101,7 @@ final class TestFleet implements Fleet {
       candidates.contextTokens[slot] = contextTokens[slot];
       candidates.waiting[slot] = waiting[slot];
       candidates.kvUse[slot] = kvUse[slot];
+      candidates.evictionLoss[slot] = evictionLoss[slot];
     }
   }
 

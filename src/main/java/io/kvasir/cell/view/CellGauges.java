@@ -120,6 +120,10 @@ final class CellGauges implements MultiCollector {
   private static final String EVENTS_HELP =
       "1 for how the index learns what the worker holds: live, replaying, snapshot, silent, suspect or approximate.";
 
+  private static final String LOSS = "kvasir_worker_eviction_loss";
+  private static final String LOSS_HELP =
+      "Share of the blocks that the worker evicted lately which some worker had to compute again, 0 to 1.";
+
   private final Map<String, WatchedCell> watched = new ConcurrentHashMap<>();
 
   private record WatchedCell(BlockIndex index, CellView view) {}
@@ -172,7 +176,10 @@ final class CellGauges implements MultiCollector {
     Scrape<StandbyStatus> standbys = new Scrape<>(STANDBY);
     Scrape<WorkerStatus> workers = new Scrape<>(WORKER);
     GaugeSnapshot.Builder events = GaugeSnapshot.builder().name(EVENTS).help(EVENTS_HELP);
+    GaugeSnapshot.Builder losses = GaugeSnapshot.builder().name(LOSS).help(LOSS_HELP);
+    double[] loss = new double[BlockIndex.MAX_SLOTS];
     watched.forEach((name, cell) -> {
+      cell.index().evictionLosses(loss);
       Labels labels = Labels.of("cell", name);
       cells.add(cell.view(), labels);
       indexes.add(cell.index(), labels);
@@ -185,7 +192,10 @@ final class CellGauges implements MultiCollector {
       }
       for (WorkerStatus worker : cell.view().workers()) {
         String id = worker.worker().id();
-        workers.add(worker, Labels.of("cell", name, "worker", id));
+        Labels labelled = Labels.of("cell", name, "worker", id);
+        workers.add(worker, labelled);
+        losses.dataPoint(
+            GaugeDataPointSnapshot.builder().labels(labelled).value(loss[worker.worker().slot()]).build());
         Labels mode = Labels.of("cell", name, "worker", id, "mode", EventMode.of(worker).label());
         events.dataPoint(GaugeDataPointSnapshot.builder().labels(mode).value(1).build());
       }
@@ -196,6 +206,7 @@ final class CellGauges implements MultiCollector {
     indexes.build(all);
     standbys.build(all);
     workers.build(all);
+    all.metricSnapshot(losses.build());
     all.metricSnapshot(events.build());
     return all.build();
   }
@@ -208,6 +219,7 @@ final class CellGauges implements MultiCollector {
             STANDBY.stream().map(gauge -> gauge.descriptor("cell", "node")),
             WORKER.stream().map(gauge -> gauge.descriptor("cell", "worker")),
             Stream.of(
+                MetricFamilyDescriptor.gauge(LOSS).help(LOSS_HELP).labelNames("cell", "worker").build(),
                 MetricFamilyDescriptor.gauge(EVENTS).help(EVENTS_HELP).labelNames("cell", "worker", "mode").build()))
         .flatMap(each -> each)
         .toList();

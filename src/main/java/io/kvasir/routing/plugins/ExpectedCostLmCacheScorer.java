@@ -75,9 +75,10 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     double computingPrice = computing.among(candidates);
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       int hinted = hintWorth == 0 ? 0 : Math.min(held, candidates.hintedBlocks(slot) * prompt.blockSize());
+      double price = computingPrice + computing.evicting(candidates, slot) + gamma * candidates.inFlight[slot];
       out[slot] =
           candidates.queueMs[slot]
-              + promptMs(candidates, engines, slot, prompt, hinted, computingPrice + gamma * candidates.inFlight[slot])
+              + promptMs(candidates, engines, slot, prompt, hinted, price)
               + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
     }
   }

@@ -23,8 +23,8 @@ import java.util.Set;
  * context adds to each decode step.
  *
  * <ul>
- *   <li>{@code kappa} (3), {@code backlog} (4): K, the {@linkplain ComputingPrice price of computing}, which rises with
- *       the work that is queued in the fleet.
+ *   <li>{@code kappa} (3), {@code backlog} (4), {@code eviction} (2): K, the {@linkplain ComputingPrice price of
+ *       computing}, which rises with the work that is queued in the fleet and with what the worker loses by evicting.
  *   <li>{@code gamma} (0.3): share of a prefill by which each request that is decoding there is delayed.
  *   <li>{@code delta} (2): the price of decoding relative to starting. The contexts there slow this request down, and
  *       it slows them down, which for requests of about one length is as much: the fleet pays both, and a popular
@@ -54,9 +54,10 @@ final class ExpectedCostScorer implements Scorer {
     double price = computing.among(candidates);
     for (int slot = 0; slot < candidates.slots(); slot++) {
       int uncached = prompt.uncached(candidates.depth[slot]);
+      double computed = price + computing.evicting(candidates, slot) + gamma * candidates.inFlight[slot];
       out[slot] =
           candidates.queueMs[slot]
-              + engines.prefillMs(slot, uncached, prompt.tokens()) * (price + gamma * candidates.inFlight[slot])
+              + engines.prefillMs(slot, uncached, prompt.tokens()) * computed
               + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
     }
   }
