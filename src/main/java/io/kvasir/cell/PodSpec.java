@@ -88,7 +88,7 @@ public record PodSpec(
   }
 
   /** The same pod with what was learnt from its engine. */
-  public PodSpec with(Learnt now) {
+  public PodSpec with(@Nullable Learnt now) {
     return new PodSpec(name, url, role, models, labels, engine, events, kvTransfer, now);
   }
 

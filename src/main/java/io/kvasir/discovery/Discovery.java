@@ -39,6 +39,7 @@ public final class Discovery implements AutoCloseable {
   /** How often the status writer looks at references again. */
   private static final Duration STATUS_INTERVAL = Duration.ofMinutes(1);
 
+  private final Cells cells;
   private final ConfiguredPods configured;
   private final List<SourceState> states = new ArrayList<>();
   private @Nullable InferenceObjects pools;
@@ -91,6 +92,7 @@ public final class Discovery implements AutoCloseable {
    * which every node has. The singletons end with the system.
    */
   public Discovery(ActorSystem<?> system, Settings settings, Readers readers, Cells cells, Metrics metrics) {
+    this.cells = cells;
     this.configured = new ConfiguredPods(settings.bare(), readers.reader, readers.inquiry, cells);
     Counter changes = EngineWatch.changes(metrics);
     startSingleton(
@@ -165,6 +167,7 @@ public final class Discovery implements AutoCloseable {
   public List<Problem> problems() {
     List<Problem> problems = new ArrayList<>(states.stream().flatMap(state -> state.problems().stream()).toList());
     problems.addAll(configured.problems());
+    cells.pods().forEach(pod -> LearntPod.problem(pod).ifPresent(problems::add));
     if (pools != null) {
       problems.addAll(pools.problems());
     }

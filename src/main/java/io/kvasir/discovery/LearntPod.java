@@ -5,10 +5,14 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigRenderOptions;
 import io.kvasir.cell.PodSpec.Learnt;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.PodSettings;
 import io.kvasir.engines.SurveyedEngine;
+import io.kvasir.telemetry.Problem;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What an engine told of its pod.
@@ -41,6 +45,17 @@ public record LearntPod(
     ObjectNode kept = settings.deepCopy();
     kept.set(EVENTS, before.settings.get(EVENTS));
     return new LearntPod(name, kept, engine, false, before.remarks);
+  }
+
+  /** What is wrong with what a pod's engine told; empty where nothing is, or all of the pod was described. */
+  static Optional<Problem> problem(PodSpec pod) {
+    return pod.learnt() == null || pod.models().size() < EngineDescription.MAX_MODELS
+        ? Optional.empty()
+        : Optional.of(
+            Problem.warning(
+                "the engine of pod %s names so many models and adapters that only %,d are taken".formatted(
+                    pod.name(), EngineDescription.MAX_MODELS),
+                "describe the pod with the models that it should serve, or have the engine load fewer"));
   }
 
   /** A description with what it leaves open; what it has wins, each setting as a whole. */

@@ -58,7 +58,7 @@ record EngineAnswers(
     return own == null ? serverInfo.path("version").textValue() : own;
   }
 
-  /** The models first, the LoRA adapters after them. */
+  /** The models first, the LoRA adapters after them; what is too many is left out. */
   List<ServedModel> servedModels() {
     List<ServedModel> base = new ArrayList<>();
     List<ServedModel> adapters = new ArrayList<>();
@@ -73,7 +73,7 @@ record EngineAnswers(
       }
     }
     base.addAll(adapters);
-    return base;
+    return base.size() > EngineDescription.MAX_MODELS ? base.subList(0, EngineDescription.MAX_MODELS) : base;
   }
 
   /** A number of things, at least 1; null when it is none. */

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param url its base URL
  * @param identity its kind and version
- * @param models what it serves, LoRA adapters after the models; at least one model
+ * @param models what it serves, LoRA adapters after the models; at least one model, at most {@link #MAX_MODELS} names
  * @param cache its KV cache
  * @param events how it publishes the cache's events
  * @param transfer how it hands KV blocks over; null when it does not, or does not tell, see {@code unknowns}
@@ -23,6 +23,9 @@ public record EngineDescription(
     EventPublishing events,
     @Nullable TransferDescription transfer,
     List<Unknown> unknowns) {
+  /** Names that are taken of one engine, which could name as many as it likes; others are left out. */
+  public static final int MAX_MODELS = 1024;
+
   /** Copies the lists. */
   public EngineDescription {
     models = List.copyOf(models);

@@ -48,6 +48,10 @@ public record SurveyedEngine(String name, EngineDescription description, EventOr
       case EventOrigin.None(String why) ->
           remarks.add(why + " The router believes that it keeps what it was sent.");
     }
+    if (description.models().size() >= EngineDescription.MAX_MODELS) {
+      remarks.add("Of the models and adapters that it names the first " + EngineDescription.MAX_MODELS + " are taken;"
+          + " requests for others are refused. Describe the pod with the models that it should serve.");
+    }
     if (Boolean.FALSE.equals(description.cache().prefixCaching())) {
       remarks.add("Its prefix caching is off: start it with --enable-prefix-caching (SGLang: without"
           + " --disable-radix-cache).");

@@ -9,6 +9,8 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
+import io.kvasir.engines.EngineDescription;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Metrics;
@@ -22,8 +24,11 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -61,6 +66,18 @@ final class EngineWatchTest {
     assertThat(pod.engine().ranks()).as("what is described wins").isEqualTo(2);
     assertThat(Objects.requireNonNull(pod.learnt()).described()).contains("ranks").doesNotContain("models");
     await(() -> pods.problems().isEmpty());
+  }
+
+  @Test
+  void engineThatNamesTooManyModels_isAProblem() {
+    Set<String> names =
+        IntStream.range(0, EngineDescription.MAX_MODELS).mapToObj(i -> "m" + i).collect(Collectors.toSet());
+    PodSpec described = TestPods.pod("crowded").models(names).build();
+    PodSpec learnt = described.with(new PodSpec.Learnt("{}", "vLLM 0.32.0", List.of()));
+
+    assertThat(LearntPod.problem(described)).as("its operator wants them").isEmpty();
+    assertThat(LearntPod.problem(learnt).orElseThrow().line()).contains("pod crowded", "only 1,024 are taken");
+    assertThat(LearntPod.problem(TestPods.pod("few").build().with(learnt.learnt()))).isEmpty();
   }
 
   @Test

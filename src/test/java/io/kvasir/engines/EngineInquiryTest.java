@@ -150,6 +150,25 @@ final class EngineInquiryTest {
     assertThat(unknown(simulator)).contains("version", "cache events");
   }
 
+  /** An engine that is taken over names what it likes: each name would be a key of every router's tables. */
+  @Test
+  void anEngineThatNamesTooManyAdapters_isTakenAtSomeOfThem() throws Exception {
+    StringBuilder models = new StringBuilder("{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}");
+    for (int i = 0; i < 5000; i++) {
+      models.append(",{\"id\":\"a").append(i).append("\",\"owned_by\":\"vllm\",\"parent\":\"m\"}");
+    }
+    models.append("]}");
+    try (ScriptedPod pod = new ScriptedPod((request, out) ->
+        out.json(request.target().equals("/v1/models") ? 200 : 404, models.toString()))) {
+      EngineDescription described = inquiry.describe(pod.url(), null);
+
+      assertThat(described.models()).hasSize(EngineDescription.MAX_MODELS);
+      assertThat(described.baseModels()).extracting(ServedModel::name).containsExactly("m");
+      assertThat(new SurveyedEngine("e", described, new EventOrigin.None("None."), false).remarks())
+          .anyMatch(remark -> remark.contains("the first 1024 are taken"));
+    }
+  }
+
   @Test
   void anEngineOfAnotherMake_isUnknown() throws Exception {
     try (ScriptedPod pod = new ScriptedPod((request, out) -> {

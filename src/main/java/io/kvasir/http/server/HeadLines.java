@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The lines of a request's head, checked strictly by RFC 9112, and what they say about the message's framing: what this
- * accepts, every recipient reads in the same way. One thread at a time.
+ * The lines of a request's head, checked strictly by RFC 9112, and what they say about how the message is to be read: what
+ * this accepts, every recipient reads in the same way. One thread at a time.
  */
 final class HeadLines {
   private static final int MAX_TARGET_BYTES = 8 << 10;
@@ -21,6 +21,7 @@ final class HeadLines {
 
   private static final byte[] HOST = ascii("host");
   private static final byte[] CONNECTION = ascii("connection");
+  private static final byte[] CONTENT_TYPE = ascii("content-type");
   private static final byte[] CONTENT_LENGTH = ascii("content-length");
   private static final byte[] TRANSFER_ENCODING = ascii("transfer-encoding");
   private static final byte[] CHUNKED = ascii("chunked");
@@ -32,6 +33,7 @@ final class HeadLines {
   private boolean http10;
   private int fields;
   private int hosts;
+  private boolean typed;
   private long length = -1;
   private boolean chunked;
   private boolean closes;
@@ -143,7 +145,7 @@ final class HeadLines {
     }
   }
 
-  /** Notes what a field says about the message's framing. */
+  /** Notes what a field says about how the message is to be read. */
   private void interpret(byte[] in, int name, int colon, int value, int last) throws RefusedRequestException {
     switch (colon - name) {
       case 4 -> {
@@ -154,6 +156,11 @@ final class HeadLines {
       case 10 -> {
         if (Characters.equalsIgnoringCase(in, name, colon, CONNECTION)) {
           connection(in, value, last);
+        }
+      }
+      case 12 -> {
+        if (Characters.equalsIgnoringCase(in, name, colon, CONTENT_TYPE)) {
+          contentType();
         }
       }
       case 14 -> {
@@ -167,7 +174,7 @@ final class HeadLines {
         }
       }
       default -> {
-        // It says nothing about framing.
+        // It says nothing about that.
       }
     }
   }
@@ -181,6 +188,14 @@ final class HeadLines {
         from = at + 1;
       }
     }
+  }
+
+  /** Of several the router and an engine could go by different ones. */
+  private void contentType() throws RefusedRequestException {
+    if (typed) {
+      throw malformed("it has more than one Content-Type");
+    }
+    typed = true;
   }
 
   private void contentLength(byte[] in, int value, int last) throws RefusedRequestException {

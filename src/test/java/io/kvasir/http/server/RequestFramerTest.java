@@ -116,6 +116,7 @@ final class RequestFramerTest {
     "GET / HTTP/1.1|r|nHost: x|r|nX: \u0080|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nX: \u00f0\u0090\u0080|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: 1|r|nContent-Length: 1|r|n|r|n, 400",
+    "POST / HTTP/1.1|r|nHost: x|r|nContent-Type: a/b|r|ncontent-type: a/b|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: +1|r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: |r|n|r|n, 400",
     "GET / HTTP/1.1|r|nHost: x|r|nContent-Length: 1234567890123456789|r|n|r|n, 400",
