@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * single workers. A pod may have several feeds, each of which carries all events; they are then merged
  * ({@link MergedEvents}).
  *
- * <p>In texts, {@code {pod}}, {@code {rank}} and {@code {worker}} are replaced for each worker
- * ({@link WorkerAddress#expand}).
+ * <p>In patterns, {@code {pod}}, {@code {rank}}, {@code {worker}}, {@code {host}} and {@code {address}} are replaced for
+ * each worker ({@link WorkerAddress#expand}).
  */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "source")
 @JsonSubTypes({
@@ -52,12 +52,17 @@ public interface EventFeed {
    *
    * @param endpoint what the router's SUB socket connects to, or binds when {@code bind}
    * @param replay the replay ROUTER's endpoint, null when the engine offers none
-   * @param topic topic prefix; when binding, it distinguishes this pod's messages from others'
+   * @param topic topic prefix, a pattern; when binding, it distinguishes this pod's messages from others'
    * @param bind whether the router binds and the engines connect
    */
   record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) implements EventFeed {
+    /** The endpoints of a worker. */
+    public ZmqEndpoints endpoints(WorkerAddress worker) {
+      return new ZmqEndpoints(endpoint, replay, worker.expand(topic), bind).ofRank(worker.rank());
+    }
+
     /**
-     * The endpoints of the pod's first rank.
+     * The endpoints of the pod's first rank, with the pattern of its topic.
      *
      * @throws IllegalArgumentException when they cannot be used; the message has the reason
      */
@@ -79,7 +84,7 @@ public interface EventFeed {
     public EventSource open(WorkerAddress worker, EventTransports transports) {
       return transports
           .shared(ZmqEvents.class, metrics -> new ZmqEvents(metrics, transports.clock()))
-          .source(endpoints().ofRank(worker.rank()));
+          .source(endpoints(worker));
     }
   }
 

@@ -12,8 +12,13 @@ import java.net.URI;
  * @param ranks how many ranks the pod has
  */
 public record WorkerAddress(String id, String pod, URI url, int rank, int ranks) {
-  /** Replaces {@code {pod}}, {@code {rank}} and {@code {worker}} in a pattern. */
+  /**
+   * Replaces {@code {pod}}, {@code {rank}}, {@code {worker}}, {@code {host}} and {@code {address}} (host and port of its
+   * URL) in a pattern.
+   */
   public String expand(String pattern) {
-    return pattern.replace("{pod}", pod).replace("{rank}", Integer.toString(rank)).replace("{worker}", id);
+    return pattern.indexOf('{') < 0 ? pattern
+        : pattern.replace("{pod}", pod).replace("{rank}", Integer.toString(rank)).replace("{worker}", id)
+            .replace("{host}", String.valueOf(url.getHost())).replace("{address}", String.valueOf(url.getAuthority()));
   }
 }

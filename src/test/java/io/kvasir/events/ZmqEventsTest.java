@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -265,6 +266,27 @@ final class ZmqEventsTest extends TransportFixture {
     awaitSubscribers(b, 1);
     a.publish(1);
     first.expect("3");
+  }
+
+  /** One setting for all engines that connect to a port. */
+  @Test
+  void binding_topicsAreMadeOfEachEnginesAddress() {
+    EventFeed.Zmq feed = new EventFeed.Zmq(pub, null, "kv@{address}@", true);
+    List<TestStream> streams = new ArrayList<>();
+    List<FakePublisher> engines = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      URI url = URI.create("http://10.0.0." + i + ":8000");
+      streams.add(subscribe(feed.endpoints(new WorkerAddress("w" + i, "w" + i, url, 0, 1))));
+      streams.getLast().expect("gap0");
+      engines.add(open(new FakePublisher(pub, null, "kv@10.0.0." + i + ":8000@m", 100, true, true)));
+    }
+    for (int i = 0; i < 3; i++) {
+      awaitSubscribers(engines.get(i), 3);
+      engines.get(i).publish(i + 1);
+    }
+    streams.get(0).expect("0", "ok");
+    streams.get(1).expect("0", "ok", "1");
+    streams.get(2).expect("0", "ok", "1", "2");
   }
 
   @Test

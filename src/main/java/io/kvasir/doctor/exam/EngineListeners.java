@@ -76,7 +76,7 @@ final class EngineListeners implements AutoCloseable {
     if (configured != null) {
       return configured.stream()
           .filter(EventFeed.Zmq.class::isInstance)
-          .map(feed -> ((EventFeed.Zmq) feed).endpoints())
+          .map(feed -> ((EventFeed.Zmq) feed).endpoints(address(0)))
           .findFirst()
           .orElse(null);
     }

@@ -9,6 +9,7 @@ import io.kvasir.answers.AnswerSettings;
 import io.kvasir.app.Certificates;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.PoolSettings;
+import io.kvasir.events.EventFeed;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.routing.KvTransfer;
@@ -168,6 +169,24 @@ final class KvasirConfigTest {
         .singleElement()
         .extracting(ConfigFault::path)
         .isEqualTo("kvasir.pods[1].name");
+  }
+
+  @Test
+  void load_eventsOfEnginesThatConnect_needOneSettingForAll() throws Exception {
+    KvasirConfig config = KvasirConfig.load(write("""
+        kvasir {
+          events-defaults.zmq { endpoint = "tcp://*:5557", bind = true, topic = "kv@{address}@" }
+          pods = [
+            { name = a, url = "http://a:1", models = [m], events {} }
+            { name = b, url = "http://b:1", models = [m], events {} }
+          ]
+        }
+        """));
+
+    assertThat(config.fleet().pods())
+        .extracting(PodSpec::events)
+        .containsOnly(List.of(new EventFeed.Zmq("tcp://*:5557", null, "kv@{address}@", true)))
+        .hasSize(2);
   }
 
   @Test
