@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * single workers. A pod may have several feeds, each of which carries all events; they are then merged
  * ({@link MergedEvents}).
  *
- * <p>In patterns, {@code {pod}}, {@code {rank}}, {@code {worker}}, {@code {host}} and {@code {address}} are replaced for
- * each worker ({@link WorkerAddress#expand}).
+ * <p>In patterns, {@code {pod}}, {@code {rank}}, {@code {worker}}, {@code {host}} and {@code {address}} are replaced
+ * for each worker ({@link WorkerAddress#expand}).
  */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "source")
 @JsonSubTypes({

@@ -13,8 +13,8 @@ import java.net.URI;
  */
 public record WorkerAddress(String id, String pod, URI url, int rank, int ranks) {
   /**
-   * Replaces {@code {pod}}, {@code {rank}}, {@code {worker}}, {@code {host}} and {@code {address}} (host and port of its
-   * URL) in a pattern.
+   * Replaces {@code {pod}}, {@code {rank}}, {@code {worker}}, {@code {host}} and {@code {address}} (host and port of
+   * its URL) in a pattern.
    */
   public String expand(String pattern) {
     return pattern.indexOf('{') < 0 ? pattern

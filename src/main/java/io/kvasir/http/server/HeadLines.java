@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The lines of a request's head, checked strictly by RFC 9112, and what they say about how the message is to be read: what
- * this accepts, every recipient reads in the same way. One thread at a time.
+ * The lines of a request's head, checked strictly by RFC 9112, and what they say about how the message is to be read:
+ * what this accepts, every recipient reads in the same way. One thread at a time.
  */
 final class HeadLines {
   private static final int MAX_TARGET_BYTES = 8 << 10;
