@@ -63,6 +63,7 @@ final class RoomsTest {
           .layer("console").definedBy("io.kvasir.console..")
           .layer("scale").definedBy("io.kvasir.scale..")
           .layer("llmd").definedBy("io.kvasir.llmd..")
+          .layer("responses").definedBy("io.kvasir.responses..")
           .layer("app").definedBy("io.kvasir.app..")
           .whereLayer("time").mayNotAccessAnyLayer()
           .whereLayer("pools").mayNotAccessAnyLayer()
@@ -96,6 +97,8 @@ final class RoomsTest {
           .whereLayer("semantic").mayOnlyBeAccessedByLayers("app")
           .whereLayer("answers").mayOnlyAccessLayers("telemetry", "http", "time")
           .whereLayer("answers").mayOnlyBeAccessedByLayers("gateway", "app")
+          .whereLayer("responses").mayOnlyAccessLayers("telemetry")
+          .whereLayer("responses").mayOnlyBeAccessedByLayers("gateway", "app")
           .whereLayer("lmcache").mayOnlyAccessLayers("events", "routing", "index", "telemetry", "http", "time")
           .whereLayer("lmcache").mayOnlyBeAccessedByLayers("app")
           .whereLayer("console").mayOnlyAccessLayers("http")
@@ -106,7 +109,7 @@ final class RoomsTest {
           .whereLayer("llmd").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
               "access", "admission", "programs", "limits", "execution", "http", "routing", "prompt", "cell", "events",
-              "index", "answers", "tracing", "telemetry", "time")
+              "index", "answers", "responses", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
           .whereLayer("programs").mayOnlyBeAccessedByLayers("cell", "gateway", "lab", "app")
           .whereLayer("lab").mayOnlyAccessLayers("scale", "programs", "prompt", "routing", "index", "telemetry", "time")

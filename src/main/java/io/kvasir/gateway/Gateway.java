@@ -20,6 +20,7 @@ import io.kvasir.http.server.RequestFailure;
 import io.kvasir.http.server.Response;
 import io.kvasir.limits.LimitReservation;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.telemetry.LogIds;
 import io.kvasir.telemetry.Metrics;
@@ -65,6 +66,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
       PushEvents events,
       EventForwarder forwarder,
       @Nullable AnswerCache answers,
+      StoredResponses stored,
       GatewaySettings settings,
       Metrics metrics,
       Tracing tracing,
@@ -76,7 +78,6 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     this.clock = clock;
     this.models = new ModelsHandler(cells);
     this.events = new EventsHandler(events, forwarder, cells);
-    StoredResponses stored = new StoredResponses(settings.storedResponses());
     RequestPreparer preparer =
         new RequestPreparer(
             prompts,

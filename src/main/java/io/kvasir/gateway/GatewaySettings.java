@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  *     carry it: the router requests it of the engine and keeps the extra event from the client. Off, the engine's
  *     counts are unknown for such streams
  * @param keepAlive silence after which a stream sends a keep-alive, so that no proxy cuts it; null for none
- * @param storedResponses how many ids of the Responses API are remembered with the worker that holds them
  * @param forwarding what of a client's request reaches an engine
  * @param webSockets who may open WebSockets, and to which model
  * @param programs reads what requests say of their programs; null when nobody needs it
@@ -23,41 +22,37 @@ public record GatewaySettings(
     String scheme,
     boolean usageInjection,
     @Nullable Duration keepAlive,
-    int storedResponses,
     ForwardingSettings forwarding,
     WebSocketSettings webSockets,
     @Nullable ProgramReader programs,
     AdmissionSettings admission) {
-  /** How many ids of the Responses API a node remembers. */
-  public static final int STORED_RESPONSES = 100_000;
-
   /** Settings that forward whatever clients send to the paths of inference. */
-  public GatewaySettings(String scheme, boolean usageInjection, @Nullable Duration keepAlive, int storedResponses) {
+  public GatewaySettings(String scheme, boolean usageInjection, @Nullable Duration keepAlive) {
     this(
-        scheme, usageInjection, keepAlive, storedResponses, ForwardingSettings.defaults(), WebSocketSettings.DEFAULTS,
+        scheme, usageInjection, keepAlive, ForwardingSettings.defaults(), WebSocketSettings.DEFAULTS,
         null, AdmissionSettings.OFF);
   }
 
   /** Plain HTTP, with bodies as clients send them. */
   public static GatewaySettings defaults() {
-    return new GatewaySettings("http", false, Duration.ofSeconds(15), STORED_RESPONSES);
+    return new GatewaySettings("http", false, Duration.ofSeconds(15));
   }
 
   /** The same with other rules for what reaches an engine. */
   public GatewaySettings with(ForwardingSettings other) {
     return new GatewaySettings(
-        scheme, usageInjection, keepAlive, storedResponses, other, webSockets, programs, admission);
+        scheme, usageInjection, keepAlive, other, webSockets, programs, admission);
   }
 
   /** The same with other rules for WebSockets. */
   public GatewaySettings with(WebSocketSettings other) {
     return new GatewaySettings(
-        scheme, usageInjection, keepAlive, storedResponses, forwarding, other, programs, admission);
+        scheme, usageInjection, keepAlive, forwarding, other, programs, admission);
   }
 
   /** The same that recognises programs. */
   GatewaySettings with(ProgramReader reader) {
     return new GatewaySettings(
-        scheme, usageInjection, keepAlive, storedResponses, forwarding, webSockets, reader, admission);
+        scheme, usageInjection, keepAlive, forwarding, webSockets, reader, admission);
   }
 }

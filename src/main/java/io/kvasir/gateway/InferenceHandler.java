@@ -89,6 +89,9 @@ final class InferenceHandler implements AutoCloseable {
     String model = parsed.model();
     boolean known = cells.models().contains(model);
     telemetry.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
+    if (isStored(api, parsed.request())) {
+      telemetry.stored();
+    }
     telemetry.stage("parse");
     telemetry.spans().read(parsed, inbound);
     CachedAnswers.WorkerAnswer worker = cancellation -> execute(parsed, inbound, cancellation, telemetry);
@@ -106,6 +109,10 @@ final class InferenceHandler implements AutoCloseable {
             limits.describe(format.identified(EARLY, inbound.id()).toBuilder(), inbound).build())
         : null;
     return keepAlive == null ? source.answer() : keptAlive(keepAlive, source, boundary);
+  }
+
+  private static boolean isStored(ApiPath api, ApiRequest request) {
+    return api == ApiPath.RESPONSES && (request.body() == null || request.body().path("store").asBoolean(true));
   }
 
   /** From here on every answer, errors too, has to pass through what keeps the stream alive. */

@@ -23,6 +23,8 @@ import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptTimes;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.responses.ResponseLocation;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Slots;
@@ -77,11 +79,11 @@ final class RequestPreparer {
    * @param unread why nothing is known of its prompt; null where something is, or could be
    */
   record ParsedRequest(
-      ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
+      ApiPath api, ApiRequest request, @Nullable ResponseLocation location, String model,
       RequestContext context, ForwardedRequest forwarded, @Nullable UnreadBody unread) {
     /** One that has been read. */
     ParsedRequest(
-        ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
+        ApiPath api, ApiRequest request, @Nullable ResponseLocation location, String model,
         RequestContext context, ForwardedRequest forwarded) {
       this(api, request, location, model, context, forwarded, null);
     }
@@ -165,7 +167,7 @@ final class RequestPreparer {
             ? new ApiRequest(webSocketModel(exchange), false, null, null)
             : reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
     isolation.check(caller, request, exchange.body());
-    StoredResponses.ResponseLocation location = location(api, path, request, caller);
+    ResponseLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
         : location != null ? location.model()
         : anyModel(caller);
@@ -191,7 +193,7 @@ final class RequestPreparer {
   }
 
   private ParsedRequest parsed(
-      ApiPath api, ApiRequest request, StoredResponses.@Nullable ResponseLocation location, String model,
+      ApiPath api, ApiRequest request, @Nullable ResponseLocation location, String model,
       InboundRequest inbound, ForwardedRequest forwarded)
       throws ApiException {
     CallerIsolation.Salt salt = isolation.isolate(inbound.caller(), api, request);
@@ -334,10 +336,10 @@ final class RequestPreparer {
     }
   }
 
-  private StoredResponses.@Nullable ResponseLocation location(
+  private @Nullable ResponseLocation location(
       ApiPath api, String path, ApiRequest request, Caller caller) throws ApiException {
     String id = api == ApiPath.STORED_RESPONSE ? ApiPath.storedId(path) : request.previousResponse();
-    StoredResponses.ResponseLocation location = id == null ? null : stored.locationOf(id);
+    ResponseLocation location = id == null ? null : stored.find(id);
     if (location != null && !location.tenant().equals(caller.tenant())) {
       throw new ApiException(
           new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", null, 0, null));

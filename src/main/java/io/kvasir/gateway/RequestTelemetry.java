@@ -6,6 +6,8 @@ import io.kvasir.execution.Report;
 import io.kvasir.http.ApiPath;
 import io.kvasir.index.Chain;
 import io.kvasir.limits.LimitReservation;
+import io.kvasir.responses.ResponseLocation;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.AccessEntry;
 import io.kvasir.telemetry.AccessLog;
@@ -49,6 +51,7 @@ final class RequestTelemetry implements CallListener {
   private long promptTokens;
   private long waitedMillis;
   private @Nullable UnaskedUsage unaskedUsage;
+  private boolean stored;
 
   /**
    * What the telemetry of all requests writes to.
@@ -162,10 +165,16 @@ final class RequestTelemetry implements CallListener {
     status = answerStatus;
   }
 
+  /** Records that the engine stores its answer, so that later requests may name it. */
+  void stored() {
+    stored = true;
+  }
+
   @Override
   public void identified(String answerId, Worker worker) {
-    if (api == ApiPath.RESPONSES && model != null) {
-      services.stored().remember(answerId, worker, model, inbound.caller().tenant());
+    if (stored && model != null) {
+      services.stored()
+          .remember(answerId, new ResponseLocation(worker.id(), model, inbound.caller().tenant()));
     }
   }
 

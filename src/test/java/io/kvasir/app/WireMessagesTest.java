@@ -70,7 +70,8 @@ final class WireMessagesTest {
     });
     return new ClassFileImporter()
         .withImportOption(new DoNotIncludeTests())
-        .importPackages("io.kvasir.access", "io.kvasir.cell", "io.kvasir.limits", "io.kvasir.app").stream()
+        .importPackages(
+            "io.kvasir.access", "io.kvasir.cell", "io.kvasir.limits", "io.kvasir.responses", "io.kvasir.app").stream()
             .filter(type -> !type.isInterface() && bound.stream().anyMatch(type::isAssignableTo))
             .<Class<?>>map(JavaClass::reflect)
             .toList();

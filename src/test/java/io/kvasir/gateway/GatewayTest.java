@@ -465,7 +465,7 @@ final class GatewayTest {
     String usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":1}}\n\n";
     String done = "data: [DONE]\n\n";
     pod.script((request, out) -> out.stream(List.of(content, usage, done)));
-    try (TestRouter asking = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, null, 10))) {
+    try (TestRouter asking = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, null))) {
       asking.cells.worker("w0", pod.url(), "m");
 
       HttpResponse<String> silent = asking.post("/v1/chat/completions", "{\"model\":\"m\",\"stream\":true}\n");

@@ -32,7 +32,7 @@ final class KeepAliveTest {
 
   @BeforeEach
   void start() throws IOException {
-    router = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", false, SILENCE, 10));
+    router = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", false, SILENCE));
     pod = new ScriptedPod((request, out) -> {
       released.await();
       out.stream(List.of(TOKEN, DONE));

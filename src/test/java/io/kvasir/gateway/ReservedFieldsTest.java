@@ -94,7 +94,7 @@ final class ReservedFieldsTest {
   void removed_withUsageInjected_isOneObject() throws Exception {
     router.close();
     Config conf = conf();
-    router = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, null, 10)
+    router = new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", true, null)
         .with(settings(conf, Action.REMOVE)));
     router.cells.worker("w0", pod.url(), "m");
     router.post("/v1/completions", "{\"model\":\"m\",\"stream\":true,\"prompt\":\"x\",\"priority\":1}");

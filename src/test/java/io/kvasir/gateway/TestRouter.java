@@ -15,6 +15,7 @@ import io.kvasir.http.server.HttpServer;
 import io.kvasir.http.server.HttpSettings;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.PluginRegistry;
 import io.kvasir.routing.ProfileChoice;
@@ -33,10 +34,10 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
@@ -224,6 +225,7 @@ final class TestRouter implements AutoCloseable {
         access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)),
         (worker, exchange) -> null,
         answers,
+        StoredResponses.alone(metrics),
         settings, metrics, tracing.start(metrics), NanoClock.SYSTEM);
     HttpSettings http = listener.withMaxBodyBytes(1 << 20).withMemoryBytes(MEMORY);
     server = HttpServer.start(KIT.system(), http, gateway, metrics, NanoClock.SYSTEM);

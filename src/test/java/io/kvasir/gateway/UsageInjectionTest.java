@@ -54,7 +54,7 @@ final class UsageInjectionTest {
 
   private TestRouter router(boolean usageInjection) throws IOException {
     TestRouter router =
-        new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", usageInjection, null, 10));
+        new TestRouter(TestRouter.EXECUTION, new GatewaySettings("http", usageInjection, null));
     router.cells.worker("w0", pod.url(), "kvasir-demo");
     return router;
   }

@@ -24,6 +24,7 @@ import io.kvasir.pools.LivePools;
 import io.kvasir.pools.PoolSet;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.ProfileCompiler;
@@ -97,7 +98,8 @@ final class TestPicker implements AutoCloseable {
     gateway =
         new Gateway(
             access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)),
-            (_, _) -> null, null, GatewaySettings.defaults().with(FORWARDING), metrics, Tracing.OFF, NanoClock.SYSTEM);
+            (_, _) -> null, null, StoredResponses.alone(metrics), GatewaySettings.defaults().with(FORWARDING), metrics,
+            Tracing.OFF, NanoClock.SYSTEM);
     picker = new EndpointPicker(settings, gateway, cells, pools, PodKeys.NONE, metrics, () -> true, clock);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", picker.ports().getFirst()).usePlaintext().build();
   }

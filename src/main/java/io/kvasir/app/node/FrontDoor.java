@@ -22,10 +22,11 @@ import io.kvasir.limits.LimitsWiring;
 import io.kvasir.lmcache.LmCache;
 import io.kvasir.picker.EndpointPicker;
 import io.kvasir.picker.PickerSettings;
+import io.kvasir.pools.LivePools;
 import io.kvasir.programs.ProgramReader;
 import io.kvasir.programs.ProgramSettings;
-import io.kvasir.pools.LivePools;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.telemetry.AccessLog;
 import io.kvasir.telemetry.LogFileSettings;
 import io.kvasir.telemetry.Metrics;
@@ -94,6 +95,7 @@ final class FrontDoor {
                 events.push(),
                 forwarder,
                 answers,
+                StoredResponses.start(system, metrics),
                 gatewaySettings(),
                 metrics,
                 tracing(),
@@ -193,7 +195,7 @@ final class FrontDoor {
     GatewayConfig settings = config.gateway();
     return new GatewaySettings(
         ListenerAddress.scheme(tls.listener() != null), settings.usageInjection(), settings.keepAlive(),
-        GatewaySettings.STORED_RESPONSES, settings.forwarding(),
+        settings.forwarding(),
         new WebSocketSettings(settings.webSocketModel(), settings.corsOrigins()), programReader(),
         config.fleet().cell().admission());
   }

@@ -32,6 +32,7 @@ import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.responses.StoredResponses;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -103,7 +104,8 @@ final class WarmUpGateway {
         resources.own(
             new Gateway(
                 GatewayAccess.open(), prompts(models, metrics), routing.profiles(), cells, dispatcher, events.push(),
-                (_, _) -> null, null, GatewaySettings.defaults(), metrics, Tracing.OFF, NanoClock.SYSTEM));
+                (_, _) -> null, null, StoredResponses.alone(metrics), GatewaySettings.defaults(), metrics, Tracing.OFF,
+                NanoClock.SYSTEM));
     HttpServer listener =
         resources.own(HttpServer.start(system, loopback(config.gateway().http()), gateway, metrics, NanoClock.SYSTEM));
     SampleTraffic traffic = resources.own(new SampleTraffic(null));

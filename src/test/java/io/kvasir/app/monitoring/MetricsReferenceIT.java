@@ -27,7 +27,8 @@ final class MetricsReferenceIT {
   static {
     SECTIONS.put(
         "Requests",
-        "requests|request_|ttft_|stage_|client_aborts|keep_alives|reserved_fields|refusals|unread_bodies|websocket");
+        "requests|request_|ttft_|stage_|client_aborts|keep_alives|reserved_fields|refusals|unread_bodies|stored_"
+            + "|websocket");
     SECTIONS.put("Tokens and what is cached of them", "cached_|prediction|usage_|regret");
     SECTIONS.put("Prompts", "prompt|prepar");
     SECTIONS.put("Decisions", "decisions_|routing_|fallback_|remote_|cost_|profiles_|semantic_");

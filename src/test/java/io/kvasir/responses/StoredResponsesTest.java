@@ -1,0 +1,106 @@
+package io.kvasir.responses;
+
+import static io.kvasir.Await.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.TestMetrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.cluster.MemberStatus;
+import org.apache.pekko.cluster.typed.Cluster;
+import org.apache.pekko.cluster.typed.Join;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What nodes of a cluster remember of stored responses, each with an actor system and sockets of its own. */
+final class StoredResponsesTest {
+  private static final ResponseLocation HERE = new ResponseLocation("engine-1", "m", "acme");
+
+  private record Node(ActorSystem<Void> system, StoredResponses stored, PrometheusRegistry metrics) {
+    double lookups(String knownBy) {
+      return TestMetrics.sum(metrics, "kvasir_stored_response_lookups", knownBy);
+    }
+  }
+
+  private final List<Node> nodes = new ArrayList<>();
+
+  @AfterEach
+  void stop() {
+    nodes.forEach(node -> node.system().terminate());
+  }
+
+  @Test
+  void everyNode_findsWhatAnyHasRelayed_alsoOnceThatIsDead() {
+    for (int i = 0; i < 3; i++) {
+      nodes.add(node());
+    }
+    nodes.forEach(node -> await(() -> node.stored().nodes() == 2));
+    Node relaying = nodes.get(0);
+
+    relaying.stored().remember("resp_1", HERE);
+    assertThat(nodes.get(1).stored().find("resp_1")).isEqualTo(HERE);
+    relaying.stored().remember("resp_2", HERE);
+    assertThat(relaying.stored().find("resp_2")).isEqualTo(HERE);
+    assertThat(relaying.lookups("local")).isEqualTo(1);
+    // A reply to a later message: what was sent before has arrived.
+    assertThat(relaying.stored().find("resp_3")).isNull();
+    assertThat(relaying.lookups("unknown")).isEqualTo(1);
+
+    relaying.system().terminate();
+
+    for (Node left : nodes.subList(1, 3)) {
+      assertThat(left.stored().find("resp_2")).isEqualTo(HERE);
+      assertThat(left.stored().find("resp_3")).isNull();
+    }
+  }
+
+  /** More nodes than remember a response: those that do not know it ask. */
+  @Test
+  void nodeThatDoesNotRemember_asksTheOthers() {
+    for (int i = 0; i < 5; i++) {
+      nodes.add(node());
+    }
+    nodes.forEach(node -> await(() -> node.stored().nodes() == 4));
+
+    nodes.get(0).stored().remember("resp_1", HERE);
+
+    for (Node node : nodes) {
+      assertThat(node.stored().find("resp_1")).isEqualTo(HERE);
+      assertThat(node.stored().find("resp_1")).isEqualTo(HERE);
+      assertThat(node.lookups("local")).isPositive();
+    }
+    // Two have been given it, and two have had to ask, if it had not reached those by then.
+    assertThat(nodes.stream().mapToDouble(node -> node.lookups("peer")).sum()).isBetween(2.0, 4.0);
+  }
+
+  @Test
+  void nodeAlone_knowsWhatItHasRelayed() {
+    StoredResponses alone = StoredResponses.alone(new Metrics(new PrometheusRegistry()));
+
+    alone.remember("resp_1", HERE);
+
+    assertThat(alone.find("resp_1")).isEqualTo(HERE);
+    assertThat(alone.find("resp_2")).isNull();
+  }
+
+  private Node node() {
+    Config config =
+        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
+            .withFallback(ConfigFactory.parseResources("platform.conf"))
+            .withFallback(ConfigFactory.defaultReference())
+            .resolve();
+    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
+    Cluster cluster = Cluster.get(system);
+    Cluster first = nodes.isEmpty() ? cluster : Cluster.get(nodes.getFirst().system());
+    cluster.manager().tell(Join.create(first.selfMember().address()));
+    await(() -> cluster.selfMember().status().equals(MemberStatus.up()));
+    PrometheusRegistry registry = new PrometheusRegistry();
+    return new Node(system, StoredResponses.start(system, new Metrics(registry)), registry);
+  }
+}
