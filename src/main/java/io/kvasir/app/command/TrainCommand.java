@@ -13,8 +13,8 @@ import picocli.CommandLine.Option;
     name = "train",
     hidden = true,
     description = {
-      "Runs nodes and simulated engines under sample requests in one process, for the JVM to learn which code is used:",
-      "with -XX:AOTCacheOutput=FILE it writes an AOT cache, with which Kvasir starts in half the time.",
+      "Runs nodes and simulated engines under sample requests in one process, for the JVM to learn which classes",
+      "are used: with -XX:AOTCacheOutput=FILE it writes an AOT cache, with which Kvasir starts in half the time.",
       "The launcher does so by itself after a build."
     },
     mixinStandardHelpOptions = true,
@@ -23,8 +23,8 @@ import picocli.CommandLine.Option;
 public final class TrainCommand implements Callable<Integer> {
   @Option(
       names = "--requests",
-      defaultValue = "16000",
-      description = "How many requests are sent. What the JVM learns goes by their number and not by time.")
+      defaultValue = "2000",
+      description = "How many requests are sent, so that every class is loaded that they need.")
   private int requests;
 
   @Option(names = "--seconds", defaultValue = "60", description = "How long they are sent at most.")
