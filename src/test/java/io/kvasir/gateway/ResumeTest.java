@@ -77,7 +77,9 @@ final class ResumeTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"/v1/completions, cut", "/v1/completions, no-end", "/v1/chat/completions, cut"})
+  @CsvSource({
+      "/v1/completions, cut", "/v1/completions, no-end", "/v1/chat/completions, cut", "/v1/completions, stream-error",
+      "/v1/chat/completions, stream-error"})
   void cutStream_saysWhatAnUnbrokenOneSays(String path, String fault) throws Exception {
     List<JsonNode> unbroken = events(engine(0).url(), path);
     worker("a", engine(SLOW, fault + "=1x"));
@@ -95,7 +97,7 @@ final class ResumeTest {
           .isEqualTo(unbroken.getLast().path("usage").path(count));
     }
     assertThat(router.cells.outcome()).isInstanceOf(Outcome.Failed.class);
-    assertThat(router.metric("kvasir_resumes", fault.equals("cut") ? "resumed" : "finished")).isEqualTo(1);
+    assertThat(router.metric("kvasir_resumes", fault.equals("no-end") ? "finished" : "resumed")).isEqualTo(1);
   }
 
   @Test
@@ -238,6 +240,19 @@ final class ResumeTest {
     assertThatThrownBy(() -> router.post(CHAT, HELLO)).isInstanceOf(IOException.class);
 
     assertThat(router.metric("kvasir_resumes", "failed")).isEqualTo(1);
+  }
+
+  /** An engine's own failure is another's to make good; an error of the request would be everybody's. */
+  @ParameterizedTest
+  @CsvSource({"500, 2", "503, 2", "400, 1"})
+  void errorInTheStream_thatNobodyMakesGood_reachesTheClient(int code, int requests) throws Exception {
+    String error = "data: {\"error\":{\"message\":\"no\",\"code\":%d}}\n\n".formatted(code) + "data: [DONE]\n\n";
+    pod("a", (request, out) -> out.stream(List.of(FIRST, said("one", "Hel"), error)));
+    ScriptedPod second = pod("b", (request, out) -> out.json(400, "{}"));
+
+    assertThat(router.post(CHAT, HELLO).body()).isEqualTo(FIRST + said("one", "Hel") + error);
+
+    assertThat(1 + second.seen.size()).isEqualTo(requests);
   }
 
   @Test

@@ -191,6 +191,9 @@ final class Resumption implements StreamingBody, CallListener {
       } else {
         stream.truncated();
         current = next(stream, report, resumes);
+        if (current == null && !stream.done()) {
+          stream.abandoned();
+        }
       }
       if (current == null && cut != null && !stream.done()) {
         throw cut;

@@ -20,9 +20,13 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   /** Bytes of one event that are held back. */
   static final int MAX_HELD = 1 << 20;
 
+  private static final byte[] NONE = {};
   private static final byte[] DATA = ascii("data: ");
   private static final byte[] BLANK_LINE = ascii("\n\n");
   private static final String DONE = "[DONE]";
+
+  /** An engine's error with this code or a higher one is its own failure, not the request's. */
+  private static final int SERVER_ERROR = 500;
 
   private final ByteSink client;
   private final boolean chat;
@@ -41,6 +45,11 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   private boolean tooLong;
   private boolean done;
 
+  /** What the current worker, and the one before it, told of a failure of its own, and what followed. */
+  private byte[] failure = NONE;
+
+  private byte[] lastFailure = NONE;
+
   /**
    * A stream about to begin.
    *
@@ -54,7 +63,7 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
     this.answer = new PartialAnswer(budget);
     this.withoutUsage = withoutUsage;
     this.tap = new AnswerTap(answer);
-    this.events = new WholeEvents(this::pass, tap, MAX_HELD, this::note);
+    this.events = new WholeEvents(this::pass, tap, MAX_HELD, unlessFailed(this::note));
   }
 
   @Override
@@ -117,14 +126,21 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
       events.write(BLANK_LINE, from, BLANK_LINE.length - from);
     }
     answer.nextWorker();
+    lastFailure = failure;
+    failure = NONE;
     tap = new AnswerTap(AnswerTap.Form.EVENTS);
     ContinuedEvents continued = new ContinuedEvents(answer, tap, chat, withoutUsage, first);
-    events = new WholeEvents(this::pass, tap, MAX_HELD, (bytes, from, to) -> {
+    events = new WholeEvents(this::pass, tap, MAX_HELD, unlessFailed((bytes, from, to) -> {
       byte[] read = dataOf(bytes, from, to);
       done |= tap.ended();
       byte[] instead = read == null || isDone(read) ? null : continued.edit(read);
       return instead == null || instead.length == 0 ? instead : event(instead);
-    });
+    }));
+  }
+
+  /** No worker continues: the client gets what the last one told of its failure, if it did. */
+  public void abandoned() throws IOException {
+    pass(lastFailure, 0, lastFailure.length);
   }
 
   /**
@@ -168,9 +184,30 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
     return done;
   }
 
-  /** Whether the current worker's stream had an error. */
+  /** Whether the current worker's stream had an error that the client has seen. */
   public boolean failed() {
-    return tap.failed();
+    return tap.failed() && failure.length == 0;
+  }
+
+  /** Keeps an engine's own failure from the client, for another worker may continue, and what follows it. */
+  private WholeEvents.Editor unlessFailed(WholeEvents.Editor editor) {
+    return (bytes, from, to) -> {
+      if (failure.length == 0 && !(tap.failed() && isFailureOfEngine(dataOf(bytes, from, to)))) {
+        return editor.edit(bytes, from, to);
+      }
+      int length = failure.length;
+      if (length + to - from > MAX_HELD) {
+        return WholeEvents.Editor.NOTHING;
+      }
+      failure = Arrays.copyOf(failure, length + to - from);
+      System.arraycopy(bytes, from, failure, length, to - from);
+      return WholeEvents.Editor.NOTHING;
+    };
+  }
+
+  private static boolean isFailureOfEngine(byte @Nullable [] eventData) {
+    JsonMembers members = eventData == null ? null : JsonMembers.tryOf(eventData);
+    return members != null && members.value("error").path("code").asInt() >= SERVER_ERROR;
   }
 
   /** Notes an event of the first worker, which passes as it is. */
