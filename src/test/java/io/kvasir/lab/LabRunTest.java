@@ -8,6 +8,7 @@ import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.StepTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.atomic.DoubleAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -68,6 +69,29 @@ final class LabRunTest {
 
     assertThat(wrong).as("caches count for little").isLessThan(0.99 * exact);
     assertThat(learnt).isCloseTo(exact, within((exact - wrong) / 2));
+  }
+
+  /** Long conversations, half as many again as fit: who has to compute does so where caches are lost anyway. */
+  @Test
+  void execute_moreThanFitsIntoMemory_isComputedWhereLeastIsLost() {
+    SplittableRandom random = new SplittableRandom(5);
+    List<LabRequest> turns = new ArrayList<>();
+    for (int session = 0; session < 36; session++) {
+      for (int turn = 0; turn < 25; turn++) {
+        long[] chain = new long[150 + turn];
+        for (int block = 0; block < chain.length; block++) {
+          chain[block] = WorkloadTrace.hash(session * 1_000L + block);
+        }
+        LabRequest request = LabRequest.at(turn == 0 ? 5_000 * session : 0, chain.length * 512 + 1, 20, chain, "");
+        turns.add(turn == 0 ? request : request.following(turns.size() - 1, random.nextInt(60_000)));
+      }
+    }
+    WorkloadTrace trace = new WorkloadTrace(512, turns);
+
+    double priced = TestTraces.report(trace, "3", "expected-cost", "").cache().rate();
+    double free = TestTraces.report(trace, "3", "expected-cost", "expected-cost.score.eviction = 0").cache().rate();
+
+    assertThat(priced).isGreaterThan(free + 0.05);
   }
 
   @Test

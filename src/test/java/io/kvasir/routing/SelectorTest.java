@@ -164,7 +164,7 @@ final class SelectorTest {
         double loss = Math.min(0.95, fleet.evictionLoss[slot]);
         cost[slot] =
             fleet.queueMs[slot]
-                + prefill * (3 + 4 * backlogSeconds + 2 * loss / (1 - loss) + 0.3 * fleet.inFlight[slot])
+                + prefill * (3 + 4 * backlogSeconds + 4 * loss * loss / (1 - loss) + 0.3 * fleet.inFlight[slot])
                 + 2 * routing.outputs.expected("m") * engine.msPerContextToken() * fleet.contextTokens[slot];
       }
 

@@ -6,7 +6,7 @@ import io.kvasir.routing.Parameters;
 /**
  * The price of computing prompt tokens on a worker, in units of the time that it takes:
  *
- * <pre>kappa + backlog·S + eviction·L/(1 − L)</pre>
+ * <pre>kappa + backlog·S + eviction·L²/(1 − L)</pre>
  *
  * <p>S is the work that is queued at the candidates, in seconds, as a mean over them; L the share of what the worker
  * evicts that has to be computed again ({@link Candidates#evictionLoss}).
@@ -18,10 +18,11 @@ import io.kvasir.routing.Parameters;
  *   <li>{@code backlog} (4): what a second of work queued everywhere adds. Whatever is computed twice delays all that
  *       wait behind it, and those that come meanwhile; a fleet that is behind pays for a copy with more copies, since
  *       what it evicts is soon asked for again.
- *   <li>{@code eviction} (2): what evicting adds. A token that is computed takes another's place, which is computed
- *       again with probability L and then takes the place of a third, and so on: L + L² + … tokens. Where memory is
- *       too small for all, workers whose caches are lost anyway cost little and those that keep theirs much, so the
- *       prompts that have to be computed meet at a few workers and the others go on to serve from their caches.
+ *   <li>{@code eviction} (4): what evicting adds. A token that is computed takes another's place, which is computed
+ *       again with probability L and then takes the place of a third, and so on. The first of these is what {@code
+ *       kappa} is for; the rest are L² + L³ + … tokens. Where memory is too small for all, workers whose caches are
+ *       lost anyway cost little and those that keep theirs much, so the prompts that have to be computed meet at a few
+ *       workers and the others go on to serve from their caches.
  * </ul>
  */
 record ComputingPrice(double kappa, double backlog, double eviction) {
@@ -31,14 +32,14 @@ record ComputingPrice(double kappa, double backlog, double eviction) {
    */
   private static final double MAX_QUEUE_MS = 5_000;
 
-  /** The most L that counts: some 20 tokens for one. */
+  /** The most L that counts: 18 further tokens for one. */
   private static final double MAX_LOSS = 0.95;
 
   static ComputingPrice of(Parameters parameters) {
     return new ComputingPrice(
         parameters.number("kappa", 3, 0, 1e6),
         parameters.number("backlog", 4, 0, 1e6),
-        parameters.number("eviction", 2, 0, 1e6));
+        parameters.number("eviction", 4, 0, 1e6));
   }
 
   /**
@@ -57,6 +58,6 @@ record ComputingPrice(double kappa, double backlog, double eviction) {
   /** What a worker's evictions add to the price there. */
   double evicting(Candidates candidates, int slot) {
     double loss = Math.min(MAX_LOSS, candidates.evictionLoss[slot]);
-    return eviction * loss / (1 - loss);
+    return eviction * loss * loss / (1 - loss);
   }
 }

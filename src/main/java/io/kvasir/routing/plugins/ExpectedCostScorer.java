@@ -23,7 +23,7 @@ import java.util.Set;
  * context adds to each decode step.
  *
  * <ul>
- *   <li>{@code kappa} (3), {@code backlog} (4), {@code eviction} (2): K, the {@linkplain ComputingPrice price of
+ *   <li>{@code kappa} (3), {@code backlog} (4), {@code eviction} (4): K, the {@linkplain ComputingPrice price of
  *       computing}, which rises with the work that is queued in the fleet and with what the worker loses by evicting.
  *   <li>{@code gamma} (0.3): share of a prefill by which each request that is decoding there is delayed.
  *   <li>{@code delta} (2): the price of decoding relative to starting. The contexts there slow this request down, and
