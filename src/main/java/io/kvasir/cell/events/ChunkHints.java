@@ -3,15 +3,23 @@ package io.kvasir.cell.events;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The chunks that a cache beside a worker's engine was reported to hold. An LMCache connector reports the chunks that
  * it stores, under keys of its own and longer than the engine's blocks, and never those that it removes: such a report
  * is a hint where a prompt may be, no proof, and does not belong into the index.
  *
- * <p>Memory is fixed: {@value #PLACES} chunks (384 KiB with what joins their keys), in buckets of {@value #BUCKET}
+ * <p>What such a cache drops first is oldest, and how much it holds nobody tells. So a chunk's age is the number of
+ * chunks stored since, and hints of a greater age than the <b>reach</b> are not given: it comes down halfway to the age
+ * of each chunk that an engine did not find, and up to that of each that it found.
+ *
+ * <p>Memory is fixed: {@value #PLACES} chunks (448 KiB with what joins their keys), in buckets of {@value #BUCKET}
  * where the oldest gives way. A chunk is known by the chain hash at its end, which stands for everything before it,
  * too. One thread writes; any thread reads, without waiting, and may miss a chunk that is being moved in its bucket.
  */
@@ -19,9 +27,17 @@ public final class ChunkHints {
   private static final int PLACES = 1 << 14;
   private static final int BUCKET = 8;
   private static final long PHI = 0x9E3779B97F4A7C15L;
+  /** So many are given again and again: of a cache that finds nothing they would never be tried. */
+  private static final int LEAST_REACH = 64;
+
   private static final int BITS = Integer.numberOfTrailingZeros(PLACES / BUCKET);
 
   private final AtomicLongArray held = new AtomicLongArray(PLACES);
+
+  /** How many chunks had been stored when each of those held was. */
+  private final AtomicIntegerArray births = new AtomicIntegerArray(PLACES);
+
+  private final AtomicInteger reach = new AtomicInteger(PLACES);
   private final long[] keys = new long[PLACES];
   private final long[] ends = new long[PLACES];
   private final EventHashing hashing = new EventHashing();
@@ -29,27 +45,42 @@ public final class ChunkHints {
   /** Blocks in a chunk, 0 before there was one. */
   private volatile int chunkBlocks;
 
+  /** Chunks stored so far. */
+  private volatile int stored;
+
+  /**
+   * What an engine found of hinted chunks that it did not hold itself.
+   *
+   * @param kept chunks that were found
+   * @param gone chunks that were not, 0 or 1: nothing is known of those behind it
+   */
+  public record Findings(int kept, int gone) {
+    private static final Findings NONE = new Findings(0, 0);
+  }
+
   /**
    * Takes note of stored chunks. Chunks that are not cut where the engine's blocks are, and those whose parent is not
    * known, are left out.
    */
-  void stored(Stored stored, int blockSize) {
-    if (stored.blockSize() % blockSize != 0 || stored.blockSize() < blockSize) {
+  void stored(Stored report, int blockSize) {
+    if (report.blockSize() % blockSize != 0 || report.blockSize() < blockSize) {
       return;
     }
-    long parent = stored.root() ? BlockHash.NONE : end(stored.parentKey());
-    if (parent == BlockHash.NONE && !stored.root()) {
+    long parent = report.root() ? BlockHash.NONE : end(report.parentKey());
+    if (parent == BlockHash.NONE && !report.root()) {
       return;
     }
-    int perChunk = stored.blockSize() / blockSize;
-    int blocks = stored.keys().length * perChunk;
+    int before = stored;
+    int perChunk = report.blockSize() / blockSize;
+    int blocks = report.keys().length * perChunk;
     long[] hashes = new long[blocks];
-    hashing.chain(inBlocks(stored, blockSize), blocks, parent, EventHashing.salt(stored), hashes);
-    for (int i = 0; i < stored.keys().length; i++) {
+    hashing.chain(inBlocks(report, blockSize), blocks, parent, EventHashing.salt(report), hashes);
+    for (int i = 0; i < report.keys().length; i++) {
       long end = hashes[(i + 1) * perChunk - 1];
-      join(stored.keys()[i], end);
-      hold(end);
+      join(report.keys()[i], end);
+      hold(end, before);
     }
+    stored = before + report.keys().length;
     chunkBlocks = perChunk;
   }
 
@@ -63,14 +94,62 @@ public final class ChunkHints {
     }
   }
 
-  /** How many leading blocks of a chain may be there, in whole chunks. */
+  /** How many leading blocks of a chain may be there, in whole chunks that are not too old. */
   public int depth(Chain chain) {
+    return leading(chain, reach.getPlain(), null);
+  }
+
+  /** The ages of a chain's leading chunks that were reported, however old; a chunk's age is that of now. */
+  public int[] ages(Chain chain) {
     int step = chunkBlocks;
-    if (step == 0) {
-      return 0;
+    int[] ages = new int[step == 0 ? 0 : chain.length() / step];
+    return Arrays.copyOf(ages, step == 0 ? 0 : leading(chain, Integer.MAX_VALUE, ages) / step);
+  }
+
+  /**
+   * Learns from what an engine found how old chunks may be. Any thread.
+   *
+   * @param ages of the prompt's leading chunks when it was sent
+   * @param blockSize tokens in a block of the prompt's chain
+   * @param known leading tokens that the engine held itself: its finding them proves nothing
+   * @param found leading tokens of the prompt that it found
+   * @param prompt all tokens of the prompt, of which the last is never found
+   */
+  public Findings learn(int[] ages, int blockSize, int known, int found, int prompt) {
+    int chunk = chunkBlocks * blockSize;
+    int kept = 0;
+    for (int i = 0; i < ages.length; i++) {
+      int age = ages[i];
+      int end = (i + 1) * chunk;
+      if (end >= prompt) {
+        break;
+      }
+      if (end > found) {
+        int _ = reach.accumulateAndGet(age, (now, its) -> its > now ? now : Math.max(LEAST_REACH, (now + its - 1) / 2));
+        return new Findings(kept, 1);
+      }
+      if (end > known) {
+        kept++;
+        int _ = reach.accumulateAndGet(Math.min(age, PLACES), Math::max);
+      }
     }
+    return kept == 0 ? Findings.NONE : new Findings(kept, 0);
+  }
+
+  /** How many leading blocks are there in chunks of at most an age; writes their ages. */
+  private int leading(Chain chain, int oldest, int @Nullable [] ages) {
+    int step = chunkBlocks;
+    int now = stored;
     int depth = 0;
-    while (depth + step <= chain.length() && holds(chain.hashes()[depth + step - 1])) {
+    while (step > 0 && depth + step <= chain.length()) {
+      int place = place(chain.hashes()[depth + step - 1]);
+      int age = place < 0 ? Integer.MAX_VALUE : Math.max(0, now - births.getOpaque(place));
+      if (place < 0 || age > oldest) {
+        break;
+      }
+      if (ages != null) {
+        ages[depth / step] = age;
+      }
       depth += step;
     }
     return depth;
@@ -86,24 +165,26 @@ public final class ChunkHints {
     return (int) ((of * PHI) >>> (Long.SIZE - BITS)) * BUCKET;
   }
 
-  private boolean holds(long end) {
+  /** Where a chunk is; -1 where it is not. */
+  private int place(long end) {
     int from = bucket(end);
     for (int place = from; place < from + BUCKET; place++) {
       if (held.getOpaque(place) == end) {
-        return true;
+        return place;
       }
     }
-    return false;
+    return -1;
   }
 
-  private void hold(long end) {
-    if (!holds(end)) {
-      int from = bucket(end);
-      for (int place = from + BUCKET - 1; place > from; place--) {
-        held.setOpaque(place, held.getOpaque(place - 1));
-      }
-      held.setOpaque(from, end);
+  private void hold(long end, int birth) {
+    int from = bucket(end);
+    int last = place(end);
+    for (int place = last < 0 ? from + BUCKET - 1 : last; place > from; place--) {
+      births.setOpaque(place, births.getOpaque(place - 1));
+      held.setOpaque(place, held.getOpaque(place - 1));
     }
+    births.setOpaque(from, birth);
+    held.setOpaque(from, end);
   }
 
   private void join(long key, long end) {

@@ -5,6 +5,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventSeed;
 import io.kvasir.cell.ledger.BookedReservation;
 import io.kvasir.cell.ledger.InFlightLoad;
@@ -305,6 +306,11 @@ final class Members {
     @Override
     public void prefillCompleted(Member member, PrefillSample prefill) {
       services.profiles().costs().observe(member.worker().deployment(), prefill);
+    }
+
+    @Override
+    public void hintsReported(Member member, ChunkHints.Findings findings) {
+      services.metrics().hintsReported(member, findings);
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.telemetry.Metrics;
@@ -23,6 +24,7 @@ public final class CellMetrics {
   private final Histogram remoteSeconds;
   private final Counter hitPredictions;
   private final Counter expectedTokens;
+  private final Counter hintedChunks;
   private final Counter resyncs;
   private final Counter healthChanges;
   private final Counter reports;
@@ -75,6 +77,13 @@ public final class CellMetrics {
             registry,
             "kvasir_worker_promised_tokens_total",
             "Tokens that were predicted to be cached, in answers that reported it: found there, or missing.",
+            "worker", "result");
+    hintedChunks =
+        counter(
+            registry,
+            "kvasir_worker_hinted_chunks_total",
+            "Chunks that a cache beside the engine had reported as stored (LMCache, which reports no removals), in"
+                + " answers that showed what became of them: kept, or gone.",
             "worker", "result");
     resyncs =
         counter(
@@ -268,6 +277,12 @@ public final class CellMetrics {
     hitPredictions.labelValues(worker, outcome.name().toLowerCase(Locale.ROOT)).inc();
     expectedTokens.labelValues(worker, "found").inc(Math.min(expected, found));
     expectedTokens.labelValues(worker, "missing").inc(Math.max(0, expected - found));
+  }
+
+  /** An answer showed what a cache beside the engine held of a prompt, of which it reports no removals. */
+  public void hintsReported(Member member, ChunkHints.Findings findings) {
+    hintedChunks.labelValues(member.worker().id(), "kept").inc(findings.kept());
+    hintedChunks.labelValues(member.worker().id(), "gone").inc(findings.gone());
   }
 
   /** A worker's health has changed. */

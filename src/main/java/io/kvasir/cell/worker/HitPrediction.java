@@ -1,5 +1,6 @@
 package io.kvasir.cell.worker;
 
+import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Prediction;
@@ -13,14 +14,22 @@ import org.jspecify.annotations.Nullable;
  * @param depth leading blocks it was found to hold, predicted ones included
  * @param reported whether the worker's events cover such blocks; what it holds of others can only be predicted
  * @param prediction what was predicted; null when there was nothing to predict
+ * @param hinted ages of the prompt's leading chunks that a cache beside the engine was reported to hold, see {@link
+ *     ChunkHints#ages}; empty where there is none
  * @param eventState how far the worker's events had come by then
  */
 public record HitPrediction(int blockSize, int depth, boolean reported, @Nullable Prediction prediction,
-    EventState eventState) {
+    int[] hinted, EventState eventState) {
+  private static final int[] NO_HINTS = {};
+
+  /** The ages of hinted chunks where there are hints. */
+  static int[] hinted(@Nullable ChunkHints hints, Chain chain) {
+    return hints == null ? NO_HINTS : hints.ages(chain);
+  }
 
   /** The prediction for a worker that computes nothing of the prompt: no hit is expected, none can be missed. */
   public static HitPrediction none(Chain chain) {
-    return new HitPrediction(chain.blockSize(), 0, true, null, EventState.START);
+    return new HitPrediction(chain.blockSize(), 0, true, null, NO_HINTS, EventState.START);
   }
 
   /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */

@@ -74,6 +74,9 @@ public final class Member {
      * @param outcome how that compares with the answer
      */
     void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome);
+
+    /** An answer showed what a cache beside the engine held of a prompt. */
+    void hintsReported(Member member, ChunkHints.Findings findings);
   }
 
   /** A worker that has just got its slot. */
@@ -249,6 +252,7 @@ public final class Member {
         depth,
         reported,
         nothing ? null : blocks.predict(chain.hashes(), reported ? expiry() : NEVER),
+        HitPrediction.hinted(hints, chain),
         events);
   }
 
@@ -331,7 +335,13 @@ public final class Member {
     if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.reported() && !pod.events().isEmpty())) {
       return;
     }
-    int expected = forecast.expectedTokens(answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens);
+    int prompt = answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens;
+    int expected = forecast.expectedTokens(prompt);
+    ChunkHints known = hints;
+    if (known != null && forecast.hinted().length > 0) {
+      listener.hintsReported(
+          this, known.learn(forecast.hinted(), forecast.blockSize(), expected, answer.cachedTokens(), prompt));
+    }
     if (expected > 0) {
       listener.cacheHitsReported(this, expected, answer.cachedTokens(),
           hitOutcome(expected, answer.cachedTokens(), forecast));

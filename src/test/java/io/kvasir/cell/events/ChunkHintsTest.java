@@ -10,6 +10,7 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -70,6 +71,45 @@ final class ChunkHintsTest {
     hints.removed(new long[] {1_000_003});
 
     assertThat(hints.depth(chain(prompt))).isEqualTo(2 * CHUNK / BLOCK);
+  }
+
+  /** A cache that holds 2,000 chunks and drops the one stored longest ago, of which it says nothing. */
+  @Test
+  void reach_isLearntFromWhatEnginesFind() {
+    int capacity = 2000;
+    List<int[]> prompts = new ArrayList<>();
+    Random random = new Random(7);
+    int wrong = 0;
+    int missed = 0;
+    for (int i = 0; i < 12_000; i++) {
+      int[] prompt = tokens(i, CHUNK + 1);
+      prompts.add(prompt);
+      hints.stored(stored(prompt, i + 1, 0, 1), BLOCK);
+      int back = random.nextInt(Math.min(i + 1, 6000));
+      Chain asked = chain(prompts.get(i - back));
+      boolean there = back < capacity;
+      if (i > 10_000) {
+        boolean hinted = hints.depth(asked) > 0;
+        wrong += hinted && !there ? 1 : 0;
+        missed += !hinted && there ? 1 : 0;
+      }
+      ChunkHints.Findings findings = hints.learn(hints.ages(asked), BLOCK, 0, there ? CHUNK : 0, CHUNK + 1);
+      assertThat(findings.kept()).isLessThanOrEqualTo(there ? 1 : 0);
+      assertThat(findings.gone()).isLessThanOrEqualTo(there ? 0 : 1);
+    }
+    assertThat(wrong).as("of 2,000, two thirds of which ask for what is gone").isLessThan(100);
+    assertThat(missed).isLessThan(20);
+  }
+
+  @Test
+  void whatTheEngineHeldItself_provesNothing_andAPromptsLastChunkIsNeverFound() {
+    int[] prompt = tokens(1, 2 * CHUNK);
+    hints.stored(stored(prompt, 1, 0, 2), BLOCK);
+    int[] ages = hints.ages(chain(prompt));
+
+    assertThat(ages).hasSize(2);
+    assertThat(hints.learn(ages, BLOCK, CHUNK, CHUNK, 2 * CHUNK)).isEqualTo(new ChunkHints.Findings(0, 0));
+    assertThat(hints.learn(ages, BLOCK, 0, CHUNK + 50, 2 * CHUNK + 1)).isEqualTo(new ChunkHints.Findings(1, 1));
   }
 
   @Test

@@ -612,6 +612,36 @@ final class CellViewTest {
     assertThat(member.accuracy().trust()).isZero();
   }
 
+  /** LMCache reports what it stores, and never what it drops: answers show that. */
+  @Test
+  void chunksThatAnswersShowToBeGone_areHintedNoMore() {
+    Member member = members.all().getFirst();
+    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    int chunk = 4 * BLOCK;
+    for (int i = 0; i < 300; i++) {
+      int[] tokens = IntStream.range(i, i + chunk).toArray();
+      tell(member, applier, i, new Stored(
+          true, 0, new long[] {1000 + i}, tokens, chunk, Tier.HOST, null, null, KvEvent.UNSPECIFIED,
+          KvEvent.Spec.UNSPECIFIED, List.of()));
+    }
+    member.hints(applier.hints());
+    long[] hashes = new long[6];
+    BlockHash.in(null, null).chain(
+        BlockHash.NONE, IntStream.range(0, 6 * BLOCK).toArray(), 0, 6 * BLOCK, BLOCK, hashes, 0);
+    Chain oldest = new Chain(hashes, BLOCK);
+    assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
+
+    for (int i = 0; i < 20; i++) {
+      HitPrediction forecast = member.predict(oldest, 0);
+      member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+    }
+    assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isZero();
+
+    HitPrediction again = member.predict(oldest, 0);
+    member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
+    assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
+  }
+
   /** What is expected of a worker that has told of the four blocks that a prompt begins with. */
   private HitPrediction held(Member member, EventApplier applier, int sequence) {
     tell(member, applier, sequence, fourBlocks());

@@ -8,6 +8,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.Reachability;
@@ -45,6 +46,9 @@ final class ReportScheduleTest {
 
         @Override
         public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {}
+
+        @Override
+        public void hintsReported(Member member, ChunkHints.Findings findings) {}
       };
 
   private final BlockIndex index = new BlockIndex(256, 1 << 26);
