@@ -51,10 +51,10 @@ public final class ChunkHints {
   /**
    * What an engine found of hinted chunks that it did not hold itself.
    *
-   * @param kept chunks that were found
-   * @param gone chunks that were not, 0 or 1: nothing is known of those behind it
+   * @param found chunks that it found
+   * @param missing chunks that it did not, 0 or 1: nothing is known of those behind it
    */
-  public record Findings(int kept, int gone) {
+  public record Findings(int found, int missing) {
     private static final Findings NONE = new Findings(0, 0);
   }
 

@@ -83,7 +83,7 @@ public final class CellMetrics {
             registry,
             "kvasir_worker_hinted_chunks_total",
             "Chunks that a cache beside the engine had reported as stored (LMCache, which reports no removals), in"
-                + " answers that showed what became of them: kept, or gone.",
+                + " answers that showed what became of them: found, or missing.",
             "worker", "result");
     resyncs =
         counter(
@@ -281,8 +281,8 @@ public final class CellMetrics {
 
   /** An answer showed what a cache beside the engine held of a prompt, of which it reports no removals. */
   public void hintsReported(Member member, ChunkHints.Findings findings) {
-    hintedChunks.labelValues(member.worker().id(), "kept").inc(findings.kept());
-    hintedChunks.labelValues(member.worker().id(), "gone").inc(findings.gone());
+    hintedChunks.labelValues(member.worker().id(), "found").inc(findings.found());
+    hintedChunks.labelValues(member.worker().id(), "missing").inc(findings.missing());
   }
 
   /** A worker's health has changed. */

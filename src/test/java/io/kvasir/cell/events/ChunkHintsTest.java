@@ -94,8 +94,8 @@ final class ChunkHintsTest {
         missed += !hinted && there ? 1 : 0;
       }
       ChunkHints.Findings findings = hints.learn(hints.ages(asked), BLOCK, 0, there ? CHUNK : 0, CHUNK + 1);
-      assertThat(findings.kept()).isLessThanOrEqualTo(there ? 1 : 0);
-      assertThat(findings.gone()).isLessThanOrEqualTo(there ? 0 : 1);
+      assertThat(findings.found()).isLessThanOrEqualTo(there ? 1 : 0);
+      assertThat(findings.missing()).isLessThanOrEqualTo(there ? 0 : 1);
     }
     assertThat(wrong).as("of 2,000, two thirds of which ask for what is gone").isLessThan(100);
     assertThat(missed).isLessThan(20);
