@@ -40,6 +40,7 @@ final class TenantClient implements AutoCloseable {
   /**
    * A request that is over.
    *
+   * @param url where it went
    * @param begun and {@code ended} in {@link System#nanoTime}
    * @param ttftMs until the first event of its answer; NaN when there was none
    * @param queuedMs of these, in the router; 0 where that is not known
@@ -49,6 +50,7 @@ final class TenantClient implements AutoCloseable {
    */
   record Answer(
       String tenant,
+      URI url,
       long begun,
       long ended,
       double ttftMs,
@@ -100,23 +102,24 @@ final class TenantClient implements AutoCloseable {
       }
       response = http.send(request.build(), BodyHandlers.ofInputStream());
     } catch (IOException failed) {
-      return failed(key, begun, End.LOST, failed.toString());
+      return failed(key, url, begun, End.LOST, failed.toString());
     }
     try (BufferedReader lines =
         new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8))) {
       if (response.statusCode() != 200) {
         return failed(
-            key, begun, isRefusal(response.statusCode()) ? End.REFUSED : End.LOST,
+            key, url, begun, isRefusal(response.statusCode()) ? End.REFUSED : End.LOST,
             response.statusCode() + " " + lines.readLine());
       }
       double queued = response.headers().firstValue("X-Router-Queued-Ms").map(Double::parseDouble).orElse(0.0);
-      return read(key, begun, queued, lines);
+      return read(key, url, begun, queued, lines);
     } catch (IOException broken) {
-      return failed(key, begun, End.LOST, broken.toString());
+      return failed(key, url, begun, End.LOST, broken.toString());
     }
   }
 
-  private static Answer read(String key, long begun, double queuedMs, BufferedReader lines) throws IOException {
+  private static Answer read(String key, URI url, long begun, double queuedMs, BufferedReader lines)
+      throws IOException {
     long first = 0;
     boolean ended = false;
     StringBuilder text = new StringBuilder();
@@ -129,7 +132,7 @@ final class TenantClient implements AutoCloseable {
         if (event.has("error")) {
           End end = isRefusal(event.at("/error/code").asInt()) || event.at("/error/type").asText().contains("overload")
               ? End.REFUSED : End.LOST;
-          return failed(key, begun, end, event.toString());
+          return failed(key, url, begun, end, event.toString());
         }
         first = first == 0 ? System.nanoTime() : first;
         text.append(event.at("/choices/0/delta/content").asText(""));
@@ -137,7 +140,7 @@ final class TenantClient implements AutoCloseable {
       }
     }
     return new Answer(
-        key, begun, System.nanoTime(), first == 0 ? Double.NaN : (first - begun) / 1e6, queuedMs,
+        key, url, begun, System.nanoTime(), first == 0 ? Double.NaN : (first - begun) / 1e6, queuedMs,
         usage.path("prompt_tokens").asInt(), usage.at("/prompt_tokens_details/cached_tokens").asInt(),
         usage.path("completion_tokens").asInt(), ended ? End.COMPLETE : End.LOST, text.toString(),
         ended ? "" : "the stream ended without [DONE]");
@@ -147,8 +150,8 @@ final class TenantClient implements AutoCloseable {
     return status == 429 || status == 503;
   }
 
-  private static Answer failed(String key, long begun, End end, String what) {
-    return new Answer(key, begun, System.nanoTime(), Double.NaN, 0, 0, 0, 0, end, "", what);
+  private static Answer failed(String key, URI url, long begun, End end, String what) {
+    return new Answer(key, url, begun, System.nanoTime(), Double.NaN, 0, 0, 0, 0, end, "", what);
   }
 
   @Override

@@ -13,6 +13,7 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Phaser;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -27,6 +28,7 @@ final class TenantLoad implements AutoCloseable {
   private final Supplier<URI> url;
   private final Collection<TenantClient.Answer> answers = new ConcurrentLinkedQueue<>();
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final Phaser open = new Phaser(1);
   private volatile boolean ending;
 
   /**
@@ -92,7 +94,14 @@ final class TenantLoad implements AutoCloseable {
       LockSupport.parkNanos((long) (-Math.log(1 - random.nextDouble()) / tenant.perSecond * 1e9));
       if (!ending) {
         Random its = new Random(random.nextLong());
-        Thread.ofVirtual().start(() -> ask(tenant, its));
+        open.register();
+        Thread.ofVirtual().start(() -> {
+          try {
+            ask(tenant, its);
+          } finally {
+            open.arriveAndDeregister();
+          }
+        });
       }
     }
   }
@@ -113,10 +122,16 @@ final class TenantLoad implements AutoCloseable {
     }
   }
 
+  /** Sends nothing more. */
+  void stop() {
+    ending = true;
+  }
+
   /** Sends nothing more, and waits until every request under way has ended. */
   @Override
   public void close() {
     ending = true;
     threads.close();
+    open.arriveAndAwaitAdvance();
   }
 }
