@@ -11,17 +11,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The requests of one class that wait: fair over tenants, within a tenant over programs, and within a program in the
- * order of arrival. Tenants and programs without requests are remembered as long as they have debts, up to {@value
- * #MAX_REMEMBERED} of each. Not thread-safe.
+ * order of arrival. Tenants and programs without requests are remembered as long as they have debts: up to {@value
+ * #MAX_REMEMBERED} tenants, as many programs of one, and {@value #MAX_PROGRAMS} programs of all. Not thread-safe.
  *
  * @param <T> what waits
  */
 final class ClassQueue<T> {
   static final int MAX_REMEMBERED = 4096;
+  static final int MAX_PROGRAMS = 16_384;
 
   private final CreditRounds tenantRounds;
   private final int quantum;
   private final Map<String, Tenant<T>> tenants = new LinkedHashMap<>();
+  private int programs;
   private int length;
   private int alone;
   private long bytes;
@@ -79,6 +81,11 @@ final class ClassQueue<T> {
   /** Tenants that it remembers, waiting or not. */
   int remembered() {
     return tenants.size();
+  }
+
+  /** Programs that it remembers, waiting or not. */
+  int rememberedPrograms() {
+    return programs;
   }
 
   void add(Waiting<T> waiting) {
@@ -206,7 +213,10 @@ final class ClassQueue<T> {
   private Tenant<T> tenant(Claim claim) {
     Tenant<T> tenant = tenants.get(claim.tenant());
     if (tenant == null) {
-      forget(tenants, each -> each.length == 0, each -> isFresh(each));
+      if (tenants.size() >= MAX_REMEMBERED) {
+        forget(tenants, each -> each.length == 0, each -> isFresh(each));
+        programs = countPrograms();
+      }
       tenant = new Tenant<>(tenantRounds, claim.weight(), quantum);
       tenants.put(claim.tenant(), tenant);
     }
@@ -218,11 +228,38 @@ final class ClassQueue<T> {
     String name = claim.program() == null ? "" : claim.program();
     Program<T> program = tenant.programs.get(name);
     if (program == null) {
-      forget(tenant.programs, each -> each.queue.isEmpty(), each -> tenant.programRounds.isFull(each));
+      if (tenant.programs.size() >= MAX_REMEMBERED) {
+        forget(tenant.programs, each -> each.queue.isEmpty(), each -> tenant.programRounds.isFull(each));
+        programs = countPrograms();
+      }
+      if (programs >= MAX_PROGRAMS) {
+        forgetPrograms();
+      }
+      programs++;
       program = new Program<>(tenant.programRounds);
       tenant.programs.put(name, program);
     }
     return program;
+  }
+
+  private int countPrograms() {
+    return tenants.values().stream().mapToInt(each -> each.programs.size()).sum();
+  }
+
+  /** Makes room for an eighth of all, so that it is not looked for again soon: of those with debts, the eldest's. */
+  private void forgetPrograms() {
+    for (Tenant<T> tenant : tenants.values()) {
+      tenant.programs.values().removeIf(each -> each.queue.isEmpty() && tenant.programRounds.isFull(each));
+    }
+    programs = countPrograms();
+    for (Tenant<T> tenant : tenants.values()) {
+      if (programs <= MAX_PROGRAMS / 8 * 7) {
+        return;
+      }
+      programs -= tenant.programs.size();
+      tenant.programs.values().removeIf(each -> each.queue.isEmpty());
+      programs += tenant.programs.size();
+    }
   }
 
   private boolean isFresh(Tenant<T> tenant) {
@@ -230,12 +267,9 @@ final class ClassQueue<T> {
         && tenant.programs.values().stream().allMatch(tenant.programRounds::isFull);
   }
 
-  /** Makes room for another, if there are many: those without debts go first, then the eldest. */
+  /** Makes room for another: those without debts go first, then the eldest. */
   private static <P> void forget(
       Map<String, P> all, Predicate<P> idle, Predicate<P> fresh) {
-    if (all.size() < MAX_REMEMBERED) {
-      return;
-    }
     all.values().removeIf(each -> idle.test(each) && fresh.test(each));
     Iterator<P> eldest = all.values().iterator();
     int tooMany = all.size() - MAX_REMEMBERED + 1;

@@ -304,6 +304,22 @@ final class FairQueueTest {
     assertThat(one.remembered()).isLessThanOrEqualTo(ClassQueue.MAX_REMEMBERED);
   }
 
+  @Test
+  void programs_areBoundedOverAllTenants() {
+    ClassQueue<String> one = new ClassQueue<>(QUANTUM);
+    Claim claim = AdmissionFixture.claim(ServiceClass.DEFAULT, "first", "its");
+    Waiting<String> waiting = new Waiting<>(claim, 0, 0, 1, "first");
+    one.add(waiting);
+    for (int i = 0; i < 2 * ClassQueue.MAX_PROGRAMS; i++) {
+      one.charge(AdmissionFixture.claim(ServiceClass.DEFAULT, "t" + i % 100, "p" + i), 10 * QUANTUM);
+      assertThat(one.rememberedPrograms()).isLessThanOrEqualTo(ClassQueue.MAX_PROGRAMS);
+    }
+    assertThat(one.rememberedPrograms()).isGreaterThan(ClassQueue.MAX_PROGRAMS / 2);
+    assertThat(one.next(0, 0)).as("who waits is never forgotten").isSameAs(waiting);
+    one.remove(waiting);
+    assertThat(one.length()).isZero();
+  }
+
   private static long seconds(int seconds) {
     return Duration.ofSeconds(seconds).toNanos();
   }
