@@ -79,12 +79,12 @@ public final class ExecutionMetrics {
     resumes = Counter.builder()
         .name("kvasir_resumes_total")
         .help("Streams cut by their worker that another one continued (resumed), that had no tokens left to generate "
-            + "(finished) or that no worker continued (failed)")
+            + "(finished) or that no worker continued (failed), in profiles that enable it")
         .labelNames("result")
         .register(registry);
     resumesRefused = Counter.builder()
         .name("kvasir_resumes_refused_total")
-        .help("Streams cut by their worker that were not continued, by reason")
+        .help("Streams cut by their worker that were not continued, in profiles that enable it, by reason")
         .labelNames("why")
         .register(registry);
     workflows = Gauge.builder()

@@ -10,7 +10,7 @@
  * them, once. Several steps, a retry or a hedge are a workflow of package {@code workflow}, whose attempts follow the
  * protocols of package {@code dialect}. A response's bytes pass unchanged but for {@code stream.AnswerTap}, which reads
  * the usage, the first token and the errors along the way. A stream that its worker cut is continued by another in
- * {@code dispatch.Resumption}, unless the profile forbids it. The error body of a call without a response is the
+ * {@code dispatch.Resumption}, where the profile allows it. The error body of a call without a response is the
  * gateway's.
  *
  * <p>Each package depends on those after it: {@code dispatch}, {@code workflow}, {@code attempt}, this one, {@code

@@ -324,7 +324,7 @@ final class ResumeTest {
   @ValueSource(strings = {CHAT, COMPLETIONS})
   void workerCrashes_underEightStreams_eachIsWhole(String path) throws Exception {
     router.close();
-    router = new TestRouter("random { }", CHOICE);
+    router = new TestRouter("random { execute { resumes = 1 } }", CHOICE);
     List<JsonNode> unbroken = events(engine(0).url(), path);
     SimEngine dying = engine(SLOW);
     worker("a", dying);

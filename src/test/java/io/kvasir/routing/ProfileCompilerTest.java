@@ -123,12 +123,12 @@ final class ProfileCompilerTest {
   void compile_resumes_areThoseOfTheStepThatAnswers() {
     String own =
         """
-        expected-cost { execute { resumes = 0 } }
+        expected-cost { execute { resumes = 2 } }
         prefill-decode { workflow { decode { execute { resumes = 3 } } } }
         """;
 
-    assertThat(routing.compile(own)).hasEntrySatisfying("expected-cost", has(0))
-        .hasEntrySatisfying("prefill-decode", has(3)).hasEntrySatisfying("random", has(1));
+    assertThat(routing.compile(own)).hasEntrySatisfying("expected-cost", has(2))
+        .hasEntrySatisfying("prefill-decode", has(3)).hasEntrySatisfying("random", has(0));
     assertThatThrownBy(() -> routing.compile("random { execute { resumes = yes } }"))
         .hasMessageContaining("parameter \"resumes\"").hasMessageContaining("a whole number between 0 and 10");
   }
