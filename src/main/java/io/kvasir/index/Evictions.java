@@ -13,7 +13,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Evicted blocks are remembered in one table for all workers, each with its evictor and the time on the clock of the
  * evictor's own evictions. A block that is stored while its eviction is remembered, and the evictor has since turned
  * over less than {@value #HORIZON} times what it holds, was a loss. The share is a running mean over as many evictions
- * as the worker holds blocks, so that a long prompt does not turn it.
+ * as the worker holds blocks, so that a long prompt does not turn it. What was learnt of a worker that evicts
+ * nothing fades while all memory is turned over, to a third in {@value #HORIZON} times; else a worker that is spared
+ * because it once lost much would never show that it no longer does.
  *
  * <p>A sample of the blocks stands for all, those whose mixed hash begins with zeros: of each worker's between {@value
  * #SAMPLES} and twice as many. The table is taken with the first eviction and has a fixed size; of two blocks that fall
@@ -29,6 +31,9 @@ final class Evictions {
 
   /** The fewest sampled blocks of a worker that holds at least as many. */
   static final int SAMPLES = 256;
+
+  /** How often a worker reports that others are to fade, while it turns over what it holds once. */
+  private static final int ROUNDS = 4;
 
   private static final int PLACES_PER_SLOT = 4096;
 
@@ -54,6 +59,9 @@ final class Evictions {
   /** Sampled blocks that each worker holds. */
   private final int[] sampledBlocks;
 
+  /** 1 for a worker that evicted a sampled block since another one's last round, else 0. */
+  private final int[] active;
+
   /** The number of zeros that the sampled hashes of each worker begin with at least. */
   private final int[] zeros;
 
@@ -69,6 +77,7 @@ final class Evictions {
     this.losses = new int[slots];
     this.sampledEvictions = new int[slots];
     this.sampledBlocks = new int[slots];
+    this.active = new int[slots];
     this.zeros = new int[slots];
     Arrays.fill(zeros, Long.SIZE);
   }
@@ -103,6 +112,10 @@ final class Evictions {
     INTS.setOpaque(sampledBlocks, slot, holds);
     int lost = (int) INTS.getAndSet(losses, slot, 0);
     DOUBLES.setOpaque(shares, slot, Math.min(1, shares[slot] + (lost - shares[slot]) / holds));
+    INTS.setOpaque(active, slot, 1);
+    if (count % Math.max(1, holds / ROUNDS) == 0) {
+      fadeOthers(slot);
+    }
   }
 
   /** A worker stored a block that it did not hold. */
@@ -125,6 +138,21 @@ final class Evictions {
     int since = ((int) INTS.getOpaque(sampledEvictions, slot) - (int) entry) & COUNT_MASK;
     if (since < HORIZON * (long) (int) INTS.getOpaque(sampledBlocks, slot)) {
       int _ = (int) INTS.getAndAdd(losses, slot, 1);
+    }
+  }
+
+  /** A worker has turned over a part of what it holds: others that evicted nothing meanwhile are known less well. */
+  private void fadeOthers(int slot) {
+    int workers = 0;
+    for (int other = 0; other < sampledBlocks.length; other++) {
+      workers += (int) INTS.getOpaque(sampledBlocks, other) > 0 ? 1 : 0;
+    }
+    double kept = 1 - 1.0 / (HORIZON * ROUNDS * workers);
+    for (int other = 0; other < shares.length; other++) {
+      // A share that its own worker changes at the same time may stay as it was: then that one is not idle.
+      if (other != slot && (int) INTS.getAndSet(active, other, 0) == 0) {
+        DOUBLES.setOpaque(shares, other, kept * (double) DOUBLES.getOpaque(shares, other));
+      }
     }
   }
 
