@@ -115,8 +115,14 @@ record Continuation(ClientRequest original) {
         : dependsOnPosition(members) ? "sampling"
         : any(members, PROMPT) ? "prompt"
         : chat() ? unsupportedConversation(members)
-        : members.value("prompt").isTextual() ? null
+        : isContinuable(members.value("prompt")) ? null
         : "prompt";
+  }
+
+  /** Whether a text can follow: after a blank its first word would have other tokens than it was generated with. */
+  private static boolean isContinuable(JsonNode prompt) {
+    String text = prompt.textValue();
+    return text != null && (text.isEmpty() || !Character.isWhitespace(text.charAt(text.length() - 1)));
   }
 
   /** Whether the stream has more than one answer. */

@@ -82,7 +82,7 @@ final class ContinuationTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"[\"a\"]", "[1,2]", "null"})
+  @ValueSource(strings = {"[\"a\"]", "[1,2]", "null", "\"Once \"", "\"Once\\n\""})
   void otherPromptsThanOneText_areUnfit(String prompt) {
     assertThat(unfit(COMPLETIONS, "{\"prompt\":" + prompt + "}")).isEqualTo("prompt");
   }
