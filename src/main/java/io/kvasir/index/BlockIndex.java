@@ -197,8 +197,8 @@ public final class BlockIndex {
 
   /**
    * The share of the blocks which the worker evicted lately that had to be stored again, by it or another: how likely
-   * it is that what a block takes the place of is computed once more. 0 to 1; 0 while it evicts nothing, and for a new
-   * worker, of which nothing is known yet. What is removed with {@link WorkerBlocks#clear} does not count. Any thread,
+   * it is that what a block takes the place of is computed once more. 0 to 1; 0 for a new worker, and fading while it
+   * evicts nothing and others do. What is removed with {@link WorkerBlocks#clear} does not count. Any thread,
    * wait-free.
    */
   public double evictionLoss(int slot) {
