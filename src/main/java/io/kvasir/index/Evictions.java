@@ -82,8 +82,10 @@ final class Evictions {
     Arrays.fill(zeros, Long.SIZE);
   }
 
-  /** Begins anew for another worker in a slot. */
+  /** Begins anew for another worker in a slot: what the one before it evicted is too long ago from now on. */
   void reset(int slot) {
+    sample(slot, Long.SIZE);
+    int _ = (int) INTS.getAndAdd(sampledEvictions, slot, HORIZON * 2 * SAMPLES);
     INTS.setOpaque(losses, slot, 0);
     DOUBLES.setOpaque(shares, slot, 0.0);
   }

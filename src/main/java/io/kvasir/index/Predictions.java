@@ -97,10 +97,10 @@ final class Predictions {
         refused = count - at;
       } else {
         previous = slice[done - 1] & ~Rows.FRESH;
-        makeRoom();
+        makeRoom(prediction.expiry());
       }
     }
-    makeRoom();
+    makeRoom(prediction.expiry());
     if (first != Segments.NONE) {
       rows.publish(first, word, bit);
     }
@@ -131,11 +131,18 @@ final class Predictions {
     return done;
   }
 
-  /** Evicts the oldest rows beyond the limit, never the prompt's own; called before more rows are placed. */
-  private void makeRoom() {
+  /**
+   * Evicts the oldest rows beyond the limit, never the prompt's own; called before more rows are placed.
+   *
+   * @param expiry what is placed expires then: only what never does stands for the cache of an engine, of others it is
+   *     the engine that evicts
+   */
+  private void makeRoom(long expiry) {
     while (predicted.size() > maxRows) {
       int row = predicted.takeOldest();
-      evictions.evicted(slot, segments.hash(row), predicted.size());
+      if (expiry == Long.MAX_VALUE) {
+        evictions.evicted(slot, segments.hash(row), predicted.size());
+      }
       release(row);
     }
     flush();
@@ -181,7 +188,7 @@ final class Predictions {
       }
     }
     lastNumber = Math.max(lastNumber, part.lastNumber());
-    makeRoom();
+    makeRoom(0);
     return refused;
   }
 

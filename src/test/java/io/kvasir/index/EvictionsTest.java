@@ -153,6 +153,48 @@ final class EvictionsTest {
     assertThat(index.evictionLoss(0)).isZero();
   }
 
+  /** Whoever gets the slot of one that has left has not evicted what that has. */
+  @Test
+  void evictionLoss_ofTheWorkerBefore_isNotThatOfItsSuccessor() {
+    open(300, 5_000);
+    for (int i = 0; i < 600; i++) {
+      engines[0].use(hash(i));
+    }
+    index.retire(0);
+    index.sweep(0);
+    engines[0] = new FifoEngine(0, 300);
+    for (int i = 0; i < 300; i++) {
+      engines[1].use(hash(i));
+    }
+    for (int i = 0; i < 310; i++) {
+      engines[0].use(hash(10_000 + i));
+    }
+
+    assertThat(index.evictionLoss(0)).isZero();
+  }
+
+  /** With events it is the engine that evicts; that predictions are given up says nothing of it. */
+  @Test
+  void evictionLoss_tooManyPredictions_ofAnEngineWithEvents_areNone() {
+    WorkerBlocks blocks = index.open(5);
+    long[] prompt = new long[1 << 14];
+    for (int i = 0; i < 8; i++) {
+      for (int at = 0; at < prompt.length; at++) {
+        prompt[at] = hash(i * prompt.length + at);
+      }
+      Prediction _ = blocks.predict(prompt.clone(), 1_000);
+    }
+    for (int i = 0; i < 4 * prompt.length; i++) {
+      long hash = hash(i);
+      int _ = blocks.store(0, true, new long[] {hash}, new long[] {hash}, 1, Tier.DEVICE, true);
+    }
+    for (int i = 0; i < 1_000; i++) {
+      boolean _ = blocks.remove(hash(i), Tier.DEVICE, true);
+    }
+
+    assertThat(index.evictionLoss(5)).isZero();
+  }
+
   /** An engine without events evicts what the index predicts it to. */
   @Test
   void evictionLoss_predictedBlocks_countAsThoseOfEvents() {
