@@ -44,7 +44,10 @@ public final class BookedReservation implements Reservation {
   /** Whether the worker's silence counts before the first token, too: it computes the prompt and streams. */
   private final boolean stallWatched;
 
-  /** Whether its first token will not be seen: the worker reads the prompt and answers as a whole. */
+  /**
+   * Whether its first token may not be seen, as the worker reads the prompt and answers as a whole: while none was, that
+   * the prompt has been read is estimated. Of an adopted load nobody tells.
+   */
   private final boolean silent;
 
   /** The open reservations of this node's decisions; null when it was adopted. */
@@ -113,7 +116,10 @@ public final class BookedReservation implements Reservation {
     this.ofBatch = false;
     this.hitPrediction = HitPrediction.none(chain);
     this.stallWatched = false;
-    this.silent = false;
+    this.silent = prefills();
+    if (silent) {
+      member.beginSilent(booking);
+    }
   }
 
   /**
@@ -139,6 +145,7 @@ public final class BookedReservation implements Reservation {
       return;
     }
     member.load().settle(pending(was));
+    endSilent();
     if (was == State.PENDING) {
       predictTransferred();
     }
@@ -203,6 +210,7 @@ public final class BookedReservation implements Reservation {
     }
     if (was != State.SETTLED) {
       member.load().settle(pending(was));
+      endSilent();
       if (!(outcome instanceof Outcome.Completed)) {
         hitPrediction.retract();
       } else if (was == State.PENDING) {
@@ -215,15 +223,18 @@ public final class BookedReservation implements Reservation {
       member.prefillCompleted(booking, queueMs, completed);
     }
     member.load().release(booking);
-    if (silent) {
-      member.load().endSilent(booking);
-    }
     if (stallWatched || was == State.SETTLED) {
       member.health().stallDetector().streamEnded();
     }
     member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
     if (seenPrefixes != null && prefills() && (was == State.SETTLED || outcome instanceof Outcome.Completed)) {
       seenPrefixes.add(prompt);
+    }
+  }
+
+  private void endSilent() {
+    if (silent) {
+      member.load().endSilent(booking);
     }
   }
 

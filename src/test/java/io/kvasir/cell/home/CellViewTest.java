@@ -10,12 +10,14 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.Reservation;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
+import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
@@ -40,6 +42,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -187,6 +190,37 @@ final class CellViewTest {
     assertThat(member(stream).load().queueMs()).isPositive();
     stream.reservation().firstToken();
     assertThat(member(stream).load().queueMs()).isZero();
+  }
+
+  /** Of a load from before the cell came here nobody tells whether its first token will be seen. */
+  @Test
+  void adoptedPrompt_isTakenToBeRead_untilItsFirstTokenOrEndIsSeen() {
+    Member worker = members.all().getFirst();
+    InFlightLoad load = new InFlightLoad(7, worker.worker().id(), "m", PROMPT, PROMPT, true, false);
+    Reservation whole = Objects.requireNonNull(members.adopt(load));
+    Reservation stream = Objects.requireNonNull(members.adopt(load));
+    double queued = worker.load().queueMs();
+    assertThat(worker.silentlyReadMs()).isZero();
+
+    now += 3_600_000_000_000L;
+    assertThat(queued - worker.silentlyReadMs()).isZero();
+    stream.firstToken();
+    assertThat(worker.load().queueMs()).isEqualTo(queued / 2).isEqualTo(worker.silentlyReadMs());
+    whole.close(new Outcome.Completed(PROMPT, 0, 10, 1000));
+    stream.close(new Outcome.Completed(PROMPT, 0, 10, 1000));
+    assertThat(worker.silentlyReadMs()).isZero();
+  }
+
+  /** What was read is no longer queued, so that it is not to be taken off what is. */
+  @Test
+  void answerAsAWhole_whoseBeginningWasSeen_isReadThen() {
+    Decision.Chosen whole = plan(chain(1, 64), RequestShape.INDIVISIBLE, false).last();
+    now += 3_600_000_000_000L;
+    whole.reservation().firstToken();
+    assertThat(member(whole).silentlyReadMs()).isZero();
+    whole.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
+    assertThat(member(whole).silentlyReadMs()).isZero();
+    assertThat(member(whole).load().queueMs()).isZero();
   }
 
   @Test
