@@ -17,6 +17,11 @@ public final class WaitingRoom {
   /** Requests that are looked at in vain before the round ends; those behind them may have a worker that is free. */
   private static final int MAX_HELD = 8;
 
+  /** The same now and then, for those behind others that all wait for workers which they do not need. */
+  private static final int MAX_HELD_DEEP = 256;
+
+  private static final long DEEP_NANOS = 100_000_000;
+
   private static final double SHARE_CHANGE = 0.05;
   private static final long LEAST_RETRY_MILLIS = 1_000;
   private static final long UNKNOWN_RETRY_MILLIS = 3_000;
@@ -33,6 +38,7 @@ public final class WaitingRoom {
   private final DrainRate rate = new DrainRate();
   private double uncachedShare = 1;
   private boolean closed;
+  private long deepNanos;
 
   /** Written with the lock. */
   private volatile int length;
@@ -53,6 +59,7 @@ public final class WaitingRoom {
     this.random = random;
     this.metrics = metrics;
     this.queue = new FairQueue<>(settings);
+    this.deepNanos = clock.nanos();
   }
 
   /** A request's place in the room. */
@@ -127,13 +134,8 @@ public final class WaitingRoom {
    */
   public void admit() {
     refuseLate();
-    lock.lock();
-    try {
-      queue.beginAttempts();
-    } finally {
-      lock.unlock();
-    }
-    for (int held = 0; held < MAX_HELD; ) {
+    int mostHeld = begin();
+    for (int held = 0; held < mostHeld; ) {
       FairQueue.Turn<Waiter> turn = next();
       if (turn == null) {
         return;
@@ -143,6 +145,22 @@ public final class WaitingRoom {
         held++;
       }
       attempted(turn.waiting(), attempt);
+    }
+  }
+
+  /** Begins a round of attempts; returns how many may be in vain. */
+  private int begin() {
+    long now = clock.nanos();
+    lock.lock();
+    try {
+      queue.beginAttempts();
+      if (now - deepNanos < DEEP_NANOS) {
+        return MAX_HELD;
+      }
+      deepNanos = now;
+      return MAX_HELD_DEEP;
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -100,6 +100,27 @@ final class WaitingRoomTest {
     assertThat(room.length()).isEqualTo(2);
   }
 
+  /** As those of one pool that is full, before those of another in the same cell. */
+  @Test
+  void manyThatAreHeld_doNotHoldUpOthersForLong() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    freeWorkers = 10;
+    List<Request> stuck = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      Request one = new Request("stuck", 10);
+      one.alwaysHeld = true;
+      stuck.add(one);
+      room.add(AdmissionFixture.claim("tenant-" + i), 10, 0, one);
+    }
+    room.add(AdmissionFixture.claim("b"), 10, 0, new Request("behind them", 10));
+    for (int round = 0; round < 11; round++) {
+      room.admit();
+      clock.advance(Duration.ofMillis(10));
+    }
+    assertThat(went).containsExactly("behind them");
+    assertThat(stuck.stream().mapToInt(each -> each.attempts).sum()).as("looks in vain").isLessThan(200);
+  }
+
   @Test
   void placeIsKeptByArrival_fromAnotherHome() {
     WaitingRoom room = room(UnaryOperator.identity());
