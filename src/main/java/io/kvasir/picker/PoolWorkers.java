@@ -3,9 +3,11 @@ package io.kvasir.picker;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.Cancellation;
 import io.kvasir.pools.Pool;
+import io.kvasir.routing.Worker;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -35,6 +37,37 @@ record PoolWorkers(Pool pool, @Nullable Endpoints endpoints) {
    * @param client ends the wait for the request's turn when it is cancelled
    */
   Decision decide(Cells cells, PoolExclusions exclusions, DecisionRequest request, Cancellation client) {
+    DecisionRequest asked = request;
+    while (true) {
+      Decision decision = decideInTurn(cells, exclusions, asked, client);
+      if (!(decision instanceof Decision.Planned planned) || have(planned)) {
+        return decision;
+      }
+      // Workers that were not known when it began to wait: the pool's were told apart then.
+      planned.close(new Outcome.Cancelled());
+      Set<String> excluded = new HashSet<>(asked.constraints().excluded());
+      planned.steps().stream().map(Decision.Chosen::worker).filter(worker -> !have(worker)).map(Worker::id)
+          .forEach(excluded::add);
+      asked = asked.without(excluded);
+    }
+  }
+
+  private boolean have(Decision.Planned planned) {
+    for (Decision.Chosen step : planned.steps()) {
+      if (!have(step.worker())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean have(Worker worker) {
+    return pool.has(worker.labels(), worker.url().getPort())
+        && (endpoints == null || endpoints.have(Endpoints.address(worker.url())));
+  }
+
+  private Decision decideInTurn(
+      Cells cells, PoolExclusions exclusions, DecisionRequest request, Cancellation client) {
     if (all()) {
       Decision decision = cells.decideInTurn(request, client);
       return decision instanceof Decision.NoWorker none

@@ -3,7 +3,14 @@ package io.kvasir.picker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.Await;
+import io.kvasir.pools.LivePools;
+import io.kvasir.pools.Pool;
+import io.kvasir.pools.PoolSet;
 import java.net.URI;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -41,6 +48,23 @@ final class WaitingStreamTest {
       stream.responseHead(200, "10.0.0.1:8000", true).halfClose();
       stream.end();
     }
+    Await.await(() -> picker.cells.open.get() == 0);
+  }
+
+  /** What a pool's request must not go to is found when it comes; others may come while it waits. */
+  @Test
+  void workerThatComesMeanwhile_andIsNotThePools_isNotChosen() throws Exception {
+    Pool pool = new Pool("default", "p", Map.of(), List.of(8000), Set.of(), Set.of(), 0);
+    picker.pools.replace(LivePools.Source.KUBERNETES, new PoolSet(List.of(pool), List.of(), List.of()));
+    TestStream stream = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    Await.await(turns::hasQueuedThreads);
+    picker.cells.worker("stranger", URI.create("http://10.0.0.9:9000"), "m");
+    Collections.reverse(picker.cells.workers);
+
+    turns.release(2);
+    assertThat(TestStream.set(stream.destined().getHeaderMutation()))
+        .containsEntry("x-gateway-destination-endpoint", "10.0.0.1:8000");
+    stream.cancel();
     Await.await(() -> picker.cells.open.get() == 0);
   }
 
