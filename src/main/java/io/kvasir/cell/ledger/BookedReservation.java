@@ -45,8 +45,8 @@ public final class BookedReservation implements Reservation {
   private final boolean stallWatched;
 
   /**
-   * Whether its first token may not be seen, as the worker reads the prompt and answers as a whole: while none was, that
-   * the prompt has been read is estimated. Of an adopted load nobody tells.
+   * Whether its first token may not be seen, as the worker reads the prompt and answers as a whole: while none was,
+   * that the prompt has been read is estimated. Of an adopted load nobody tells.
    */
   private final boolean silent;
 
