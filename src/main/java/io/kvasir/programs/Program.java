@@ -18,6 +18,10 @@ final class Program {
   private final String name;
   private State state = State.NEW;
   private int running;
+
+  /** Whether it was let in for a turn that has not gone yet, as something else may hold that. */
+  private boolean expected;
+
   private boolean last;
   private long turns;
   private long activeMs;
@@ -65,6 +69,22 @@ final class Program {
   /** Whether it had turns, and none runs. */
   boolean isIdle() {
     return turns > 0 && running == 0;
+  }
+
+  /** Whether a turn of it is sure to come. */
+  boolean isExpected() {
+    return expected;
+  }
+
+  /** It was let in for a turn, which counts from then on. */
+  void expect(ProgramTurn turn) {
+    expected = true;
+    contextTokens = Math.max(contextTokens, turn.promptTokens());
+  }
+
+  /** That turn goes, or is not expected any more. */
+  void expectNone() {
+    expected = false;
   }
 
   /** The milliseconds since its last sign of life. */

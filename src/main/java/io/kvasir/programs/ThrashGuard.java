@@ -38,7 +38,7 @@ public final class ThrashGuard {
   /** All that are remembered, the one that was quiet for longest first. */
   private final LinkedHashMap<String, Program> programs = new LinkedHashMap<>(16, 0.75f, true);
 
-  /** Live programs without a running turn, the one that has been idle for longest first. */
+  /** Live programs without a running turn, the one that has been idle or expected for longest first. */
   private final LinkedHashMap<String, Program> idle = new LinkedHashMap<>();
 
   private final Map<String, Wait> waits = new HashMap<>();
@@ -85,6 +85,7 @@ public final class ThrashGuard {
     }
     Program program = known == null ? remember(new Program(turn)) : known;
     if (waits.isEmpty() && hasRoom(program, turn, capacityTokens)) {
+      program.expect(turn);
       admit(program, nowMs);
       return true;
     }
@@ -94,6 +95,7 @@ public final class ThrashGuard {
       if (late) {
         listener.forced();
       }
+      program.expect(turn);
       admit(program, nowMs);
       return true;
     }
@@ -251,13 +253,16 @@ public final class ThrashGuard {
 
   private void addIdle(Program program) {
     idle.putLast(program.name(), program);
-    idleTokens[program.isFirst() ? 0 : 1] += program.ownTokens();
+    if (!program.isExpected()) {
+      idleTokens[program.isFirst() ? 0 : 1] += program.ownTokens();
+    }
   }
 
   private void removeIdle(Program program) {
-    if (idle.remove(program.name()) != null) {
+    if (idle.remove(program.name()) != null && !program.isExpected()) {
       idleTokens[program.isFirst() ? 0 : 1] -= program.ownTokens();
     }
+    program.expectNone();
   }
 
   /** Programs that have been idle for so long that they are not expected back. */

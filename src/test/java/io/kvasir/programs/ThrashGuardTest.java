@@ -44,6 +44,32 @@ final class ThrashGuardTest {
     assertThat(held).isOne();
   }
 
+  /** While the engines are busy many are let in before the first of them goes. */
+  @Test
+  void mayGo_programsThatWereLetIn_countBeforeTheirTurnsGo() {
+    ThrashGuard unsure = new ThrashGuard(SETTINGS, new Counts());
+    ProgramTurn first = new ProgramTurn("a", 400, 0, false);
+    assertThat(unsure.mayGo(first, CAPACITY, now)).isTrue();
+    assertThat(unsure.mayGo(new ProgramTurn("b", 400, 0, false), CAPACITY, now)).isFalse();
+    assertThat(unsure.status().expectedTokens()).isEqualTo(400);
+
+    unsure.began(first, now);
+    assertThat(unsure.status().expectedTokens()).isEqualTo(400);
+    unsure.ended("a", 500, CAPACITY, now);
+    assertThat(unsure.status().liveTokens()).isEqualTo(500);
+    assertThat(unsure.status().expectedTokens()).as("nobody was seen to come back").isZero();
+  }
+
+  /** Whoever was let in and left makes room like one that does not come back. */
+  @Test
+  void mayGo_programsThatWereLetIn_andNeverWent_areForgottenInTime() {
+    assertThat(guard.mayGo(new ProgramTurn("left", 600, 0, false), CAPACITY, now)).isTrue();
+    assertThat(go("new", 100, 0)).isFalse();
+    pass(SETTINGS.aliveMs(), "new");
+    assertThat(go("new", 100, 0)).isTrue();
+    assertThat(guard.status().liveTokens()).isEqualTo(guard.status().expectedTokens()).isEqualTo(100);
+  }
+
   @Test
   void mayGo_aProgramThatHasSaidItEnds_makesRoomAtOnce() {
     guard.began(new ProgramTurn("old", 600, 0, true), now);
@@ -193,7 +219,7 @@ final class ThrashGuardTest {
       end("slow", 100);
     }
     GuardStatus status = guard.status();
-    assertThat(status.liveTokens()).as("the others'").isEqualTo(SETTINGS.maxPrograms() - 1);
+    assertThat(status.liveTokens()).as("the others', and what it was let in for").isEqualTo(SETTINGS.maxPrograms());
     assertThat(status.expectedTokens()).isEqualTo(status.liveTokens());
   }
 
