@@ -202,6 +202,19 @@ final class ResumeTest {
   }
 
   @Test
+  void answerOfPrefillAlone_continues() throws Exception {
+    Runnable joins = finishedPrefill();
+    pod("a", (request, out) -> {
+      joins.run();
+      out.events().chunk(FIRST + said("one", "Hel")).reset();
+    });
+
+    String told = router.post(CHAT, HELLO).body();
+
+    assertThat(told).startsWith(FIRST + said("one", "Hel")).contains("\"lo\"", "[DONE]");
+  }
+
+  @Test
   void halfAnEvent_doesNotReachTheClient() throws Exception {
     pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).chunk("data: {\"id\":\"on").reset());
     ScriptedPod second = pod("b", (request, out) -> out.stream(
@@ -362,6 +375,19 @@ final class ResumeTest {
 
   private static String said(String id, String text) {
     return "data: {\"id\":\"" + id + "\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + text + "\"}}]}\n\n";
+  }
+
+  /** Has two workers join, of which that for prompts finds all of the answer. */
+  private Runnable finishedPrefill() {
+    ScriptedPod prefill = new ScriptedPod((request, out) -> out.json(200,
+        "{\"id\":\"p\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"lo\"},"
+            + "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}"));
+    ScriptedPod decode = new ScriptedPod((request, out) -> out.json(500, "{}"));
+    pods.addAll(List.of(prefill, decode));
+    return () -> {
+      router.cells.splitter("p", prefill.url(), Role.PREFILL, KvTransfer.Dialect.TENSORRT_LLM, "m");
+      router.cells.splitter("d", decode.url(), Role.DECODE, KvTransfer.Dialect.TENSORRT_LLM, "m");
+    };
   }
 
   private ScriptedPod pod(String id, ScriptedPod.Script script) {

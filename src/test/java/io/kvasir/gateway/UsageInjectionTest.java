@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -162,6 +164,22 @@ final class UsageInjectionTest {
 
     assertThat(new String(asking, StandardCharsets.UTF_8).replace(" ", "")).isEqualTo(
         "{\"stream_options\":{\"x\":[1,2],\"include_usage\":true},\"stream\":true,\"a\":1.50}");
+  }
+
+  @Test
+  void answerOfPrefillAlone_hasNoUsageThatWasNotRequested() throws Exception {
+    asking.cells.workers.clear();
+    asking.cells.splitter("p", pod.url(), Role.PREFILL, KvTransfer.Dialect.TENSORRT_LLM, "kvasir-demo");
+    asking.cells.splitter("d", pod.url(), Role.DECODE, KvTransfer.Dialect.TENSORRT_LLM, "kvasir-demo");
+    pod.script((request, out) -> out.json(200,
+        "{\"id\":\"p\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"lo\"},"
+            + "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}"));
+
+    String told = asking.post(
+        "/v1/chat/completions",
+        "{\"model\":\"kvasir-demo\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}").body();
+
+    assertThat(told).contains("\"lo\"", "[DONE]").doesNotContain("\"usage\":{");
   }
 
   private static boolean applies(String body) throws IOException {

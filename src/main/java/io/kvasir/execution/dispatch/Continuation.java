@@ -47,14 +47,24 @@ record Continuation(ClientRequest original) {
     boolean limited = false;
     for (String name : LIMITS) {
       JsonNode limit = original.members().value(name);
-      if (limit.isNumber()) {
-        limited = true;
-        left = Math.min(left, limit.intValue() - generated);
+      limited |= limit.isNumber();
+      if (isLimit(limit)) {
+        left = Math.min(left, tokens(limit) - generated);
       }
     }
     // An engine that has generated more without a limit in the request has no such default.
     boolean standard = !limited && !chat() && generated <= COMPLETION_TOKENS;
     return standard ? COMPLETION_TOKENS - generated : left;
+  }
+
+  /** Whether it limits anything: some engines take −1 for no limit. */
+  private static boolean isLimit(JsonNode limit) {
+    return limit.isNumber() && limit.doubleValue() >= 0;
+  }
+
+  /** A number of tokens, {@link Integer#MAX_VALUE} for any above it. */
+  private static int tokens(JsonNode number) {
+    return (int) number.doubleValue();
   }
 
   /**
@@ -87,9 +97,9 @@ record Continuation(ClientRequest original) {
     boolean limited = false;
     for (String name : LIMITS) {
       JsonNode limit = members.value(name);
-      if (limit.isNumber()) {
-        limited = true;
-        members = members.with(name, Integer.toString(limit.intValue() - generated));
+      limited |= limit.isNumber();
+      if (isLimit(limit)) {
+        members = members.with(name, Integer.toString(tokens(limit) - generated));
       }
     }
     if (!limited && remainingTokens(generated) != Integer.MAX_VALUE) {
@@ -97,7 +107,7 @@ record Continuation(ClientRequest original) {
     }
     JsonNode least = members.value("min_tokens");
     return least.isNumber()
-        ? members.with("min_tokens", Integer.toString(Math.max(0, least.intValue() - generated)))
+        ? members.with("min_tokens", Integer.toString(Math.max(0, tokens(least) - generated)))
         : members;
   }
 

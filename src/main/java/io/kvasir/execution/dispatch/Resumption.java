@@ -16,9 +16,11 @@ import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
 import io.kvasir.execution.stream.TextBudget;
+import io.kvasir.execution.stream.UsageFilter;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.CancellationSource;
+import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.client.PodException;
 import io.kvasir.routing.Worker;
@@ -104,12 +106,20 @@ final class Resumption implements StreamingBody, CallListener {
   /** The call's result, for the client: a stream in it is this one. */
   Result wrap(Execution execution) {
     if (!(execution.result() instanceof Result.Streaming streaming)) {
-      return execution.result();
+      return execution.result() instanceof Result.Buffered whole ? asRequested(whole) : execution.result();
     }
     retries = execution.retries();
     current = streaming.body();
-    readable = readable(streaming);
+    readable = readable(streaming.status(), streaming.headers());
     return new Result.Streaming(streaming.route(), streaming.status(), streaming.headers(), this);
+  }
+
+  /** Events that came whole, without the usage that was requested only to be read on the way. */
+  private Result asRequested(Result.Buffered whole) {
+    return call.rules().stripUsage() && readable(whole.status(), whole.headers())
+        ? new Result.Buffered(
+            whole.route(), whole.status(), whole.headers(), UsageFilter.strip(whole.body()), whole.report())
+        : whole;
   }
 
   @Override
@@ -249,12 +259,12 @@ final class Resumption implements StreamingBody, CallListener {
     }
     retries = execution.retries();
     Result result = execution.result();
-    if (result instanceof Result.Streaming streaming && readable(streaming)) {
+    StreamingBody body = readableBody(result);
+    if (body != null) {
       services.metrics().resumed("resumed");
       call.logIds().in(LOG.atInfo()).log(
-          "worker {} cut its stream after {} characters, worker {} continues it",
-          id(cut), text.length(), streaming.route().worker().id());
-      return streaming.body();
+          "worker {} cut its stream after {} characters, another continues it", id(cut), text.length());
+      return body;
     }
     if (result instanceof Result.Streaming unreadable) {
       unreadable.body().abandon();
@@ -268,6 +278,18 @@ final class Resumption implements StreamingBody, CallListener {
         "worker {} cut its stream after {} characters and no worker continues it: {}",
         id(cut), text.length(), describe(result));
     return null;
+  }
+
+  /** The events of a result, also those that came whole; null when it has none. */
+  private @Nullable StreamingBody readableBody(Result result) {
+    return switch (result) {
+      case Result.Streaming streaming when readable(streaming.status(), streaming.headers()) -> streaming.body();
+      case Result.Buffered whole when readable(whole.status(), whole.headers()) -> StreamingBody.of(client -> {
+        lastReport = whole.report();
+        client.write(whole.body(), 0, whole.body().length);
+      });
+      default -> null;
+    };
   }
 
   /** The client has cancelled meanwhile: the missing rest is no worker's failure. */
@@ -298,8 +320,8 @@ final class Resumption implements StreamingBody, CallListener {
         new Report.Timing(last.timing().decideNanos(), start.timing().headNanos()));
   }
 
-  private static boolean readable(Result.Streaming streaming) {
-    return streaming.status() == 200 && AnswerTap.formOf(streaming.headers()) == AnswerTap.Form.EVENTS;
+  private static boolean readable(int status, Headers headers) {
+    return status == 200 && AnswerTap.formOf(headers) == AnswerTap.Form.EVENTS;
   }
 
   private static String id(Report report) {

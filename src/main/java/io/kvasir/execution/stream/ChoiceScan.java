@@ -114,6 +114,10 @@ final class ChoiceScan {
       case '{', '[' -> {
         empty = false;
         inDelta |= depth == IN_CHOICE && member == Member.DELTA;
+        if (member == Member.TEXT) {
+          // In parts, not one text.
+          member = Member.OTHER;
+        }
         if (depth > IN_DELTA || (c == '{' && depth == IN_DELTA)) {
           notePart();
         }
@@ -152,7 +156,8 @@ final class ChoiceScan {
       return to;
     }
     inString = false;
-    if (afterColon && member == Member.FINISH_REASON) {
+    // Some engines have an empty reason in every event before the last.
+    if (afterColon && member == Member.FINISH_REASON && nameLength > 0) {
       listener.part(Part.END);
       if (nameLength <= MAX_NAME) {
         listener.finished(name, nameLength);

@@ -35,6 +35,8 @@ public final class PartialAnswer implements ChoiceListener {
   private final Set<Part> notedParts = EnumSet.noneOf(Part.class);
   private final Set<Part> parts = EnumSet.noneOf(Part.class);
   private @Nullable String shortage;
+  private boolean notedText;
+  private boolean hasText;
   private boolean hasUsageEvent;
   private boolean resumed;
   /** Tokens of the answers of the workers before, and of the current one. */
@@ -48,18 +50,23 @@ public final class PartialAnswer implements ChoiceListener {
     this.budget = budget;
   }
 
-  /** What the client has of it. */
+  /** What the client has of it; empty where that is not kept. */
   public String text() {
+    String read = readText();
+    return read == null ? "" : read;
+  }
+
+  private @Nullable String readText() {
     try {
       return JSON.readValue('"' + new String(text, 0, passed, StandardCharsets.UTF_8) + '"', String.class);
     } catch (IOException e) {
-      throw new IllegalArgumentException("the text of an event is no JSON", e);
+      return null;
     }
   }
 
   /** Whether the client has some text. */
   public boolean hasText() {
-    return passed > 0;
+    return hasText;
   }
 
   /** Its tokens, as far as they are known. */
@@ -114,6 +121,7 @@ public final class PartialAnswer implements ChoiceListener {
   @Override
   public void text(byte[] bytes, int from, int to) {
     int length = to - from;
+    notedText |= length > 0;
     if (shortage != null || !hasRoom(length)) {
       return;
     }
@@ -165,8 +173,10 @@ public final class PartialAnswer implements ChoiceListener {
     parts.addAll(notedParts);
     notedParts.clear();
     generated = tap.outputTokens() != Outcome.UNKNOWN ? tap.outputTokens()
-        : noted > passed ? generated + 1
+        : notedText ? generated + 1
         : generated;
+    hasText |= notedText;
+    notedText = false;
     passed = noted;
     hasUsageEvent |= tap.usageOnly();
     if (promptTokens == Outcome.UNKNOWN && tap.promptTokens() != Outcome.UNKNOWN) {
@@ -180,7 +190,11 @@ public final class PartialAnswer implements ChoiceListener {
   /** The current event is lost, and another worker goes on, from the beginning where there is no text. */
   void nextWorker() {
     notedParts.clear();
+    notedText = false;
     noted = passed;
+    if (!isReadable()) {
+      lack("text");
+    }
     if (hasText()) {
       resumed = true;
       before += generated;
@@ -188,6 +202,12 @@ public final class PartialAnswer implements ChoiceListener {
       promptTokens = Outcome.UNKNOWN;
     }
     generated = 0;
+  }
+
+  /** Whether the text is JSON's and has whole characters: no engine can be told half of one. */
+  private boolean isReadable() {
+    String read = readText();
+    return read != null && StandardCharsets.UTF_8.newEncoder().canEncode(read);
   }
 
   /** The prompt's tokens, should no engine have reported them. */

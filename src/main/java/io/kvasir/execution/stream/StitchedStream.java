@@ -109,6 +109,7 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   /** The worker's stream came to its end: what is held back goes, whole or not. */
   public void complete() throws IOException {
     events.end();
+    pass(failure, 0, failure.length);
   }
 
   /** The worker's stream was cut: an event that is not whole is lost, and the next worker's are to come. */
@@ -152,13 +153,13 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   public void finish(boolean withUsage, int prompt) throws IOException {
     JsonMembers read = first == null ? null : JsonMembers.tryOf(first);
     JsonMembers head = read == null ? JsonMembers.empty() : read.without("usage");
-    if (!answer.finished()) {
+    if (!answer.finished() && !done) {
       String empty = chat ? "\"delta\":{}" : "\"text\":\"\"";
       writeData(head.with("choices", "[{\"index\":0," + empty + ",\"logprobs\":null,\"finish_reason\":\"length\"}]")
           .bytes());
     }
     answer.estimatePrompt(prompt);
-    if (withUsage && !answer.hasUsageEvent()) {
+    if (withUsage && !answer.hasUsageEvent() && !done) {
       ObjectNode usage = answer.totalUsage(JsonNodeFactory.instance.objectNode());
       writeData(head.with("choices", "[]").with("usage", usage.toString()).bytes());
     }

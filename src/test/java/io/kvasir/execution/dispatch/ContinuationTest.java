@@ -35,6 +35,15 @@ final class ContinuationTest {
     assertThat(of(COMPLETIONS, asked).remainingTokens(17)).isEqualTo(Integer.MAX_VALUE);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"4294967295", "2147483648", "1e12", "-1"})
+  void limitBeyondEveryAnswer_isNone(String limit) {
+    String asked = "{" + MESSAGES + ",\"max_tokens\":" + limit + "}";
+
+    assertThat(of(CHAT, asked).remainingTokens(5)).isGreaterThan(Integer.MAX_VALUE - 6);
+    assertThat(body(CHAT, asked, "", 5)).doesNotContain("max_tokens\":-6").doesNotContain("max_tokens\":0");
+  }
+
   @Test
   void conversation_goesOnWithAnAssistantsMessage() {
     String asked = "{" + MESSAGES + ",\"max_completion_tokens\":5,\"max_tokens\":9}";

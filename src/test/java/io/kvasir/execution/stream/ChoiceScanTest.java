@@ -149,7 +149,8 @@ final class ChoiceScanTest {
   @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
       "{'choices':[{'delta':{'function_call':{'name':'f'}}}]} | TOOL_CALL",
       "{'choices':[{'delta':{'audio':{'data':'x'}}}]} | OTHER",
-      "{'choices':[{'delta':{'annotations':['x']}}]} | OTHER"})
+      "{'choices':[{'delta':{'annotations':['x']}}]} | OTHER",
+      "{'choices':[{'delta':{'content':[{'type':'text','text':'x'}]}}]} | OTHER"})
   void whatElseADeltaHas_isToldOf(String event, Part part) {
     Found found = new Found();
     byte[] bytes = event.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
@@ -157,5 +158,17 @@ final class ChoiceScanTest {
     new JsonScan(found).accept(bytes, 0, bytes.length);
 
     assertThat(found.parts).containsExactly(part);
+    assertThat(found.text.size()).isZero();
+  }
+
+  @Test
+  void emptyReason_isNoEnd() {
+    Found found = new Found();
+    byte[] bytes = "{\"choices\":[{\"text\":\"a\",\"finish_reason\":\"\"}]}".getBytes(StandardCharsets.UTF_8);
+
+    new JsonScan(found).accept(bytes, 0, bytes.length);
+
+    assertThat(found.parts).isEmpty();
+    assertThat(found.reason).isEmpty();
   }
 }

@@ -190,6 +190,58 @@ final class StitchedStreamTest {
     assertThat(stream.answer().unsupportedReason()).isEqualTo("too-long");
   }
 
+  @Test
+  void textThatNobodyCanRead_isNotContinued() throws IOException {
+    for (String said : new String[] {"half \\ud83d", "no \\escape", "a\tb"}) {
+      StitchedStream stream = stream(true, false);
+      write(stream, chunk("one", 7, "\"delta\":{\"content\":\"" + said + "\"}"));
+      stream.truncated();
+
+      assertThat(stream.answer().unsupportedReason()).as(said).isEqualTo("text");
+    }
+  }
+
+  @Test
+  void characterInTwoEvents_isRead() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, chunk("one", 7, "\"delta\":{\"content\":\"\\ud83d\"}")
+        + chunk("one", 7, "\"delta\":{\"content\":\"\\ude00\"}"));
+    stream.truncated();
+
+    assertThat(stream.answer().unsupportedReason()).isNull();
+    assertThat(stream.answer().text()).isEqualTo("\uD83D\uDE00");
+  }
+
+  @Test
+  void textThatIsNotKept_isStillCounted() throws IOException {
+    StitchedStream stream = new StitchedStream(out::write, true, false, new TextBudget(1));
+    write(stream, HEL + LO);
+    stream.truncated();
+
+    assertThat(stream.answer().hasText()).isTrue();
+    assertThat(stream.answer().generated()).isEqualTo(2);
+  }
+
+  @Test
+  void nothing_comesBehindTheTerminator() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, ROLE + HEL + "data: [DONE]\n\n");
+    stream.truncated();
+    stream.finish(true, 5);
+
+    assertThat(out()).isEqualTo(ROLE + HEL + "data: [DONE]\n\n");
+  }
+
+  @Test
+  void engineFailureInAStreamThatIsWhole_isShown() throws IOException {
+    StitchedStream stream = stream(true, false);
+    String failure = "data: {\"error\":{\"code\":500}}\n\n";
+    write(stream, ROLE + failure);
+    stream.complete();
+
+    assertThat(out()).isEqualTo(ROLE + failure);
+  }
+
   private @Nullable String unfit(String choice) throws IOException {
     StitchedStream stream = stream(true, false);
     write(stream, chunk("one", 7, choice));
