@@ -30,6 +30,9 @@ public final class StoredResponses {
   /** Other nodes that remember a response, besides the one that relayed it. */
   private static final int COPIES = 2;
 
+  /** Characters of an id that is remembered; no engine has longer ones, but a request may. */
+  private static final int MAX_ID = 256;
+
   /** Other nodes that are asked for a response that this one does not know. */
   private static final int MOST_QUERIED = 16;
 
@@ -79,6 +82,9 @@ public final class StoredResponses {
 
   /** Remembers where a response is, here and on two other nodes. Does not wait for them. */
   public void remember(String response, ResponseLocation location) {
+    if (response.length() > MAX_ID) {
+      return;
+    }
     known.put(response, location);
     byRank(response, COPIES).forEach(keeper -> keeper.tell(new Remember(response, location)));
   }
@@ -99,8 +105,11 @@ public final class StoredResponses {
   }
 
   private @Nullable ResponseLocation findElsewhere(String response) {
-    List<ActorRef<ResponseMessage>> queried = byRank(response, MOST_QUERIED);
     Scheduler timer = scheduler;
+    if (response.length() > MAX_ID) {
+      return null;
+    }
+    List<ActorRef<ResponseMessage>> queried = byRank(response, MOST_QUERIED);
     if (queried.isEmpty() || timer == null) {
       return null;
     }

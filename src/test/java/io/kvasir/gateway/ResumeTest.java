@@ -202,6 +202,16 @@ final class ResumeTest {
   }
 
   @Test
+  void firstToken_isThatOfWhoeverHadOne() throws Exception {
+    pod("a", (request, out) -> out.events().chunk("data: {\"id\":\"on").reset());
+    pod("b", (request, out) -> out.stream(List.of(FIRST, said("one", "lo"), "data: [DONE]\n\n")));
+
+    assertThat(router.post(CHAT, HELLO).body()).isEqualTo(FIRST + said("one", "lo") + "data: [DONE]\n\n");
+
+    assertThat(router.metric("kvasir_ttft_seconds", "m")).isEqualTo(1);
+  }
+
+  @Test
   void answerOfPrefillAlone_continues() throws Exception {
     Runnable joins = finishedPrefill();
     pod("a", (request, out) -> {

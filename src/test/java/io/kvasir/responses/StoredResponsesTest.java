@@ -89,6 +89,16 @@ final class StoredResponsesTest {
     assertThat(alone.find("resp_2")).isNull();
   }
 
+  @Test
+  void idThatNoEngineHas_isNotRemembered() {
+    StoredResponses alone = StoredResponses.alone(new Metrics(new PrometheusRegistry()));
+    String id = "r".repeat(100_000);
+
+    alone.remember(id, HERE);
+
+    assertThat(alone.find(id)).isNull();
+  }
+
   private Node node() {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")

@@ -72,6 +72,8 @@ final class Resumption implements StreamingBody, CallListener {
   /** Whether what streams are events in plain bytes. */
   private boolean readable;
   private boolean resumed;
+  private boolean hasId;
+  private boolean hasFirstToken;
   /** How the first worker, and the last, came to their ends. */
   private @Nullable Report firstReport;
   private @Nullable Report lastReport;
@@ -163,14 +165,16 @@ final class Resumption implements StreamingBody, CallListener {
 
   @Override
   public void identified(String answerId, Worker worker) {
-    if (!resumed) {
+    if (!resumed || !hasId) {
+      hasId = true;
       listener.identified(answerId, worker);
     }
   }
 
   @Override
   public void firstToken() {
-    if (!resumed) {
+    if (!resumed || !hasFirstToken) {
+      hasFirstToken = true;
       listener.firstToken();
     }
   }

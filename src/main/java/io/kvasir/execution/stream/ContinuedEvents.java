@@ -50,6 +50,7 @@ final class ContinuedEvents {
   byte @Nullable [] edit(byte[] data) {
     JsonMembers chunk = JsonMembers.tryOf(data);
     if (chunk == null || chunk.hasValue("error")) {
+      note(data);
       return null;
     }
     JsonMembers begun = first == null ? chunk : first;
@@ -63,16 +64,20 @@ final class ContinuedEvents {
       dropped = choices.valueStream().noneMatch(ContinuedEvents::hasContent);
       out = out.with("choices", choices.toString());
     }
-    notes.reset();
     byte[] noted = out.bytes();
-    notes.accept(noted, 0, noted.length);
-    answer.eventPassed(tap);
+    note(noted);
     if (dropped || (withoutUsage && tap.usageOnly())) {
       return WholeEvents.Editor.NOTHING;
     }
     return chunk.value("usage") instanceof ObjectNode counts
         ? out.with("usage", answer.totalUsage(counts).toString()).bytes()
         : noted;
+  }
+
+  private void note(byte[] data) {
+    notes.reset();
+    notes.accept(data, 0, data.length);
+    answer.eventPassed(tap);
   }
 
   /** Removes from the choices what the client has already; whether there was something. */

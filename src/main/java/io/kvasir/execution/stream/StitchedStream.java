@@ -9,6 +9,7 @@ import io.kvasir.http.SseEvents;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,10 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   /** Bytes of one event that are held back. */
   static final int MAX_HELD = 1 << 20;
 
+  /** Bytes of the first event that are kept as they are, and the members that are kept of a longer one. */
+  private static final int MAX_HEAD = 4 << 10;
+
+  private static final Set<String> HEAD = Set.of("id", "object", "created", "model", "system_fingerprint");
   private static final byte[] NONE = {};
   private static final byte[] DATA = ascii("data: ");
   private static final byte[] BLANK_LINE = ascii("\n\n");
@@ -215,7 +220,7 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   private byte @Nullable [] note(byte[] bytes, int from, int to) throws IOException {
     done |= tap.ended();
     if (first == null && !tap.failed() && !done) {
-      first = dataOf(bytes, from, to);
+      first = headOf(dataOf(bytes, from, to));
     }
     answer.eventPassed(tap);
     return withoutUsage && tap.usageOnly() ? WholeEvents.Editor.NOTHING : null;
@@ -226,6 +231,13 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
     reader.accept(bytes, from, to - from);
     reader.end();
     return data;
+  }
+
+  /** The data of an event, without what there is much of, like the tokens of a long prompt. */
+  private static byte @Nullable [] headOf(byte @Nullable [] eventData) {
+    JsonMembers members =
+        eventData == null || eventData.length <= MAX_HEAD ? null : JsonMembers.tryOf(eventData);
+    return members == null ? eventData : members.without(name -> !HEAD.contains(name)).bytes();
   }
 
   private void writeData(byte[] message) throws IOException {

@@ -20,11 +20,16 @@ final class WholeEvents implements BodyFilter {
     byte @Nullable [] edit(byte[] bytes, int from, int to) throws IOException;
   }
 
+  /** Bytes that a stream has for what it holds, besides events that are longer. */
+  private static final int KEPT = 1 << 10;
+
+  private static final int MOST_KEPT = 64 << 10;
+
   private final ByteSink client;
   private final AnswerTap tap;
   private final int maxHeld;
   private final Editor editor;
-  private byte[] pending = new byte[1 << 10];
+  private byte[] pending = new byte[KEPT];
   private int length;
   /** Whether a part of the current event has been written to the client. */
   private boolean passThrough;
@@ -100,7 +105,14 @@ final class WholeEvents implements BodyFilter {
     } else {
       flush(instead, 0, instead.length);
     }
+    release();
+  }
+
+  private void release() {
     length = 0;
+    if (pending.length > MOST_KEPT) {
+      pending = new byte[KEPT];
+    }
   }
 
   private void flush(byte[] bytes, int from, int to) throws IOException {
@@ -113,7 +125,7 @@ final class WholeEvents implements BodyFilter {
     if (passThrough || length + to - from > maxHeld) {
       flush(pending, 0, length);
       flush(bytes, from, to);
-      length = 0;
+      release();
       passThrough = true;
       hadLong = true;
     } else {

@@ -223,6 +223,30 @@ final class StitchedStreamTest {
   }
 
   @Test
+  void longFirstEvent_isNotRepeated() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, "data: {\"id\":\"one\",\"prompt_token_ids\":[" + "7,".repeat(3000) + "7],\"choices\":[]}\n\n" + HEL);
+    stream.truncated();
+    out.reset();
+    stream.finish(true, 5);
+
+    assertThat(out()).contains("{\"id\":\"one\"").doesNotContain("prompt_token_ids");
+  }
+
+  @Test
+  void eventOfTheSecondThatIsNoUtf8_isKnown() throws IOException {
+    StitchedStream stream = stream(true, false);
+    write(stream, ROLE + HEL);
+    stream.truncated();
+    byte[] broken = LO.replace("lo", "l?").getBytes(StandardCharsets.UTF_8);
+    broken[LO.indexOf("lo") + 1] = (byte) 0xff;
+    stream.write(broken, 0, broken.length);
+
+    assertThat(stream.answer().text()).isEqualTo("Hell\uFFFD");
+    assertThat(stream.answer().generated()).isEqualTo(2);
+  }
+
+  @Test
   void nothing_comesBehindTheTerminator() throws IOException {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL + "data: [DONE]\n\n");
