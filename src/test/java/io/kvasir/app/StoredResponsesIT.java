@@ -46,6 +46,8 @@ final class StoredResponsesIT {
       await("all nodes to serve", () -> create(node, "Hello").statusCode() == 200);
     }
     Node relaying = nodes.getFirst();
+    await("all nodes to remember what one relays", () -> isRememberedBy(create(relaying, "Again"), nodes.get(1))
+        && isRememberedBy(create(relaying, "Again"), nodes.get(2)));
     List<HttpResponse<String>> created = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
       created.add(create(relaying, "Story " + i));
@@ -87,14 +89,30 @@ final class StoredResponsesIT {
         node, RESPONSES, "{\"model\":\"m\",\"max_output_tokens\":2,\"input\":\"%s\"}".formatted(input));
   }
 
+  /** Whether a node knows a response without asking another. */
+  private static boolean isRememberedBy(HttpResponse<String> response, Node node) throws Exception {
+    double before = ownLookups(node);
+    assertThat(next(node, response).statusCode()).isEqualTo(404);
+    return ownLookups(node) > before;
+  }
+
+  private static double ownLookups(Node node) throws Exception {
+    return TestNodes.manage(node, "/metrics").body().lines()
+        .filter(line -> line.startsWith("kvasir_stored_response_lookups_total{known_by=\"local\"}"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
+        .sum();
+  }
+
+  private static HttpResponse<String> next(Node node, HttpResponse<String> response) throws Exception {
+    String id = JSON.readTree(response.body()).path("id").asText();
+    return TestNodes.post(
+        node, RESPONSES, "{\"model\":\"m\",\"input\":\"And then?\",\"previous_response_id\":\"%s\"}".formatted(id));
+  }
+
   /** That the engine itself keeps nothing to build on does not matter here. */
   private static void assertIsFound(Node node, HttpResponse<String> response) {
     try {
-      String id = JSON.readTree(response.body()).path("id").asText();
-      HttpResponse<String> next =
-          TestNodes.post(
-              node, RESPONSES,
-              "{\"model\":\"m\",\"input\":\"And then?\",\"previous_response_id\":\"%s\"}".formatted(id));
+      HttpResponse<String> next = next(node, response);
       assertThat(TestNodes.header(next, "X-Router-Backend"))
           .as(next.body())
           .isEqualTo(TestNodes.header(response, "X-Router-Backend"));
