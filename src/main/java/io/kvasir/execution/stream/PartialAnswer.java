@@ -71,7 +71,7 @@ public final class PartialAnswer implements ChoiceListener {
 
   /** Its tokens, as far as they are known. */
   public int generated() {
-    return before + generated;
+    return (int) Math.min(Integer.MAX_VALUE, (long) before + generated);
   }
 
   /** Tokens of the client's prompt, {@link Outcome#UNKNOWN} while no engine has reported it. */
@@ -197,7 +197,7 @@ public final class PartialAnswer implements ChoiceListener {
     }
     if (hasText()) {
       resumed = true;
-      before += generated;
+      before = generated();
     } else {
       promptTokens = Outcome.UNKNOWN;
     }
@@ -221,7 +221,7 @@ public final class PartialAnswer implements ChoiceListener {
   ObjectNode totalUsage(ObjectNode usage) {
     int prompt = Math.max(0, promptTokens);
     usage.put("prompt_tokens", prompt);
-    usage.put("total_tokens", prompt + generated());
+    usage.put("total_tokens", (long) prompt + generated());
     usage.put("completion_tokens", generated());
     if (usage.path("prompt_tokens_details") instanceof ObjectNode details) {
       if (cachedTokens == Outcome.UNKNOWN) {

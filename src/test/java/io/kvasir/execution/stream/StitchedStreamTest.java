@@ -247,6 +247,20 @@ final class StitchedStreamTest {
   }
 
   @Test
+  void countsBeyondTheIntegers_areNeverNegative() throws IOException {
+    StitchedStream stream = stream(true, false);
+    String most = Integer.toString(Integer.MAX_VALUE);
+    String usage = "{\"prompt_tokens\":" + most + ",\"completion_tokens\":" + most + "}";
+    String said = HEL.replace("]}\n", "],\"usage\":" + usage + "}\n");
+    write(stream, said);
+    stream.truncated();
+    write(stream, said);
+
+    assertThat(stream.answer().generated()).isEqualTo(Integer.MAX_VALUE);
+    assertThat(out()).contains("\"total_tokens\":4294967294");
+  }
+
+  @Test
   void nothing_comesBehindTheTerminator() throws IOException {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL + "data: [DONE]\n\n");
