@@ -267,7 +267,8 @@ final class Resumption implements StreamingBody, CallListener {
     if (body != null) {
       services.metrics().resumed("resumed");
       call.logIds().in(LOG.atInfo()).log(
-          "worker {} cut its stream after {} characters, another continues it", id(cut), text.length());
+          "worker {} cut its stream after {} characters, worker {} continues it",
+          id(cut), text.length(), describe(result));
       return body;
     }
     if (result instanceof Result.Streaming unreadable) {
@@ -335,8 +336,8 @@ final class Resumption implements StreamingBody, CallListener {
 
   private static String describe(Result result) {
     return switch (result) {
-      case Result.Buffered whole -> "status " + whole.status();
-      case Result.Streaming streaming -> "status " + streaming.status();
+      case Result.Buffered whole -> whole.route().worker().id() + " with status " + whole.status();
+      case Result.Streaming streaming -> streaming.route().worker().id() + " with status " + streaming.status();
       case Result.NoWorker none -> none.decision().detail();
       case Result.Unreachable unreachable -> unreachable.why();
       case Result.Quarantined _ -> "it is in quarantine";
