@@ -19,7 +19,7 @@ public enum VitalFigure {
   /** KV events of engines. */
   EVENTS(3, "kvasir_events"),
   IN_FLIGHT(4, "kvasir_requests_in_flight"),
-  /** Requests that wait in the router. */
+  /** Requests that wait in the router: to be prepared, or for their turn at a worker. */
   WAITING(5, "kvasir_preparations_waiting"),
   PROMPT_TOKENS(6, "kvasir_usage_prompt_tokens"),
   OUTPUT_TOKENS(7, "kvasir_usage_output_tokens"),
@@ -31,11 +31,13 @@ public enum VitalFigure {
   DELIVERED_TOKENS(12, "kvasir_cached_tokens", "kind", "actual"),
   REGRET_TOKENS(13, "kvasir_regret_tokens");
 
+  private static final String IN_LINE = "kvasir_admission_waiting";
+
   /** The metrics all figures are made of, without their {@code _total}. */
   public static final Set<String> METRICS =
       Set.of(
           "kvasir_requests", "kvasir_refusals", "kvasir_events", "kvasir_requests_in_flight",
-          "kvasir_preparations_waiting", "kvasir_usage_prompt_tokens", "kvasir_usage_output_tokens",
+          "kvasir_preparations_waiting", IN_LINE, "kvasir_usage_prompt_tokens", "kvasir_usage_output_tokens",
           "kvasir_cached_tokens", "kvasir_regret_tokens", "kvasir_ttft_seconds");
 
   private final int place;
@@ -61,7 +63,8 @@ public enum VitalFigure {
 
   double read(Figures figures) {
     return switch (this) {
-      case IN_FLIGHT, WAITING -> figures.gauge(metric, MetricWindow.ALL);
+      case IN_FLIGHT -> figures.gauge(metric, MetricWindow.ALL);
+      case WAITING -> figures.gauge(metric, MetricWindow.ALL) + figures.gauge(IN_LINE, MetricWindow.ALL);
       case REQUESTS, ERRORS, REFUSALS, EVENTS, PROMPT_TOKENS, OUTPUT_TOKENS, REPORTED_TOKENS, EVER_TOKENS, BEST_TOKENS,
           PROMISED_TOKENS, DELIVERED_TOKENS, REGRET_TOKENS -> figures.rate(metric, series());
     };

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
@@ -36,6 +37,18 @@ final class VitalsMeterTest {
     assertThat(history).extracting(sample -> sample.figures().of(VitalFigure.REQUESTS)).containsExactly(6.0, 4.0, 2.0);
     assertThat(history).extracting(sample -> sample.figures().ttft().quantile(0.5).getAsDouble() > 0.2)
         .containsExactly(true, false, false);
+  }
+
+  @Test
+  void waiting_isThatOfPreparationsAndOfTheLine() {
+    Gauge.builder().name("kvasir_preparations_waiting").help("h").register(registry).set(2);
+    Gauge line =
+        Gauge.builder().name("kvasir_admission_waiting").help("h").labelNames("cell", "class").register(registry);
+    line.labelValues("c", "default").set(3);
+    line.labelValues("c", "bulk").set(4);
+    clock.advance(VitalsMeter.STEP);
+    meter.sample();
+    assertThat(meter.history().getFirst().figures().of(VitalFigure.WAITING)).isEqualTo(9);
   }
 
   @Test
