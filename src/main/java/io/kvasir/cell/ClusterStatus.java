@@ -1,5 +1,7 @@
 package io.kvasir.cell;
 
+import io.kvasir.admission.ClassStatus;
+import io.kvasir.programs.GuardStatus;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -34,9 +36,25 @@ public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List
    * @param home address of its home node, null while it is between homes
    * @param pressure share of what it can do that is in use, null while its home publishes none
    * @param standbys its replicas on other nodes
+   * @param waiting who waits at its home
    */
   public record CellStatus(
-      String name, @Nullable String home, @Nullable Double pressure, List<StandbyStatus> standbys) {}
+      String name,
+      @Nullable String home,
+      @Nullable Double pressure,
+      List<StandbyStatus> standbys,
+      WaitingStatus waiting) {}
+
+  /**
+   * Who waits at a cell's home.
+   *
+   * @param classes requests, by class; empty where none ever waits
+   * @param programs what is known of programs; null where they are not told apart
+   */
+  public record WaitingStatus(List<ClassStatus> classes, @Nullable GuardStatus programs) {
+    /** Nobody, of whom nothing is known. */
+    public static final WaitingStatus NONE = new WaitingStatus(List.of(), null);
+  }
 
   /**
    * A replica of a cell.

@@ -1,5 +1,7 @@
 package io.kvasir.execution;
 
+import io.kvasir.admission.ClassStatus;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.CellMove;
 import io.kvasir.cell.Cells;
@@ -18,6 +20,7 @@ import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.Cancellation;
 import io.kvasir.index.Chain;
+import io.kvasir.programs.GuardStatus;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
@@ -341,7 +344,10 @@ public final class FakeCells implements Cells {
                 "cell-0",
                 "10.0.0.1:7355",
                 0.25,
-                List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)))),
+                List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)),
+                new ClusterStatus.WaitingStatus(
+                    List.of(new ClassStatus(ServiceClass.BULK, 7, 4096, 900, 1500)),
+                    new GuardStatus(5, 4, 120_000, 90_000, 2)))),
         describeWorkers());
   }
 

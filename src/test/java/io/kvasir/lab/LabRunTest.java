@@ -71,10 +71,25 @@ final class LabRunTest {
     assertThat(learnt).isCloseTo(exact, within((exact - wrong) / 2));
   }
 
-  /** Long conversations, half as many again as fit: who has to compute does so where caches are lost anyway. */
+  /**
+   * Long conversations, half as many again as fit: who has to compute does so where caches are lost anyway. A mean over
+   * several, since which worker loses its cache first is chance, and much follows from it.
+   */
   @Test
   void execute_moreThanFitsIntoMemory_isComputedWhereLeastIsLost() {
-    SplittableRandom random = new SplittableRandom(5);
+    double gain = 0;
+    for (int seed = 1; seed <= 8; seed++) {
+      WorkloadTrace trace = longConversations(seed);
+      gain +=
+          TestTraces.report(trace, "3", "expected-cost", "").cache().rate()
+              - TestTraces.report(trace, "3", "expected-cost", "expected-cost.score.eviction = 0").cache().rate();
+    }
+
+    assertThat(gain / 8).isGreaterThan(0.05);
+  }
+
+  private static WorkloadTrace longConversations(int seed) {
+    SplittableRandom random = new SplittableRandom(seed);
     List<LabRequest> turns = new ArrayList<>();
     for (int session = 0; session < 36; session++) {
       for (int turn = 0; turn < 25; turn++) {
@@ -86,12 +101,7 @@ final class LabRunTest {
         turns.add(turn == 0 ? request : request.following(turns.size() - 1, random.nextInt(60_000)));
       }
     }
-    WorkloadTrace trace = new WorkloadTrace(512, turns);
-
-    double priced = TestTraces.report(trace, "3", "expected-cost", "").cache().rate();
-    double free = TestTraces.report(trace, "3", "expected-cost", "expected-cost.score.eviction = 0").cache().rate();
-
-    assertThat(priced).isGreaterThan(free + 0.05);
+    return new WorkloadTrace(512, turns);
   }
 
   @Test

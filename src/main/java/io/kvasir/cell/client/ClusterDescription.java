@@ -81,7 +81,7 @@ final class ClusterDescription {
     SequencedMap<String, CompletionStage<Cell.Description>> replies = new LinkedHashMap<>();
     if (cluster.isTerminated()) {
       SequencedMap<String, Cell.Description> homeless = new LinkedHashMap<>();
-      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null)));
+      roster.get().cells().forEach(cell -> homeless.put(cell, new Cell.Description(List.of(), null, null, null)));
       return homeless;
     }
     String localNode = NodeNames.hostAndPort(cluster.selfMember().address());
@@ -90,7 +90,8 @@ final class ClusterDescription {
       replies.put(
           cell,
           view != null
-              ? CompletableFuture.completedStage(new Cell.Description(view.workers(), localNode, view.standbys()))
+              ? CompletableFuture.completedStage(
+                  new Cell.Description(view.workers(), localNode, view.standbys(), view.waiting()))
               : sharding.entityRefFor(Cell.KEY, cell).ask(Cell.Describe::new, timeout));
     }
     SequencedMap<String, Cell.Description> described = new LinkedHashMap<>();
@@ -99,7 +100,7 @@ final class ClusterDescription {
         described.put(cell, answer.toCompletableFuture().join());
       } catch (CompletionException late) {
         system.log().warn("the home of cell {} did not describe it in time: {}", cell, late.getMessage());
-        described.put(cell, new Cell.Description(List.of(), null, null));
+        described.put(cell, new Cell.Description(List.of(), null, null, null));
       }
     });
     return described;
@@ -227,6 +228,7 @@ final class ClusterDescription {
         name,
         described.home(),
         pressure == PressureGauge.UNKNOWN ? null : pressure,
-        Objects.requireNonNullElse(described.standbys(), List.of()));
+        Objects.requireNonNullElse(described.standbys(), List.of()),
+        Objects.requireNonNullElse(described.waiting(), ClusterStatus.WaitingStatus.NONE));
   }
 }

@@ -127,9 +127,13 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
    * @param workers the cell's workers
    * @param home address of the cell's home; null from a node of an earlier version
    * @param standbys its replicas; null from a node of an earlier version
+   * @param waiting who waits there; null from a node of an earlier version
    */
   public record Description(
-      List<WorkerStatus> workers, @Nullable String home, @Nullable List<ClusterStatus.StandbyStatus> standbys)
+      List<WorkerStatus> workers,
+      @Nullable String home,
+      @Nullable List<ClusterStatus.StandbyStatus> standbys,
+      ClusterStatus.@Nullable WaitingStatus waiting)
       implements ClusterMessage {}
 
   /** Tells another node how the health of a pod's workers changed, as far as this home has seen it. */
@@ -269,7 +273,8 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
         view.remoteDecisions().reconcile(declare.node(), declare.open());
         declare.replyTo().tell(new OpenDeclared());
       }
-      case Describe describe -> describe.replyTo().tell(new Description(view.workers(), address(), view.standbys()));
+      case Describe describe -> describe.replyTo().tell(
+          new Description(view.workers(), address(), view.standbys(), view.waiting()));
       case DescribeHealth(String pod, var replyTo) ->
           replyTo.tell(new HealthHistory(services.views().healthLog().ofPod(pod)));
       case DescribeHeld(String model, List<Chain> chains, var replyTo) ->

@@ -162,6 +162,11 @@ public final class CellAdmission implements AutoCloseable {
     return ReportedReservation.ofLast(planned, tokens -> room.generated(claim, tokens));
   }
 
+  /** Who waits, by class. */
+  List<ClassStatus> waiting() {
+    return room.status();
+  }
+
   /** A worker may have room again. One comparison while nobody waits. */
   void roomChanged() {
     keeper.changed();

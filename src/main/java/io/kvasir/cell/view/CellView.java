@@ -194,6 +194,12 @@ public final class CellView {
     return admission;
   }
 
+  /** Who waits here. */
+  public ClusterStatus.WaitingStatus waiting() {
+    return new ClusterStatus.WaitingStatus(
+        admission == null ? List.of() : admission.waiting(), programs == null ? null : programs.status());
+  }
+
   /** A worker may have room again. */
   public void roomChanged() {
     if (admission != null) {

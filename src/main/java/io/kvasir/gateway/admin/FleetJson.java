@@ -3,6 +3,7 @@ package io.kvasir.gateway.admin;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.admission.ClassStatus;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
@@ -10,6 +11,7 @@ import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.events.EventFeed;
+import io.kvasir.programs.GuardStatus;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Worker;
 import java.time.Duration;
@@ -105,6 +107,27 @@ final class FleetJson {
     return time.toSeconds() < 60 ? time.toSeconds() : time.toMinutes() * 60;
   }
 
+  private static void put(ObjectNode cell, ClusterStatus.WaitingStatus waiting) {
+    ArrayNode classes = cell.putArray("waiting");
+    for (ClassStatus each : waiting.classes()) {
+      classes.addObject()
+          .put("class", each.serviceClass().label())
+          .put("requests", each.length())
+          .put("tokens", each.tokens())
+          .put("oldest_ms", each.oldestMillis());
+    }
+    GuardStatus programs = waiting.programs();
+    if (programs == null) {
+      cell.putNull("programs");
+    } else {
+      cell.putObject("programs")
+          .put("known", programs.programs())
+          .put("live", programs.live())
+          .put("live_tokens", programs.liveTokens())
+          .put("waiting", programs.waiting());
+    }
+  }
+
   private static void put(ObjectNode body, ClusterStatus status) {
     ArrayNode cells = body.putArray("cells");
     for (ClusterStatus.CellStatus cell : status.cells()) {
@@ -130,6 +153,7 @@ final class FleetJson {
             .put("behind", standby.behind())
             .put("lag_ms", standby.lagMillis());
       }
+      put(entry, cell.waiting());
     }
   }
 

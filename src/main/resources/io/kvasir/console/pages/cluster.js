@@ -95,9 +95,24 @@ const cellColumns = nodes => [
     order: cell => cell.pressure,
   },
   { name: 'In flight', figure: true, of: cell => count(cell.in_flight), order: cell => cell.in_flight },
+  { name: 'Waiting', figure: true, of: cell => html`<${Line} cell=${cell} />`, order: inLine },
   { name: 'Blocks', figure: true, of: cell => short(cell.blocks), order: cell => cell.blocks },
   ...nodes.map(node => ({ name: node.address, of: cell => html`<${Place} cell=${cell} node=${node.address} />` })),
 ];
+
+/** Requests that wait at a cell's home, of all classes. */
+function inLine({ waiting }) {
+  return Object.values(waiting ?? {}).reduce((sum, { requests }) => sum + requests, 0);
+}
+
+/** The same with what is known of them. */
+function Line({ cell }) {
+  const classes = Object.values(cell.waiting ?? {}).filter(({ requests }) => requests > 0);
+  const words = classes.map(each => `${each.class}: ${count(each.requests)}, the first for ${millis(each.oldest_ms)}`);
+  const { programs } = cell;
+  if (programs) words.push(`programs: ${count(programs.live)} live, ${count(programs.waiting)} wait for room`);
+  return html`<span title=${words.join('\n')}>${count(inLine(cell))}</span>`;
+}
 
 /** What a node is to a cell. */
 function Place({ cell, node }) {

@@ -9,6 +9,7 @@ import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.AdmissionSettings.ClassSettings;
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.ClassStatus;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
@@ -102,6 +103,13 @@ final class ClusterAdmissionIT {
     await(() -> inFlight() == 0);
   }
 
+  private static int describedWaiting(Node node) {
+    return node.cells().describeCluster().cells().stream()
+        .flatMap(cell -> cell.waiting().classes().stream())
+        .mapToInt(ClassStatus::length)
+        .sum();
+  }
+
   @Test
   void nodesShareOneQueue_inTheOrderOfArrival() {
     Decision.Planned first = planned(now(home()));
@@ -109,6 +117,8 @@ final class ClusterAdmissionIT {
     await(() -> home().waiting() == 1);
     CompletableFuture<Decision> third = inTurn(home(), claim("a", 0), Cancellation.NONE);
     await(() -> home().waiting() == 2);
+    assertThat(describedWaiting(home())).isEqualTo(2);
+    assertThat(describedWaiting(other())).as("as another node sees it").isEqualTo(2);
     assertThat(first.waitedMillis()).isZero();
     assertThat(second).isNotDone();
     assertThat(third).isNotDone();

@@ -53,7 +53,11 @@ public final class TestFleet {
   public ClusterStatus status() {
     return new ClusterStatus(
         List.of(new NodeStatus("node:1", "up", reachable, "1", false, null, null)),
-        homes.entrySet().stream().map(cell -> new CellStatus(cell.getKey(), cell.getValue(), null, List.of())).toList(),
+        homes.entrySet().stream()
+            .map(cell ->
+                new CellStatus(
+                    cell.getKey(), cell.getValue(), null, List.of(), ClusterStatus.WaitingStatus.NONE))
+            .toList(),
         workers.values().stream().filter(worker -> homes.get(worker.cell()) != null).toList());
   }
 }
