@@ -118,6 +118,11 @@ public sealed interface Decision {
     public Worker worker() {
       return step.worker();
     }
+
+    /** The same step with another reservation, which closes this one. */
+    public Chosen with(Reservation other) {
+      return new Chosen(step, other, depth, cached, suspect);
+    }
   }
 
   /**

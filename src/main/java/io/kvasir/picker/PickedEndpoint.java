@@ -62,9 +62,7 @@ final class PickedEndpoint {
         decided.steps().subList(0, decided.steps().size() - 1).stream().map(Decision.Chosen::reservation).toList();
     StreamReservation booked = new StreamReservation(last.reservation(), earlier);
     booking = booked;
-    Decision.Chosen whole =
-        new Decision.Chosen(last.step(), booked, last.depth(), last.cached(), last.suspect());
-    return decided.with(List.of(whole), decided.reason());
+    return decided.with(List.of(last.with(booked)), decided.reason());
   }
 
   private Decision.Planned plan() {

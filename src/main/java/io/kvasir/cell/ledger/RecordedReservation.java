@@ -32,12 +32,7 @@ public final class RecordedReservation implements Reservation {
 
   /** The same step, its end to be recorded. */
   public static Decision.Chosen of(Decision.Chosen chosen, DecisionRequest request, DecisionLog log) {
-    return new Decision.Chosen(
-        chosen.step(),
-        new RecordedReservation(log, request, chosen),
-        chosen.depth(),
-        chosen.cached(),
-        chosen.suspect());
+    return chosen.with(new RecordedReservation(log, request, chosen));
   }
 
   @Override

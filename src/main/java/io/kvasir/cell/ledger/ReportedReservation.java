@@ -25,17 +25,12 @@ public final class ReportedReservation implements Reservation {
   public static Decision.Planned ofLast(Decision.Planned planned, IntConsumer ended) {
     Decision.Chosen last = planned.last();
     return planned.with(
-        planned.steps().stream().map(chosen -> chosen.equals(last) ? of(chosen, ended) : chosen).toList(),
+        planned.steps().stream()
+            .map(
+                chosen ->
+                    chosen.equals(last) ? chosen.with(new ReportedReservation(chosen.reservation(), ended)) : chosen)
+            .toList(),
         planned.reason());
-  }
-
-  private static Decision.Chosen of(Decision.Chosen chosen, IntConsumer ended) {
-    return new Decision.Chosen(
-        chosen.step(),
-        new ReportedReservation(chosen.reservation(), ended),
-        chosen.depth(),
-        chosen.cached(),
-        chosen.suspect());
   }
 
   @Override

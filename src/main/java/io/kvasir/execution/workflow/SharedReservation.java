@@ -21,12 +21,7 @@ final class SharedReservation implements Reservation {
 
   /** The step as each of its requests holds it. */
   static Decision.Chosen share(Decision.Chosen chosen, int requests) {
-    return requests == 1 ? chosen : new Decision.Chosen(
-        chosen.step(),
-        new SharedReservation(chosen.reservation(), requests),
-        chosen.depth(),
-        chosen.cached(),
-        chosen.suspect());
+    return requests == 1 ? chosen : chosen.with(new SharedReservation(chosen.reservation(), requests));
   }
 
   @Override
