@@ -78,25 +78,26 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     this.clock = clock;
     this.models = new ModelsHandler(cells);
     this.events = new EventsHandler(events, forwarder, cells);
-    RequestPreparer preparer =
-        new RequestPreparer(
-            prompts,
+    PreparationPermits permits = new PreparationPermits(prompts.limiter());
+    RequestParser parser =
+        new RequestParser(
+            permits,
             new ProfileResolver(profiles, this.metrics),
             new CallerIsolation(access.salts()),
             cells,
             stored,
-            settings.webSockets(),
-            settings.programs(),
-            new Claims(settings.admission()));
+            settings.webSockets());
+    RequestPreparer preparer =
+        new RequestPreparer(prompts, permits, cells, settings.programs(), new Claims(settings.admission()));
     this.tenants = new TenantTraffic(clock);
     TenantMetrics.register(tenants, metrics);
     this.chains = new SampledChains(InstantSource.system());
     RequestTelemetry.Services services =
         new RequestTelemetry.Services(this.metrics, tenants, chains, stored, access.log(), tracing, clock);
     this.limits = new CallerLimits(access.limiter());
-    this.inference = new InferenceHandler(preparer, cells, dispatcher, answers, limits, services, settings);
+    this.inference = new InferenceHandler(parser, preparer, cells, dispatcher, answers, limits, services, settings);
     this.paths = settings.forwarding().paths();
-    this.dryRun = new RouteHandler(preparer, cells, paths);
+    this.dryRun = new RouteHandler(parser, preparer, cells, paths);
   }
 
   private static LogIds logIds(Exchange exchange, String requestId) {

@@ -30,6 +30,7 @@ final class InferenceHandler implements AutoCloseable {
   private static final Headers EARLY =
       Headers.of("Content-Type", "text/event-stream; charset=utf-8", "Cache-Control", "no-cache");
 
+  private final RequestParser parser;
   private final RequestPreparer preparer;
   private final Cells cells;
   private final Dispatcher dispatcher;
@@ -43,6 +44,7 @@ final class InferenceHandler implements AutoCloseable {
   private final UnaskedUsage unaskedUsage = new UnaskedUsage();
 
   InferenceHandler(
+      RequestParser parser,
       RequestPreparer preparer,
       Cells cells,
       Dispatcher dispatcher,
@@ -50,6 +52,7 @@ final class InferenceHandler implements AutoCloseable {
       CallerLimits limits,
       RequestTelemetry.Services services,
       GatewaySettings settings) {
+    this.parser = parser;
     this.preparer = preparer;
     this.cells = cells;
     this.dispatcher = dispatcher;
@@ -85,7 +88,7 @@ final class InferenceHandler implements AutoCloseable {
     if (WebSocketRequest.matches(api, inbound)) {
       WebSocketRequest.check(inbound.exchange(), settings.webSockets());
     }
-    RequestPreparer.ParsedRequest parsed = preparer.read(api, inbound.exchange().path(), inbound);
+    ParsedRequest parsed = parser.read(api, inbound.exchange().path(), inbound);
     String model = parsed.model();
     boolean known = cells.models().contains(model);
     telemetry.parsed(model, known, parsed.context().profile().name(), parsed.request().stream());
@@ -131,7 +134,7 @@ final class InferenceHandler implements AutoCloseable {
   }
 
   private Response execute(
-      RequestPreparer.ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation,
+      ParsedRequest parsed, InboundRequest inbound, Cancellation cancellation,
       RequestTelemetry telemetry)
       throws ApiException, InterruptedException {
     Exchange exchange = inbound.exchange();

@@ -98,7 +98,7 @@ record RequestTracing(
     }
   }
 
-  void read(RequestPreparer.ParsedRequest parsed, InboundRequest inbound) {
+  void read(ParsedRequest parsed, InboundRequest inbound) {
     if (traced != null) {
       String model = parsed.model();
       JsonNode body = parsed.request().body();

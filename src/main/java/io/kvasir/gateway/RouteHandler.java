@@ -24,11 +24,13 @@ final class RouteHandler {
 
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
+  private final RequestParser parser;
   private final RequestPreparer preparer;
   private final Cells cells;
   private final ServedPaths paths;
 
-  RouteHandler(RequestPreparer preparer, Cells cells, ServedPaths paths) {
+  RouteHandler(RequestParser parser, RequestPreparer preparer, Cells cells, ServedPaths paths) {
+    this.parser = parser;
     this.preparer = preparer;
     this.cells = cells;
     this.paths = paths;
@@ -59,7 +61,7 @@ final class RouteHandler {
    * @param path of the API that it is for; empty to infer it
    */
   Response answer(InboundRequest inbound, String path) throws ApiException, InterruptedException {
-    RequestPreparer.ParsedRequest parsed = read(inbound, path);
+    ParsedRequest parsed = read(inbound, path);
     RequestPreparer.PreparedRequest prepared = preparer.prepareDryRun(parsed, inbound);
     DecisionRecord decision = cells.explain(prepared.decision());
     if (Decision.NoWorkerReason.UNKNOWN_MODEL.label().equals(decision.refused())) {
@@ -70,14 +72,12 @@ final class RouteHandler {
     return new Response.Buffered(200, JSON, body.toPrettyString().concat("\n").getBytes(StandardCharsets.UTF_8));
   }
 
-  private RequestPreparer.ParsedRequest read(InboundRequest inbound, String path)
+  private ParsedRequest read(InboundRequest inbound, String path)
       throws ApiException, InterruptedException {
     if (path.isEmpty()) {
-      RequestPreparer.ParsedRequest parsed =
-          preparer.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), inbound);
+      ParsedRequest parsed = parser.read(ApiPath.RESPONSES, ApiPath.RESPONSES.label(), inbound);
       ApiPath api = api(parsed.request().body(), inbound.exchange().headers());
-      return new RequestPreparer.ParsedRequest(api, parsed.request(), parsed.location(), parsed.model(),
-          parsed.context(), parsed.forwarded());
+      return parsed.withApi(api);
     }
     ApiPath api = paths.at(path);
     if (api == null || matches(path)) {
@@ -88,7 +88,7 @@ final class RouteHandler {
               "There is nothing at %s to be routed. Put %s before the path of a request, as in %s/v1/chat/completions."
                   .formatted(path, PATH, PATH)));
     }
-    return preparer.read(api, path, inbound);
+    return parser.read(api, path, inbound);
   }
 
   private static ApiPath api(@Nullable JsonNode body, Headers headers) throws ApiException {
