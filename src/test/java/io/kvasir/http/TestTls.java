@@ -22,7 +22,7 @@ public record TestTls(SSLContext context) {
                 "-keystore", store.toString())
             .inheritIO()
             .start();
-    if (!made.waitFor(20, TimeUnit.SECONDS) || made.exitValue() != 0) {
+    if (!made.waitFor(60, TimeUnit.SECONDS) || made.exitValue() != 0) {
       throw new IllegalStateException("keytool failed");
     }
     KeyStore keys = KeyStore.getInstance("PKCS12");

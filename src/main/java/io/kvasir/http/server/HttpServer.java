@@ -195,6 +195,11 @@ public final class HttpServer implements AutoCloseable {
     return connections.count();
   }
 
+  /** Client connections that wait for a request now. */
+  int idleConnections() {
+    return connections.idle(clock.nanos());
+  }
+
   /** Exchanges whose handler works for them now. */
   int runningExchanges() {
     return running.get();

@@ -51,6 +51,15 @@ final class OpenConnections implements Iterable<ClientConnection> {
     return count.get();
   }
 
+  /** How many wait for a request of which nothing has come. */
+  int idle(long now) {
+    int idle = 0;
+    for (ClientConnection each : all) {
+      idle += each.idleNanos(now) >= 0 ? 1 : 0;
+    }
+    return idle;
+  }
+
   @Override
   public Iterator<ClientConnection> iterator() {
     return all.iterator();

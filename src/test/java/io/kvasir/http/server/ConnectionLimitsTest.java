@@ -20,9 +20,9 @@ final class ConnectionLimitsTest extends HttpServerFixture {
   void newConnection_takesThePlaceOfTheOneThatWaitedLongest() throws Exception {
     HttpServer server = serve(HttpServerFixture::echo, settings().withMaxConnections(2), clock);
     RawClient oldest = asked(client(server));
-    clock.advance(Duration.ofSeconds(1));
+    oneSecondAfter(server, 1);
     RawClient older = asked(client(server));
-    clock.advance(Duration.ofSeconds(1));
+    oneSecondAfter(server, 2);
     asked(client(server));
     assertThat(oldest.rest()).isEmpty();
     asked(older);
@@ -66,9 +66,9 @@ final class ConnectionLimitsTest extends HttpServerFixture {
     RawClient second = asked(client(server));
     assertThat(client(server).rest()).startsWith("HTTP/1.1 503 ").contains("from this address: the limit is 2");
     RawClient other = asked(from("127.0.0.2", server));
-    clock.advance(Duration.ofSeconds(1));
+    oneSecondAfter(server, 3);
     asked(second);
-    clock.advance(Duration.ofSeconds(1));
+    oneSecondAfter(server, 3);
     // In place of one of the same address.
     asked(client(server));
     assertThat(first.rest()).isEmpty();
@@ -84,6 +84,12 @@ final class ConnectionLimitsTest extends HttpServerFixture {
       client.close();
       await(() -> server.openConnections() == 0);
     }
+  }
+
+  /** A client has its answer a moment before the server waits for its next request. */
+  private void oneSecondAfter(HttpServer server, int idle) {
+    await(() -> server.idleConnections() == idle);
+    clock.advance(Duration.ofSeconds(1));
   }
 
   private RawClient from(String address, HttpServer server) throws IOException {
