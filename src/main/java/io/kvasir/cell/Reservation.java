@@ -5,6 +5,15 @@ package io.kvasir.cell;
  * threads {@link #close} is called; when the node that holds it is lost, the cell closes it.
  */
 public interface Reservation {
+  /**
+   * Waits, some milliseconds at most, until the requests are sent that were decided before on this node and are to
+   * compute blocks which this one counts on. Returns at once where there are none.
+   */
+  default void awaitEarlier() {}
+
+  /** The request is sent: those that count on its blocks may follow. Idempotent. */
+  default void sent() {}
+
   /** The first token has been seen: the prompt is no longer pending on the worker. Idempotent. */
   void firstToken();
 

@@ -76,9 +76,10 @@ final class ProxyCall implements PodCall {
   }
 
   @Override
-  public PodResponse send() throws PodException {
+  public PodResponse send(Runnable sent) throws PodException {
     try {
       direct(Objects.requireNonNull(request));
+      sent.run();
     } catch (IOException gone) {
       throw new PodException(Kind.ABORTED, "the proxy's stream has ended", gone);
     }

@@ -59,6 +59,16 @@ final class StreamReservation implements Reservation {
   }
 
   @Override
+  public void awaitEarlier() {
+    worker().awaitEarlier();
+  }
+
+  @Override
+  public void sent() {
+    worker().sent();
+  }
+
+  @Override
   public void firstToken() {
     Reservation now;
     synchronized (this) {

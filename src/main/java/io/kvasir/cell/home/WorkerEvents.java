@@ -29,6 +29,7 @@ import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.apache.pekko.actor.typed.javadsl.ActorContext;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.stream.ActorAttributes;
 import org.apache.pekko.stream.KillSwitches;
 import org.apache.pekko.stream.UniqueKillSwitch;
 import org.apache.pekko.stream.javadsl.Keep;
@@ -42,7 +43,8 @@ import org.jspecify.annotations.Nullable;
  * dropped here. Changes are sent to the cell's replicas on other nodes.
  */
 public final class WorkerEvents {
-  public static final DispatcherSelector DISPATCHER = DispatcherSelector.fromConfig("kvasir-events-dispatcher");
+  private static final String DISPATCHER_NAME = "kvasir-events-dispatcher";
+  public static final DispatcherSelector DISPATCHER = DispatcherSelector.fromConfig(DISPATCHER_NAME);
 
   /** The messages to the actor. */
   sealed interface Message {}
@@ -179,6 +181,8 @@ public final class WorkerEvents {
                 Ready.READY,
                 new StreamEnded(opened),
                 why -> new StreamFailed(opened, why)))
+        // On the actor's threads: a batch passes from one to the other without waking anybody.
+        .withAttributes(ActorAttributes.dispatcher(DISPATCHER_NAME))
         .run(context.getSystem());
   }
 

@@ -6,11 +6,13 @@ import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.ReservationLifecycle.State;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Selection;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * prompts cost. Thread-safe.
  */
 public final class BookedReservation implements Reservation {
+  /** Longer than it takes to write a request, shorter than what computing its prompt again would cost. */
+  private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
   private final Member member;
   private final String model;
   /** The request's, the same for all its tries; null when it was adopted. */
@@ -55,6 +60,9 @@ public final class BookedReservation implements Reservation {
 
   /** Whether its prompt is one of several: what its answer tells is not about the chain. */
   private final boolean ofBatch;
+
+  /** Until its request is sent; null where others do not count on it. */
+  private final SendOrder.@Nullable Unsent unsent;
 
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile HitPrediction hitPrediction;
@@ -89,6 +97,7 @@ public final class BookedReservation implements Reservation {
     this.queueMs = chosen.queueMs();
     this.local = local;
     this.ofBatch = request.shape().severalPrompts();
+    this.unsent = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
     this.hitPrediction = prefills() ? member.predict(chain, depth) : HitPrediction.none(chain);
     this.stallWatched = request.stream() && prefills() && generates();
     this.silent = !request.stream() && prefills() && generates();
@@ -114,6 +123,7 @@ public final class BookedReservation implements Reservation {
     this.queueMs = 0;
     this.local = null;
     this.ofBatch = false;
+    this.unsent = null;
     this.hitPrediction = HitPrediction.none(chain);
     this.stallWatched = false;
     this.silent = prefills();
@@ -136,6 +146,25 @@ public final class BookedReservation implements Reservation {
   /** What is expected of the worker so far. */
   public HitPrediction hitPrediction() {
     return hitPrediction;
+  }
+
+  @Override
+  public void awaitEarlier() {
+    int confirmed = hitPrediction.confirmed();
+    if (unsent != null && confirmed < depth) {
+      try {
+        boolean _ = unsent.awaitEarlier(confirmed, MAX_WAIT_NANOS);
+      } catch (InterruptedException stopping) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public void sent() {
+    if (unsent != null) {
+      unsent.sent();
+    }
   }
 
   @Override
@@ -201,6 +230,7 @@ public final class BookedReservation implements Reservation {
     if (was == null) {
       return;
     }
+    sent();
     if (local != null) {
       local.remove(this);
     }

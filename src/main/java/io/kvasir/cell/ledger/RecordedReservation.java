@@ -36,6 +36,16 @@ public final class RecordedReservation implements Reservation {
   }
 
   @Override
+  public void awaitEarlier() {
+    reservation.awaitEarlier();
+  }
+
+  @Override
+  public void sent() {
+    reservation.sent();
+  }
+
+  @Override
   public void firstToken() {
     started = true;
     reservation.firstToken();

@@ -34,6 +34,16 @@ public final class ReportedReservation implements Reservation {
   }
 
   @Override
+  public void awaitEarlier() {
+    reservation.awaitEarlier();
+  }
+
+  @Override
+  public void sent() {
+    reservation.sent();
+  }
+
+  @Override
   public void firstToken() {
     reservation.firstToken();
   }

@@ -25,6 +25,7 @@ import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
+import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
@@ -335,6 +336,10 @@ public final class CellView {
       BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations, seenPrefixes);
       if (local) {
         localReservations.add(reservation);
+      }
+      if (!local || (i > 0 && found.plan().order() == RoutingPlan.StepOrder.SEQUENTIAL)) {
+        // Who sends it, or when that will be, is not known here.
+        reservation.sent();
       }
       HitPrediction prediction = reservation.hitPrediction();
       fleet.predicted(prediction, request.prompt().chain(), chosen.slot());

@@ -38,6 +38,7 @@ public final class Member {
   private final NanoClock clock;
   private final RequestListener listener;
   private final EventProgress eventProgress;
+  private final SendOrder sendOrder = new SendOrder();
   private volatile WorkerBlocks blocks;
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
@@ -170,6 +171,11 @@ public final class Member {
   /** How its event stream comes along. */
   public EventProgress eventProgress() {
     return eventProgress;
+  }
+
+  /** The requests that are decided for it and not sent yet. */
+  public SendOrder sendOrder() {
+    return sendOrder;
   }
 
   /** How the index learns what it holds. */

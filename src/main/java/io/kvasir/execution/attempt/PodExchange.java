@@ -75,9 +75,10 @@ final class PodExchange {
     if (abortReason != null) {
       call.abort();
     }
+    chosen.reservation().awaitEarlier();
     started = services.clock().nanos();
     deadlines.start();
-    PodResponse head = call.send();
+    PodResponse head = call.send(chosen.reservation()::sent);
     response = head;
     headNanos = services.clock().nanos() - started;
     leg.responded(head.status());

@@ -25,6 +25,16 @@ final class SharedReservation implements Reservation {
   }
 
   @Override
+  public void awaitEarlier() {
+    delegate.awaitEarlier();
+  }
+
+  @Override
+  public void sent() {
+    delegate.sent();
+  }
+
+  @Override
   public void firstToken() {}
 
   @Override

@@ -7,9 +7,15 @@ public interface PodCall {
    * connection when a reused one turns out to be closed before a byte of the answer came, but only if the pod cannot
    * have carried it out, or may do so twice: it was not sent whole, or its method is idempotent.
    *
+   * @param sent runs when the whole request is written, before the answer is waited for; again when it is sent again
    * @throws PodException when there is no answer; its message has the reason
    */
-  PodResponse send() throws PodException;
+  PodResponse send(Runnable sent) throws PodException;
+
+  /** The same where nobody needs to know when it is written. */
+  default PodResponse send() throws PodException {
+    return send(() -> {});
+  }
 
   /** Ends the call at once, whatever it is doing: the engine sees its client disconnect. Idempotent. */
   void abort();

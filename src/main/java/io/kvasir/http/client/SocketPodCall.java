@@ -58,7 +58,7 @@ final class SocketPodCall implements PodCall {
   }
 
   @Override
-  public SocketPodResponse send() throws PodException {
+  public SocketPodResponse send(Runnable sent) throws PodException {
     running.add(this);
     if (connections.isClosed()) {
       running.remove(this);
@@ -66,14 +66,14 @@ final class SocketPodCall implements PodCall {
     }
     PodConnection kept = connections.pooled(origin);
     if (kept != null) {
-      SocketPodResponse answer = exchange(kept);
+      SocketPodResponse answer = exchange(kept, sent);
       if (answer != null) {
         return answer;
       }
       connections.requestResent();
     }
     PodConnection fresh = connect();
-    SocketPodResponse answer = exchange(fresh);
+    SocketPodResponse answer = exchange(fresh, sent);
     if (answer == null) {
       throw failed(Kind.RESET, "closed the connection before answering", null);
     }
@@ -94,12 +94,13 @@ final class SocketPodCall implements PodCall {
   }
 
   /** The answer, or null when the connection ended before a byte of it and the request may be sent again. */
-  private @Nullable SocketPodResponse exchange(PodConnection on) throws PodException {
+  private @Nullable SocketPodResponse exchange(PodConnection on, Runnable sent) throws PodException {
     attach(on);
     deadline = clock.nanos() + headNanos | 1;
     IOException unsent = null;
     try {
       request.writeTo(on);
+      sent.run();
     } catch (IOException e) {
       // A pod may refuse a long body and close before it has read it: look for its answer all the same.
       unsent = e;
