@@ -39,7 +39,7 @@ final class ElasticFleet {
   private int direction;
 
   ElasticFleet(LabPlan.Run run, LabFleet fleet, LabEngine[] engines, DecodeCost decode, OutputLengths outputs) {
-    this.settings = run.elastic().settings();
+    this.settings = run.machines().elastic().settings();
     this.fleet = fleet;
     this.engines = engines;
     this.outputs = outputs;

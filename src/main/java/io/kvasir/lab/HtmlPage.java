@@ -17,36 +17,44 @@ final class HtmlPage {
 
   static String of(List<RunReport> runs) throws IOException {
     StringBuilder page = new StringBuilder();
+    Regrets regrets = Regrets.of(runs);
     page.append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
         .append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
         .append("<title>Kvasir laboratory</title>\n<style>\n")
         .append(style())
         .append("</style>\n</head>\n<body>\n<h1>Kvasir laboratory</h1>\n");
     for (Map.Entry<Experiment, List<Summary>> experiment : experiments(runs).entrySet()) {
-      section(experiment.getKey(), experiment.getValue(), page);
+      section(experiment.getKey(), experiment.getValue(), regrets, page);
+    }
+    if (regrets.experiments() > 1) {
+      page.append("<section>\n<h2>Regret over all loads</h2>\n");
+      table(ResultTable.REGRET_TITLES, ResultTable.regretRows(regrets), page);
+      page.append("</section>\n");
     }
     return page.append("</body>\n</html>\n").toString();
   }
 
   /** The subject of a section: what its runs have in common, which differ in load, profile and seed. */
-  private record Experiment(String trace, String engine, Pools workers, String index, String guard) {}
+  private record Experiment(String trace, String engine, Pools workers, String index, String guard, String options) {}
 
   private static Map<Experiment, List<Summary>> experiments(List<RunReport> runs) {
     Map<Experiment, List<Summary>> experiments = new LinkedHashMap<>();
     for (Summary summary : Summary.of(runs)) {
       RunReport.RunSetup setup = summary.first().setup();
       Experiment experiment =
-          new Experiment(setup.trace(), setup.engine(), setup.workers(), setup.index(), setup.guard());
+          new Experiment(
+              setup.trace(), setup.engine(), setup.workers(), setup.index(), setup.guard(), setup.options());
       experiments.computeIfAbsent(experiment, _ -> new ArrayList<>()).add(summary);
     }
     return experiments;
   }
 
-  private static void section(Experiment about, List<Summary> summaries, StringBuilder page) {
+  private static void section(Experiment about, List<Summary> summaries, Regrets regrets, StringBuilder page) {
     page.append("<section>\n<h2>").append(Plot.escaped(about.trace)).append("</h2>\n<p class=\"about\">");
     page.append(about.workers).append(" &times; ").append(Plot.escaped(about.engine));
     page.append(", index ").append(Plot.escaped(about.index));
     page.append(", guard ").append(Plot.escaped(about.guard)).append(", ");
+    page.append(about.options.isEmpty() ? "" : Plot.escaped(about.options) + ", ");
     page.append(summaries.getFirst().first().requests()).append(" requests, cache ceiling ");
     page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().cache().ceiling()));
     page.append(", mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");
@@ -58,7 +66,13 @@ final class HtmlPage {
     for (List<Summary> scale : byScale(summaries)) {
       page.append("<h3>load &times;").append(ResultTable.plain(scale.getFirst().first().setup().scale()))
           .append("</h3>\n");
-      table(scale, page);
+      table(scale, regrets, page);
+      List<RunReport> runs = scale.stream().flatMap(summary -> summary.runs().stream()).toList();
+      List<List<String>> tenants = ResultTable.tenantRows(runs);
+      if (!tenants.isEmpty()) {
+        page.append("<h4>by tenant</h4>\n");
+        table(ResultTable.TENANT_TITLES, tenants, page);
+      }
     }
     page.append("</section>\n");
   }
@@ -80,7 +94,19 @@ final class HtmlPage {
     return List.copyOf(scales.values());
   }
 
-  private static void table(List<Summary> summaries, StringBuilder page) {
+  private static void table(List<String> titles, List<List<String>> rows, StringBuilder page) {
+    page.append("<div class=\"wide\"><table>\n<tr><th>profile</th>");
+    titles.forEach(title -> page.append("<th>").append(Plot.escaped(title)).append("</th>"));
+    page.append("</tr>\n");
+    for (List<String> row : rows) {
+      page.append("<tr><th>").append(Plot.escaped(row.getFirst())).append("</th>");
+      row.stream().skip(1).forEach(cell -> page.append("<td>").append(Plot.escaped(cell)).append("</td>"));
+      page.append("</tr>\n");
+    }
+    page.append("</table></div>\n");
+  }
+
+  private static void table(List<Summary> summaries, Regrets regrets, StringBuilder page) {
     page.append("<div class=\"wide\"><table>\n<tr><th>profile</th>");
     ResultTable.titles().forEach(title -> page.append("<th>").append(Plot.escaped(title)).append("</th>"));
     page.append("</tr>\n");
@@ -89,7 +115,9 @@ final class HtmlPage {
       boolean first = summary.mean(RunReport::goodput) == best;
       page.append(first ? "<tr class=\"best\">" : "<tr>");
       page.append("<th>").append(Plot.escaped(summary.first().setup().profile())).append("</th>");
-      ResultTable.cells(summary).forEach(cell -> page.append("<td>").append(Plot.escaped(cell)).append("</td>"));
+      for (String cell : ResultTable.cells(summary, regrets)) {
+        page.append("<td>").append(Plot.escaped(cell)).append("</td>");
+      }
       page.append("</tr>\n");
     }
     page.append("</table></div>\n");

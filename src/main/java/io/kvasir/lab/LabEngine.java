@@ -3,14 +3,18 @@ package io.kvasir.lab;
 import io.kvasir.lab.engine.CacheListener;
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.EngineStep;
+import io.kvasir.lab.engine.HostLink;
+import io.kvasir.lab.engine.HostTier;
 import io.kvasir.lab.engine.PagedCache;
 import io.kvasir.lab.engine.Scheduler;
 import io.kvasir.lab.engine.StepTime;
+import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One engine in simulated time: it admits new requests between two iterations, and an iteration lasts as long as the
- * engine model computes. vLLM's defaults: 8,192 tokens and 256 sequences per iteration.
+ * engine model computes, times its slowness and with its stalls. vLLM's defaults: 8,192 tokens and 256 sequences per
+ * iteration.
  */
 final class LabEngine {
   /** The end of an iteration when none runs. */
@@ -20,17 +24,45 @@ final class LabEngine {
   private static final int MAX_SEQUENCES = 256;
   private static final int TRIES = 4;
 
+  /** PCIe 5: what loading from host memory is bound by. */
+  private static final double HOST_GBPS = 400;
+
+  private static final double HOST_SETUP_MS = 0.5;
+
   private final StepTime time;
+  private final double slowness;
+  private final StallChoice stalls;
+  private final SplittableRandom random;
+  private final HostLink link;
   private final Scheduler<LabSequence> scheduler;
   private final PagedCache cache;
   private final long kvTokens;
   private @Nullable EngineStep<LabSequence> step;
   private double stepEndsMs = NEVER;
+  private double stallMs;
 
-  LabEngine(EngineModel model, int blockSize, CacheListener listener) {
+  /**
+   * An idle engine.
+   *
+   * @param host memory beside the cache, null for none
+   * @param random for the stalls
+   */
+  LabEngine(
+      EngineChoice.Each engine,
+      int blockSize,
+      CacheListener listener,
+      @Nullable HostTier host,
+      StallChoice stalls,
+      SplittableRandom random) {
+    EngineModel model = engine.model();
+    this.slowness = engine.slowness();
+    this.stalls = stalls;
+    this.random = random;
+    this.stallMs = stalls.gapMs(random);
+    this.link = HostLink.of(HOST_GBPS, model.kvBytesPerToken(), HOST_SETUP_MS);
     this.cache = new PagedCache(blocks(model, blockSize), blockSize, listener);
     this.time = model.stepTime();
-    this.scheduler = new Scheduler<>(cache, TOKEN_BUDGET, MAX_SEQUENCES);
+    this.scheduler = new Scheduler<>(cache, host, TOKEN_BUDGET, MAX_SEQUENCES);
     this.kvTokens = (long) cache.capacity() * blockSize;
   }
 
@@ -53,7 +85,7 @@ final class LabEngine {
   void submit(LabSequence sequence, double nowMs) {
     scheduler.add(sequence);
     if (step == null) {
-      begin(nowMs);
+      wake(nowMs);
     }
   }
 
@@ -62,7 +94,7 @@ final class LabEngine {
     scheduler.loaded(sequence);
     sequence.copied();
     if (step == null) {
-      begin(nowMs);
+      wake(nowMs);
     }
   }
 
@@ -89,6 +121,24 @@ final class LabEngine {
     }
   }
 
+  /** How long an iteration that begins now is held up by the stalls that are due. */
+  private double stall(double nowMs) {
+    double lengthMs = 0;
+    while (stallMs <= nowMs) {
+      lengthMs += stalls.lengthMs(random);
+      stallMs += stalls.gapMs(random);
+    }
+    return lengthMs;
+  }
+
+  /** Begins an iteration after a time without any; stalls that came meanwhile have passed. */
+  private void wake(double nowMs) {
+    while (stallMs <= nowMs) {
+      stallMs += stalls.gapMs(random);
+    }
+    begin(nowMs);
+  }
+
   private void begin(double nowMs) {
     step = null;
     stepEndsMs = NEVER;
@@ -97,7 +147,7 @@ final class LabEngine {
       EngineStep<LabSequence> planned = scheduler.plan();
       if (planned.tokens() > 0) {
         step = planned;
-        stepEndsMs = nowMs + time.millis(planned);
+        stepEndsMs = nowMs + slowness * (time.millis(planned) + link.millis(planned)) + stall(nowMs);
         return;
       }
       if (scheduler.running() == 0 && scheduler.isLoading()) {

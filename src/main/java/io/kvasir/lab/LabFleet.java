@@ -11,6 +11,7 @@ import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.Deployment;
 import java.net.URI;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -40,7 +41,12 @@ final class LabFleet implements Fleet {
   private long bookedMicros;
   private long bookings;
 
-  LabFleet(Pools pools, String engine, int maxInFlight, BlockIndex index) {
+  /**
+   * An idle fleet.
+   *
+   * @param engines the names by which the router knows the engines, by slot
+   */
+  LabFleet(Pools pools, List<String> engines, int maxInFlight, BlockIndex index) {
     int workers = pools.size();
     this.workers = workers;
     this.maxInFlight = maxInFlight;
@@ -51,7 +57,7 @@ final class LabFleet implements Fleet {
       table[slot] =
           new Worker(
               id, id, URI.create("http://" + id), 0, 1, slot, role(pools, slot), Set.of(MODEL), Map.of(), maxInFlight,
-              engine, role(pools, slot) == Role.BOTH ? null : TRANSFER);
+              engines.get(slot), role(pools, slot) == Role.BOTH ? null : TRANSFER);
     }
     this.inFlight = new int[workers];
     this.pendingTokens = new long[workers];
@@ -70,9 +76,9 @@ final class LabFleet implements Fleet {
     return workers <= 64 ? 64 : workers <= 128 ? 128 : 256;
   }
 
-  /** The deployment of every worker. */
-  Deployment deployment() {
-    return table[0].deployment();
+  /** A worker's deployment. */
+  Deployment deployment(int slot) {
+    return table[slot].deployment();
   }
 
   @Override

@@ -7,12 +7,16 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The reader of a plan from options; it continues after a fault, so that all faults are reported at once. */
 public final class LabPlanReader {
   private static final int MAX_WORKERS = 256;
   private static final double MAX_SCALE = 1e6;
+  private static final int MAX_TENANTS = 1_000;
+  private static final double MAX_WARM_UP = 0.9;
+  private static final double MAX_HOST_GIGABYTES = 100_000;
 
   private final List<String> faults = new ArrayList<>();
 
@@ -32,18 +36,24 @@ public final class LabPlanReader {
    * @param traces files, or generators as {@link Generators} names them
    * @param scales loads, as multiples of each trace's own
    * @param seeds number of runs of each combination, with seeds from 1, at least 1
-   * @param think whether turns of a conversation follow the answer before them
+   * @param loop whether turns of recorded conversations wait for answers, see {@link LoopChoice}
+   * @param tenants among how many tenants a trace is divided that names none, 0 to 1,000
+   * @param warmUp share of the requests that come first and do not count, 0 to 0.9
    */
-  public record LoadOptions(List<String> traces, List<Double> scales, int seeds, boolean think) {}
+  public record LoadOptions(
+      List<String> traces, List<Double> scales, int seeds, String loop, int tenants, double warmUp) {}
 
   /**
    * The options of the engines.
    *
-   * @param model name of an engine model
+   * @param models the engine models, as {@link EngineChoice} reads them
    * @param workers the number of engines, 1 to 256, as {@link Pools} reads it
    * @param elastic whether there are fewer at times, see {@link ElasticChoice}
+   * @param stalls whether they stall now and then, see {@link StallChoice}
+   * @param hostGigabytes host memory beside each one's cache, 0 to 100,000
    */
-  public record EngineOptions(String model, String workers, String elastic) {}
+  public record EngineOptions(
+      String models, String workers, String elastic, String stalls, double hostGigabytes) {}
 
   /**
    * The options of the router.
@@ -57,9 +67,11 @@ public final class LabPlanReader {
 
   /** The plan; null when there are {@link #faults}. */
   public @Nullable LabPlan read(LabOptions options) {
-    @Nullable EngineModel engine = engine(options.engines().model());
-    List<TraceSource> sources = sources(options, engine);
     Pools pools = pools(options.engines().workers());
+    @Nullable EngineChoice engines =
+        read("engine", () -> EngineChoice.parse(options.engines().models(), pools.size()), null);
+    LoopChoice loop = readOr("loop", () -> LoopChoice.parse(options.load().loop()), LoopChoice.TRACE);
+    List<TraceSource> sources = sources(options, loop, engines == null ? null : engines.first());
     List<LabPlan.ProfileChoice> profiles =
         ProfileChoices.read(options.router().profiles(), pools.both() < pools.size(), faults);
     if (options.load().seeds() < 1) {
@@ -73,20 +85,55 @@ public final class LabPlanReader {
     if (!(options.slo().ttftMs() > 0) || !(options.slo().tpotMs() > 0)) {
       faults.add("slo-ttft, slo-tpot: must be more than 0 milliseconds");
     }
-    try {
-      IndexMode.parse(options.router().index());
-    } catch (IllegalArgumentException unknown) {
-      faults.add("index: " + unknown.getMessage());
-    }
-    GuardChoice guard = guard(options.router().guard());
-    ElasticChoice elastic = elastic(options, pools);
-    try {
-      Coefficients coefficients = Coefficients.parse(options.router().coefficients());
-      return faults.isEmpty() ? plan(options, pools, elastic, sources, profiles, coefficients, guard) : null;
-    } catch (IllegalArgumentException unknown) {
-      faults.add("coefficients: " + unknown.getMessage());
+    LabPlan.Conditions conditions = conditions(options.load(), loop);
+    read("index", () -> IndexMode.parse(options.router().index()), null);
+    GuardChoice guard = readOr("guard", () -> GuardChoice.parse(options.router().guard()), GuardChoice.OFF);
+    ElasticChoice elastic = elastic(options, pools, engines);
+    StallChoice stalls = readOr("stalls", () -> StallChoice.parse(options.engines().stalls()), StallChoice.OFF);
+    double host = hostGigabytes(options);
+    @Nullable Coefficients coefficients =
+        read("coefficients", () -> Coefficients.parse(options.router().coefficients()), null);
+    if (engines == null || coefficients == null || !faults.isEmpty()) {
       return null;
     }
+    LabPlan.Machines machines = new LabPlan.Machines(engines, pools, elastic, stalls, host);
+    return plan(options, machines, conditions, sources, profiles, coefficients, guard);
+  }
+
+  private LabPlan.Conditions conditions(LoadOptions load, LoopChoice loop) {
+    if (load.tenants() < 0 || load.tenants() > MAX_TENANTS) {
+      faults.add("tenants: must be 0 to " + MAX_TENANTS + ", is " + load.tenants());
+    }
+    if (!(load.warmUp() >= 0 && load.warmUp() <= MAX_WARM_UP)) {
+      faults.add("warm-up: must be a share of the requests from 0 to " + MAX_WARM_UP + ", is " + load.warmUp());
+    }
+    return new LabPlan.Conditions(loop, load.tenants(), load.warmUp());
+  }
+
+  private double hostGigabytes(LabOptions options) {
+    double gigabytes = options.engines().hostGigabytes();
+    if (!(gigabytes >= 0 && gigabytes <= MAX_HOST_GIGABYTES)) {
+      faults.add("host-memory: must be 0 to " + MAX_HOST_GIGABYTES + " gigabytes, is " + gigabytes);
+    } else if (gigabytes > 0 && !options.router().index().equals("exact")) {
+      faults.add("host-memory: needs the index exact, since only there its blocks are told to the router");
+    } else if (gigabytes > 0 && !options.engines().elastic().equals("off")) {
+      faults.add("host-memory: needs a constant fleet, since it keeps what an engine that stops would lose");
+    }
+    return gigabytes;
+  }
+
+  private <T> @Nullable T read(String option, Supplier<T> parse, @Nullable T otherwise) {
+    try {
+      return parse.get();
+    } catch (IllegalArgumentException malformed) {
+      faults.add(option + ": " + malformed.getMessage());
+      return otherwise;
+    }
+  }
+
+  private <T> T readOr(String option, Supplier<T> parse, T otherwise) {
+    T read = read(option, parse, null);
+    return read == null ? otherwise : read;
   }
 
   /** The faults, one plain sentence each, beginning with the option's name. */
@@ -96,8 +143,8 @@ public final class LabPlanReader {
 
   private static LabPlan plan(
       LabOptions options,
-      Pools pools,
-      ElasticChoice elastic,
+      LabPlan.Machines machines,
+      LabPlan.Conditions conditions,
       List<TraceSource> sources,
       List<LabPlan.ProfileChoice> profiles,
       Coefficients coefficients,
@@ -109,10 +156,8 @@ public final class LabPlanReader {
           for (long seed = 1; seed <= options.load().seeds(); seed++) {
             runs.add(
                 new LabPlan.Run(
-                    new LabPlan.Load(source, scale, seed),
-                    options.engines().model(),
-                    pools,
-                    elastic,
+                    new LabPlan.Load(source, scale, seed, conditions),
+                    machines,
                     new LabPlan.RouterChoice(options.router().index(), coefficients, guard, profile),
                     options.slo()));
           }
@@ -122,20 +167,13 @@ public final class LabPlanReader {
     return new LabPlan(runs);
   }
 
-  private GuardChoice guard(String written) {
-    try {
-      return GuardChoice.parse(written);
-    } catch (IllegalArgumentException malformed) {
-      faults.add("guard: " + malformed.getMessage());
-      return GuardChoice.OFF;
-    }
-  }
-
-  private ElasticChoice elastic(LabOptions options, Pools pools) {
+  private ElasticChoice elastic(LabOptions options, Pools pools, @Nullable EngineChoice engines) {
     try {
       ElasticChoice choice = ElasticChoice.parse(options.engines().elastic());
       ElasticChoice.Settings settings = choice.settings();
-      if (settings != null && pools.both() < pools.size()) {
+      if (settings != null && engines != null && !engines.isUniform()) {
+        faults.add("elastic: needs engines of one kind, since the advice counts engines");
+      } else if (settings != null && pools.both() < pools.size()) {
         faults.add("elastic: needs engines that prefill and decode; write workers as one number");
       } else if (settings != null && !options.router().index().equals("exact")) {
         faults.add("elastic: needs the index exact, since only there engines can lose their caches");
@@ -162,24 +200,18 @@ public final class LabPlanReader {
     }
   }
 
-  private @Nullable EngineModel engine(String name) {
-    try {
-      return EngineModel.named(name);
-    } catch (IllegalArgumentException unknown) {
-      faults.add("engine: " + unknown.getMessage());
-      return null;
-    }
-  }
-
-  private List<TraceSource> sources(LabOptions options, @Nullable EngineModel engine) {
+  private List<TraceSource> sources(LabOptions options, LoopChoice loop, @Nullable EngineModel engine) {
     List<TraceSource> sources = new ArrayList<>();
     Set<String> names = new HashSet<>();
     for (String written : options.load().traces()) {
+      if (written.startsWith(Generators.PREFIX) && loop != LoopChoice.TRACE) {
+        faults.add("loop: generators have a loop of their own; leave it out for " + written);
+      }
       try {
         TraceSource source =
             written.startsWith(Generators.PREFIX)
                 ? Generators.parse(written)
-                : TraceFile.read(Path.of(written), options.load().think(), engine);
+                : TraceFile.read(Path.of(written), loop, engine);
         if (!names.add(source.name())) {
           faults.add("trace: two are named " + source.name() + ", and reports tell them apart by name: rename one");
         }

@@ -32,6 +32,7 @@ public final class LabReport {
   /** A list with one object per run, each on a line; unmeasured values are null. */
   String json() throws IOException {
     StringBuilder list = new StringBuilder("[");
+    Regrets regrets = Regrets.of(runs);
     for (RunReport run : runs) {
       RunReport.RunSetup setup = run.setup();
       ObjectNode row = JSON.createObjectNode();
@@ -47,8 +48,10 @@ public final class LabReport {
       row.put("seed", setup.seed());
       row.put("index", setup.index());
       row.put("guard", setup.guard());
+      row.put("options", setup.options());
       row.put("profile", setup.profile());
       put(row, "goodput", run.goodput(), 1e4);
+      put(row, "regret", regrets.of(run), 1e4);
       put(row, "hit_rate", run.cache().rate(), 1e4);
       percentiles(row.putObject("ttft_ms"), run.latencies().ttft());
       percentiles(row.putObject("tpot_ms"), run.latencies().tpot());
@@ -65,6 +68,8 @@ public final class LabReport {
       put(row, "longest_hold_ms", run.holds().longestMs(), 1e2);
       put(row, "goodput_of_others", run.holds().goodputOfOthers(), 1e4);
       percentiles(row.putObject("session_ms"), run.latencies().session());
+      tenants(row, run.fairness());
+      spread(row.putObject("programs"), run.fairness().byProgram());
       list.append(list.length() == 1 ? "\n" : ",\n").append(JSON.writeValueAsString(row));
     }
     return list.append("\n]\n").toString();
@@ -73,6 +78,26 @@ public final class LabReport {
   /** A table of the means over the seeds, a line per trace, scale and profile. */
   public String table() {
     return ResultTable.of(runs);
+  }
+
+  private static void tenants(ObjectNode row, Fairness fairness) {
+    ObjectNode tenants = row.putObject("tenants");
+    spread(tenants, fairness.byTenant());
+    ObjectNode each = tenants.putObject("each");
+    for (GroupGoodput tenant : fairness.tenants()) {
+      ObjectNode one = each.putObject(tenant.name());
+      one.put("requests", tenant.requests());
+      put(one, "goodput", tenant.goodput(), 1e4);
+      put(one, "ttft_p90_ms", tenant.ttftP90Ms(), 1e2);
+    }
+  }
+
+  private static void spread(ObjectNode into, GoodputSpread spread) {
+    into.put("count", spread.groups());
+    put(into, "jain", spread.jain(), 1e4);
+    put(into, "goodput_mean", spread.mean(), 1e4);
+    put(into, "goodput_p10", spread.p10(), 1e4);
+    put(into, "goodput_worst", spread.worst(), 1e4);
   }
 
   private static void percentiles(ObjectNode into, Latency latency) {

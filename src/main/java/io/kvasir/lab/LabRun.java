@@ -3,7 +3,6 @@ package io.kvasir.lab;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.lab.LabSequence.RequestPhase;
-import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Profile;
@@ -38,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class LabRun implements LabSequence.Listener {
   private static final long INDEX_BYTES = 4L << 30;
+
+  /** Keeps the engines' random numbers apart from those of the router, which begin with the seed itself. */
+  private static final long STALL_SEEDS = 1_000_003;
 
   /** More than any engine has at once, so that requests queue in engines and no limit favours a profile. */
   private static final int MAX_IN_FLIGHT = 1_000_000;
@@ -98,25 +100,35 @@ final class LabRun implements LabSequence.Listener {
   LabRun(LabPlan.Run run, DoubleAdder progress) {
     this.run = run;
     this.progress = progress;
-    this.trace = run.load().source().at(run.load().scale(), run.load().seed());
+    this.trace = run.load().trace();
     SplittableRandom random = new SplittableRandom(run.load().seed());
-    BlockIndex index = new BlockIndex(LabFleet.slotsFor(run.workers().size()), INDEX_BYTES);
-    EngineModel model = EngineModel.named(run.engine());
-    this.fleet = new LabFleet(run.workers(), run.engine(), MAX_IN_FLIGHT, index);
+    LabPlan.Machines machines = run.machines();
+    List<EngineChoice.Each> kinds = machines.engines().engines();
+    BlockIndex index = new BlockIndex(LabFleet.slotsFor(kinds.size()), INDEX_BYTES);
+    Coefficients coefficients = run.router().coefficients();
+    List<String> names = kinds.stream().map(engine -> coefficients.known(engine.model().name())).toList();
+    this.fleet = new LabFleet(machines.workers(), names, MAX_IN_FLIGHT, index);
     IndexMode mode = IndexMode.parse(run.router().index());
-    this.writers = SlotWriter.open(index, run.workers().size(), mode, LabEngine.blocks(model, trace.blockSize()));
+    this.writers =
+        SlotWriter.open(
+            index, kinds.size(), mode, slot -> LabEngine.blocks(kinds.get(slot).model(), trace.blockSize()));
     this.feed = IndexFeed.of(mode, writers, clock, random.split());
-    this.engines = new LabEngine[run.workers().size()];
+    this.engines = new LabEngine[kinds.size()];
     for (int slot = 0; slot < engines.length; slot++) {
-      engines[slot] = new LabEngine(model, trace.blockSize(), feed.listener(slot));
+      engines[slot] =
+          new LabEngine(
+              kinds.get(slot), trace.blockSize(), feed.listener(slot),
+              HostMemory.of(machines.hostGigabytes(), kinds.get(slot).model(), trace.blockSize(), writers[slot]),
+              machines.stalls(), new SplittableRandom(run.load().seed() * STALL_SEEDS + slot));
     }
-    this.costs = run.router().coefficients().costs();
+    this.costs = coefficients.costs();
     this.workflow = workflow(random);
-    this.outcomes = new Outcomes(trace, run.workers());
+    this.outcomes = new Outcomes(trace, run);
     this.guarded =
         new GuardedArrivals(
-            run.router().guard(), trace.requests().size(), (long) model.kvTokens() * engines.length, fleet::heldTokens);
-    this.elastic = new ElasticFleet(run, fleet, engines, costs.decode(run.engine()), outputs);
+            run.router().guard(), trace.requests().size(), machines.engines().kvTokens(), fleet::heldTokens);
+    this.elastic =
+        new ElasticFleet(run, fleet, engines, costs.decode(machines.engines().first().name()), outputs);
     this.firstChild = new int[trace.requests().size()];
     this.nextSibling = new int[firstChild.length];
   }
@@ -195,7 +207,7 @@ final class LabRun implements LabSequence.Listener {
   private void arrive(int index) {
     LabRequest request = trace.requests().get(index);
     outcomes.arrived(index, clock.nowMs);
-    if (!engines[0].fits(request)) {
+    if (Arrays.stream(engines).noneMatch(engine -> engine.fits(request))) {
       reject(index);
       return;
     }
@@ -234,6 +246,13 @@ final class LabRun implements LabSequence.Listener {
   /** Starts a plan: its first worker computes the prompt; the second one, if any, follows. */
   private void begin(int index, LabRequest request, Chain chain, List<Selection.Chosen> chosen) {
     Selection.Chosen first = chosen.getFirst();
+    for (Selection.Chosen one : chosen) {
+      if (!engines[one.slot()].fits(request)) {
+        chosen.forEach(each -> fleet.cancel(each.slot(), each.booking()));
+        reject(index);
+        return;
+      }
+    }
     writers[first.slot()].routed(chain, fleet.queueMs(first.slot()), clock.nowMs);
     RequestPhase phase = RequestPhase.WHOLE;
     if (chosen.size() > 1) {
@@ -266,7 +285,7 @@ final class LabRun implements LabSequence.Listener {
   }
 
   private void reject(int index) {
-    outcomes.rejected();
+    outcomes.rejected(index);
     finish(index);
   }
 
@@ -285,7 +304,7 @@ final class LabRun implements LabSequence.Listener {
     if (sequence.phase == RequestPhase.WHOLE && run.router().coefficients().learnt()) {
       int prompt = sequence.request().promptTokens();
       costs.observe(
-          fleet.deployment(),
+          fleet.deployment(sequence.slot),
           new PrefillSample(
               prompt, prompt - sequence.cachedTokens(), sequence.queueMs(), outcomes.ttftMs(sequence.index)));
     }

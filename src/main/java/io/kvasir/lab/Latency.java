@@ -22,7 +22,8 @@ public record Latency(double mean, double p50, double p90, double p99) {
         percentile(sorted, 0.99));
   }
 
-  private static double percentile(double[] sorted, double share) {
+  /** The value that a share of the sorted ones is at most; interpolated, NaN of none. */
+  static double percentile(double[] sorted, double share) {
     if (sorted.length == 0) {
       return Double.NaN;
     }

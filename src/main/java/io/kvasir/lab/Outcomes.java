@@ -2,7 +2,7 @@ package io.kvasir.lab;
 
 import java.util.Arrays;
 
-/** The outcomes of a run's requests: times and cache hits of each. */
+/** The outcomes of a run's requests: times and cache hits of each. The first ones may be there to warm the fleet up. */
 final class Outcomes {
   private final WorkloadTrace trace;
   private final double[] arrivedMs;
@@ -11,10 +11,13 @@ final class Outcomes {
   private final double[] endedMs;
   private final int[] cached;
   private final long[] computedBySlot;
+  private final boolean[] warmingUp;
+  private final int warmUp;
+  private int arrivals;
   private int rejected;
   private int answered;
 
-  Outcomes(WorkloadTrace trace, Pools workers) {
+  Outcomes(WorkloadTrace trace, LabPlan.Run run) {
     int requests = trace.requests().size();
     this.trace = trace;
     this.arrivedMs = new double[requests];
@@ -23,12 +26,15 @@ final class Outcomes {
     this.endedMs = new double[requests];
     Arrays.fill(endedMs, Double.NaN);
     this.cached = new int[requests];
-    this.computedBySlot = new long[workers.size()];
+    this.computedBySlot = new long[run.machines().workers().size()];
+    this.warmingUp = new boolean[requests];
+    this.warmUp = (int) (run.load().conditions().warmUp() * requests);
   }
 
   void arrived(int request, double nowMs) {
     arrivedMs[request] = nowMs;
     wentMs[request] = nowMs;
+    warmingUp[request] = arrivals++ < warmUp;
   }
 
   /** Records that nothing holds a request back any more. */
@@ -36,8 +42,8 @@ final class Outcomes {
     wentMs[request] = nowMs;
   }
 
-  void rejected() {
-    rejected++;
+  void rejected(int request) {
+    rejected += warmingUp[request] ? 0 : 1;
   }
 
   void firstToken(int request, double nowMs) {
@@ -60,13 +66,16 @@ final class Outcomes {
   /** Records that an engine has computed a prompt. */
   void prefilled(LabSequence sequence) {
     cached[sequence.index] = sequence.cachedTokens();
-    computedBySlot[sequence.slot] += sequence.promptLength() - sequence.cachedTokens();
+    if (!warmingUp[sequence.index]) {
+      computedBySlot[sequence.slot] += sequence.promptLength() - sequence.cachedTokens();
+    }
   }
 
   /** The run's report. */
   RunReport report(LabPlan.Run run, RunReport.Engines engines) {
     Slo slo = run.slo();
-    int count = arrivedMs.length;
+    int all = arrivedMs.length;
+    int count = all - Math.min(arrivals, warmUp);
     double[] ttft = new double[answered];
     double[] tpot = new double[answered];
     double[] e2e = new double[answered];
@@ -74,14 +83,19 @@ final class Outcomes {
     int multiToken = 0;
     int good = 0;
     int goodAtOnce = 0;
+    Fairness.Collector groups = new Fairness.Collector();
     long prompts = 0;
     long hits = 0;
     long outputs = 0;
-    for (int i = 0; i < count; i++) {
-      if (Double.isNaN(endedMs[i])) {
+    for (int i = 0; i < all; i++) {
+      if (warmingUp[i]) {
         continue;
       }
       LabRequest request = trace.requests().get(i);
+      if (Double.isNaN(endedMs[i])) {
+        groups.add(request, false, Double.NaN);
+        continue;
+      }
       ttft[measured] = ttftMs(i);
       e2e[measured] = endedMs[i] - arrivedMs[i];
       boolean met = ttft[measured] <= slo.ttftMs();
@@ -91,6 +105,7 @@ final class Outcomes {
         multiToken++;
       }
       good += met ? 1 : 0;
+      groups.add(request, met, ttft[measured]);
       goodAtOnce += met && wentMs[i] == arrivedMs[i] ? 1 : 0;
       measured++;
       prompts += request.promptTokens();
@@ -103,6 +118,7 @@ final class Outcomes {
         count,
         rejected,
         count == 0 ? 0 : (double) good / count,
+        groups.fairness(),
         holds(goodAtOnce),
         new RunReport.CacheHits(prompts == 0 ? 0 : (double) hits / prompts, trace.ceiling()),
         new RunReport.Latencies(
@@ -114,12 +130,16 @@ final class Outcomes {
 
   private RunReport.Holds holds(int goodAtOnce) {
     int held = 0;
+    int others = 0;
     double longest = 0;
     for (int i = 0; i < arrivedMs.length; i++) {
+      if (warmingUp[i]) {
+        continue;
+      }
+      others += wentMs[i] > arrivedMs[i] ? 0 : 1;
       held += wentMs[i] > arrivedMs[i] ? 1 : 0;
       longest = Math.max(longest, wentMs[i] - arrivedMs[i]);
     }
-    int others = arrivedMs.length - held;
     return new RunReport.Holds(held, longest, others == 0 ? Double.NaN : (double) goodAtOnce / others);
   }
 
@@ -139,7 +159,7 @@ final class Outcomes {
     double[] sessions = new double[roots.length];
     int count = 0;
     for (int i = 0; i < roots.length; i++) {
-      if (turns[i] > 1 && !Double.isNaN(lastMs[i])) {
+      if (turns[i] > 1 && !warmingUp[i] && !Double.isNaN(lastMs[i])) {
         sessions[count++] = lastMs[i] - arrivedMs[i];
       }
     }
@@ -147,9 +167,15 @@ final class Outcomes {
   }
 
   private double seconds() {
-    double first = Arrays.stream(arrivedMs).min().orElse(0);
-    double last = Arrays.stream(endedMs).filter(ended -> !Double.isNaN(ended)).max().orElse(first);
-    return (last - first) / 1e3;
+    double first = Double.POSITIVE_INFINITY;
+    double last = Double.NEGATIVE_INFINITY;
+    for (int i = 0; i < arrivedMs.length; i++) {
+      if (!warmingUp[i]) {
+        first = Math.min(first, arrivedMs[i]);
+        last = Double.isNaN(endedMs[i]) ? last : Math.max(last, endedMs[i]);
+      }
+    }
+    return Math.max(0, last - first) / 1e3;
   }
 
   private double imbalance() {

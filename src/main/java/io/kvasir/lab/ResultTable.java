@@ -1,8 +1,10 @@
 package io.kvasir.lab;
 
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /** The results as a plain-text table, for a terminal or a Markdown code block. */
@@ -22,6 +24,10 @@ final class ResultTable {
           new Column("e2e mean", "%.0f", run -> run.latencies().e2e().mean()),
           new Column("p90", "%.0f", run -> run.latencies().e2e().p90()),
           new Column("p99", "%.0f", run -> run.latencies().e2e().p99()),
+          new Column("jain of tenants", "%.3f", run -> run.fairness().byTenant().jain()),
+          new Column("worst", "%.3f", run -> run.fairness().byTenant().worst()),
+          new Column("jain of programs", "%.3f", run -> run.fairness().byProgram().jain()),
+          new Column("p10", "%.3f", run -> run.fairness().byProgram().p10()),
           new Column("imbalance", "%.2f", RunReport::imbalance),
           new Column("engine hours", "%.1f", run -> run.engines().hours()),
           new Column("changes", "%.0f", run -> run.engines().changes()),
@@ -34,6 +40,12 @@ final class ResultTable {
           new Column("p99", "%.0f", run -> run.latencies().session().p99()),
           new Column("out tok/s", "%.0f", RunReport::outputTokensPerSecond));
 
+  /** The titles of the table of regrets, without the profile's. */
+  static final List<String> REGRET_TITLES = List.of("mean regret", "worst regret");
+
+  /** The titles of the table of tenants, without the profile's. */
+  static final List<String> TENANT_TITLES = List.of("load", "tenant", "requests", "goodput", "ttft p90");
+
   private record Column(String title, String format, ToDoubleFunction<RunReport> of) {}
 
   private ResultTable() {}
@@ -41,33 +53,86 @@ final class ResultTable {
   /** The table of all runs, means over their seeds. */
   static String of(List<RunReport> runs) {
     StringBuilder text = new StringBuilder();
+    Regrets regrets = Regrets.of(runs);
     String heading = "";
     List<List<String>> rows = new ArrayList<>();
     for (Summary summary : Summary.of(runs)) {
       String next = heading(summary);
       if (!next.equals(heading)) {
-        write(rows, heading, text);
+        write(rows, heading, titles(), text);
         rows.clear();
         heading = next;
       }
       List<String> row = new ArrayList<>(List.of(summary.first().setup().profile()));
-      row.addAll(cells(summary));
+      row.addAll(cells(summary, regrets));
       rows.add(row);
     }
-    write(rows, heading, text);
+    write(rows, heading, titles(), text);
+    write(tenantRows(runs), "goodput by tenant, mean over the seeds", TENANT_TITLES, text);
+    if (regrets.experiments() > 1) {
+      write(regretRows(regrets), "regret over " + regrets.experiments() + " loads of traces", REGRET_TITLES, text);
+    }
     return text.toString();
   }
 
   /** The titles of the columns, without the profile's. */
   static List<String> titles() {
-    return COLUMNS.stream().map(Column::title).toList();
+    List<String> titles = new ArrayList<>(COLUMNS.stream().map(Column::title).toList());
+    titles.add(1, "regret");
+    return titles;
   }
 
   /** A line's cells, without the profile's. */
-  static List<String> cells(Summary summary) {
-    return COLUMNS.stream()
-        .map(column -> String.format(Locale.ROOT, column.format, summary.mean(column.of)))
-        .toList();
+  static List<String> cells(Summary summary, Regrets regrets) {
+    List<String> cells = new ArrayList<>();
+    for (Column column : COLUMNS) {
+      cells.add(cell(column.format, summary.mean(column.of)));
+    }
+    cells.add(1, cell("%.3f", regrets.of(summary)));
+    return cells;
+  }
+
+  /** The regret of each profile over all experiments. */
+  static List<List<String>> regretRows(Regrets regrets) {
+    List<List<String>> rows = new ArrayList<>();
+    regrets.byProfile().forEach((profile, regret) ->
+        rows.add(List.of(profile, cell("%.3f", regret.mean()), cell("%.3f", regret.worst()))));
+    return rows;
+  }
+
+  /** A row for each tenant of each experiment: means over the seeds. */
+  static List<List<String>> tenantRows(List<RunReport> runs) {
+    List<List<String>> rows = new ArrayList<>();
+    for (Summary summary : Summary.of(runs)) {
+      Set<String> names = new LinkedHashSet<>();
+      summary.runs().forEach(run -> run.fairness().tenants().forEach(tenant -> names.add(tenant.name())));
+      RunReport.RunSetup setup = summary.first().setup();
+      for (String name : names.stream().sorted().toList()) {
+        rows.add(
+            List.of(
+                setup.profile(), setup.trace() + " x" + plain(setup.scale()), name,
+                mean(summary, name, "%.0f", GroupGoodput::requests),
+                mean(summary, name, "%.3f", GroupGoodput::goodput),
+                mean(summary, name, "%.0f", GroupGoodput::ttftP90Ms)));
+      }
+    }
+    return rows;
+  }
+
+  private static String mean(Summary summary, String name, String format, ToDoubleFunction<GroupGoodput> value) {
+    double mean =
+        summary.runs().stream()
+            .flatMap(run -> run.fairness().tenants().stream())
+            .filter(tenant -> tenant.name().equals(name))
+            .mapToDouble(value)
+            .average()
+            .orElse(Double.NaN);
+    return cell(format, mean);
+  }
+
+  /** A number as a table shows it; a dash where nothing was measured. */
+  static String cell(String format, double value) {
+    return Double.isNaN(value) ? "-" : String.format(Locale.ROOT, format, value);
   }
 
   /** The share of the ceiling that was reached, in percent. */
@@ -80,7 +145,7 @@ final class ResultTable {
     RunReport.RunSetup setup = run.setup();
     return String.format(
         Locale.ROOT,
-        "%s at x%s: %d requests, %s x %s, elastic %s, index %s, guard %s, ceiling %.3f, mean of %d %s; milliseconds",
+        "%s at x%s: %d requests, %s x %s, elastic %s, index %s, guard %s%s, ceiling %.3f, mean of %d %s; milliseconds",
         setup.trace(),
         plain(setup.scale()),
         run.requests(),
@@ -89,6 +154,7 @@ final class ResultTable {
         setup.elastic(),
         setup.index(),
         setup.guard(),
+        setup.options().isEmpty() ? "" : ", " + setup.options(),
         run.cache().ceiling(),
         summary.runs().size(),
         summary.runs().size() == 1 ? "seed" : "seeds");
@@ -99,12 +165,12 @@ final class ResultTable {
     return number == Math.rint(number) ? String.format(Locale.ROOT, "%.0f", number) : Double.toString(number);
   }
 
-  private static void write(List<List<String>> rows, String heading, StringBuilder text) {
+  private static void write(List<List<String>> rows, String heading, List<String> columns, StringBuilder text) {
     if (rows.isEmpty()) {
       return;
     }
     List<String> titles = new ArrayList<>(List.of("profile"));
-    titles.addAll(titles());
+    titles.addAll(columns);
     int[] widths = new int[titles.size()];
     for (int i = 0; i < widths.length; i++) {
       widths[i] = titles.get(i).length();

@@ -7,6 +7,7 @@ package io.kvasir.lab;
  * @param requests requests of the trace
  * @param rejected requests for which no worker was found
  * @param goodput share of the requests that met the objective, 0 to 1; rejected ones did not
+ * @param fairness how evenly tenants and programs were served
  * @param holds the requests that the guard held back
  * @param cache how much of the prompts was found in caches
  * @param latencies times of the answered requests
@@ -19,6 +20,7 @@ public record RunReport(
     int requests,
     int rejected,
     double goodput,
+    Fairness fairness,
     Holds holds,
     CacheHits cache,
     Latencies latencies,
@@ -36,6 +38,7 @@ public record RunReport(
    * @param seed seed of everything random
    * @param index the index mode, as written
    * @param guard the thrash guard, as written
+   * @param options other options that are not the usual ones, as written; empty for none
    * @param profile name of the profile
    */
   public record RunSetup(
@@ -47,7 +50,18 @@ public record RunReport(
       long seed,
       String index,
       String guard,
-      String profile) {}
+      String options,
+      String profile) {
+    /** The same of another profile: what profiles are compared by. */
+    RunSetup under(String other) {
+      return new RunSetup(trace, engine, workers, elastic, scale, seed, index, guard, options, other);
+    }
+
+    /** The same of another seed. */
+    RunSetup seeded(long other) {
+      return new RunSetup(trace, engine, workers, elastic, scale, other, index, guard, options, profile);
+    }
+  }
 
   /**
    * The requests that the thrash guard held back. The time is part of their times to the first token.

@@ -5,6 +5,7 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
+import java.util.function.IntUnaryOperator;
 
 /**
  * The writer of one worker's blocks to the index: its engine's events and the router's predictions. In the laboratory
@@ -28,13 +29,13 @@ final class SlotWriter {
    * Opens the first {@code workers} slots, and returns their writers.
    *
    * @param mode whether engines have events; without them a worker is assumed to keep the prompts sent to it
-   * @param capacity blocks an engine's cache holds
+   * @param capacity blocks the cache of each engine holds
    */
-  static SlotWriter[] open(BlockIndex index, int workers, IndexMode mode, int capacity) {
+  static SlotWriter[] open(BlockIndex index, int workers, IndexMode mode, IntUnaryOperator capacity) {
     boolean exact = !(mode instanceof IndexMode.Approximate);
     SlotWriter[] writers = new SlotWriter[workers];
     for (int slot = 0; slot < workers; slot++) {
-      writers[slot] = new SlotWriter(exact ? index.open(slot) : index.open(slot, capacity), exact);
+      writers[slot] = new SlotWriter(exact ? index.open(slot) : index.open(slot, capacity.applyAsInt(slot)), exact);
     }
     return writers;
   }
@@ -54,6 +55,19 @@ final class SlotWriter {
 
   void removed(long key) {
     blocks.remove(key, Tier.DEVICE, true);
+  }
+
+  /** Stores a block of host memory; does nothing when the one before it is not held. */
+  void copiedToHost(long parent, long key) {
+    boolean root = parent == BlockHash.NONE;
+    if (root || holds(parent)) {
+      long[] keys = {key};
+      int _ = blocks.store(parent, root, keys, keys, 1, Tier.HOST, true);
+    }
+  }
+
+  void droppedFromHost(long key) {
+    blocks.remove(key, Tier.HOST, true);
   }
 
   boolean holds(long key) {

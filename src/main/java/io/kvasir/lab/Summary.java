@@ -8,20 +8,11 @@ import java.util.function.ToDoubleFunction;
 
 /** The runs of one trace, load, index and profile: one per seed. */
 record Summary(List<RunReport> runs) {
-  private record Key(
-      String trace, String engine, Pools workers, String elastic, double scale, String index, String guard,
-      String profile) {}
-
   /** Groups runs that differ in their seed alone, in their order. */
   static List<Summary> of(List<RunReport> runs) {
-    Map<Key, List<RunReport>> grouped = new LinkedHashMap<>();
+    Map<RunReport.RunSetup, List<RunReport>> grouped = new LinkedHashMap<>();
     for (RunReport run : runs) {
-      RunReport.RunSetup setup = run.setup();
-      Key key =
-          new Key(
-              setup.trace(), setup.engine(), setup.workers(), setup.elastic(), setup.scale(), setup.index(),
-              setup.guard(), setup.profile());
-      grouped.computeIfAbsent(key, _ -> new ArrayList<>()).add(run);
+      grouped.computeIfAbsent(run.setup().seeded(0), _ -> new ArrayList<>()).add(run);
     }
     return grouped.values().stream().map(Summary::new).toList();
   }

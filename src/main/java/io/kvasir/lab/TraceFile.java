@@ -50,12 +50,13 @@ final class TraceFile implements TraceSource {
   /**
    * Reads a whole trace.
    *
-   * @param think whether turns of a conversation follow the answer before them even where the schema has timestamps for
-   *     them; the think time is then the time between the two, less that of generating the answer
+   * @param loop whether turns of a conversation follow the answer before them: the think time of one with a timestamp
+   *     is then the time between the two, less that of generating the answer; the time of one with a delay, where it
+   *     is to be sent at a time, is that of the turn before, its answer's and the delay
    * @param engine the engine model that gives the time of an answer; null for no time
    * @throws IllegalArgumentException naming the first line that has none of the schemas
    */
-  static TraceFile read(Path file, boolean think, @Nullable EngineModel engine) throws IOException {
+  static TraceFile read(Path file, LoopChoice loop, @Nullable EngineModel engine) throws IOException {
     Path base = file.getFileName();
     List<TraceLine> lines = new ArrayList<>();
     try (InputStream raw = Files.newInputStream(file);
@@ -75,11 +76,11 @@ final class TraceFile implements TraceSource {
     boolean bailian = lines.getFirst().turn().chat() != null;
     int written = lines.getFirst().blockSize();
     int blockSize = written > 0 ? written : bailian ? BAILIAN_BLOCK : MOONCAKE_BLOCK;
-    return new TraceFile(String.valueOf(base), new WorkloadTrace(blockSize, requests(lines, blockSize, think, engine)));
+    return new TraceFile(String.valueOf(base), new WorkloadTrace(blockSize, requests(lines, blockSize, loop, engine)));
   }
 
   private static List<LabRequest> requests(
-      List<TraceLine> lines, int blockSize, boolean think, @Nullable EngineModel engine) {
+      List<TraceLine> lines, int blockSize, LoopChoice loop, @Nullable EngineModel engine) {
     List<LabRequest> requests = new ArrayList<>();
     int[] parents = Conversations.parents(lines, blockSize);
     String[] sessions = new String[parents.length];
@@ -88,18 +89,26 @@ final class TraceFile implements TraceSource {
       int parent = parents[i];
       sessions[i] = parent >= 0 ? sessions[parent] : line.turn().named() ? line.turn().sessionName() : "";
       LabRequest request =
-          LabRequest.at(line.arrivalMs(), line.input(), line.output(), line.chain(blockSize), sessions[i]);
-      if (parent >= 0 && line.delayMs() >= 0) {
-        request = request.following(parent, line.delayMs());
-      } else if (parent >= 0 && think) {
-        TraceLine before = lines.get(parent);
-        double answerMs = engine == null ? 0 : before.output() * engine.stepTime().weightMs();
-        request =
-            request.following(parent, Math.max(0, line.arrivalMs() - before.arrivalMs() - answerMs));
-      }
-      requests.add(request);
+          LabRequest.at(line.arrivalMs(), line.input(), line.output(), line.chain(blockSize), sessions[i])
+              .of(line.tenant());
+      double answerMs = parent < 0 || engine == null ? 0 : lines.get(parent).output() * engine.stepTime().weightMs();
+      requests.add(parent < 0 ? request : turn(request, line, requests.get(parent), parent, answerMs, loop));
     }
     return requests;
+  }
+
+  /** A turn that comes after another, whose answer takes {@code answerMs} on an idle engine. */
+  private static LabRequest turn(
+      LabRequest request, TraceLine line, LabRequest before, int parent, double answerMs, LoopChoice loop) {
+    boolean delayed = line.delayMs() >= 0;
+    return switch (loop) {
+      case TRACE -> delayed ? request.following(parent, line.delayMs()) : request;
+      case CLOSED -> {
+        double thought = delayed ? line.delayMs() : line.arrivalMs() - before.arrivalMs() - answerMs;
+        yield request.following(parent, Math.max(0, thought));
+      }
+      case OPEN -> delayed ? request.arriving(before.arrivalMs() + answerMs + line.delayMs()) : request;
+    };
   }
 
   @Override

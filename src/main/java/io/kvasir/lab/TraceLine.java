@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param ids the trace's numbers of the prompt's blocks
  * @param blockSize tokens in a block when the line has it, 0 otherwise
  * @param turn its place in a conversation
+ * @param tenant who sent it, empty where that is not known
  * @param delayMs milliseconds after the answer of the turn before it, -1 when it has a timestamp
  */
 record TraceLine(
@@ -21,6 +22,7 @@ record TraceLine(
     long[] ids,
     int blockSize,
     Turn turn,
+    String tenant,
     double delayMs) {
   private static final String NO_PARENT = "-1";
 
@@ -44,6 +46,7 @@ record TraceLine(
         ids,
         line.path("block_size").asInt(0),
         new Turn(chat, NO_PARENT.equals(parent) ? null : parent, text(line.path("session_id"))),
+        line.path("tenant").asText(""),
         line.path("delay").asDouble(-1));
   }
 

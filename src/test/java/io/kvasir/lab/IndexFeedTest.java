@@ -118,7 +118,7 @@ final class IndexFeedTest {
   }
 
   private SlotWriter[] open(String mode) {
-    return SlotWriter.open(index, 2, IndexMode.parse(mode), LabEngine.blocks(ENGINE, 512));
+    return SlotWriter.open(index, 2, IndexMode.parse(mode), _ -> LabEngine.blocks(ENGINE, 512));
   }
 
   private static LabSequence sequence() {

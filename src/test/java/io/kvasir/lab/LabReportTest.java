@@ -23,9 +23,10 @@ final class LabReportTest {
     assertThat(row.fieldNames())
         .toIterable()
         .containsExactly(
-            "trace", "engine", "workers", "elastic", "scale", "seed", "index", "guard", "profile", "goodput",
-            "hit_rate", "ttft_ms", "tpot_ms", "e2e_ms", "imbalance", "engines", "rejected", "held",
-            "longest_hold_ms", "goodput_of_others", "session_ms");
+            "trace", "engine", "workers", "elastic", "scale", "seed", "index", "guard", "options",
+            "profile", "goodput", "regret", "hit_rate",
+            "ttft_ms", "tpot_ms", "e2e_ms", "imbalance", "engines", "rejected", "held",
+            "longest_hold_ms", "goodput_of_others", "session_ms", "tenants", "programs");
     assertThat(row.get("ttft_ms").fieldNames()).toIterable().containsExactly("mean", "p50", "p90", "p99");
     assertThat(row.get("tpot_ms").get("mean").isNull()).as("nothing measured").isTrue();
     assertThat(row.get("ttft_ms").get("mean").asDouble()).isEqualTo(10.12);
@@ -63,8 +64,8 @@ final class LabReportTest {
   private static RunReport run(long seed, double goodput, double scale) {
     Latency none = Latency.of(new double[0], 0);
     return new RunReport(
-        new RunReport.RunSetup("t", "e", new Pools(8, 0, 0), "off", scale, seed, "exact", "off", "random"), 9, 3,
-        goodput,
+        new RunReport.RunSetup("t", "e", new Pools(8, 0, 0), "off", scale, seed, "exact", "off", "", "random"), 9, 3,
+        goodput, new Fairness.Collector().fairness(),
         new RunReport.Holds(0, 0, goodput),
         new RunReport.CacheHits(0.2, 0.5), new RunReport.Latencies(SOME, none, SOME, none), 1.5,
         new RunReport.Engines(2, 8, 8, 0, 0), 100);

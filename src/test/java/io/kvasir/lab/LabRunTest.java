@@ -105,6 +105,73 @@ final class LabRunTest {
   }
 
   @Test
+  void execute_anEngineSlowerThanItsName_takesSoMuchLonger() {
+    WorkloadTrace trace = new WorkloadTrace(512, List.of(LabRequest.at(100, 10_000, 3, new long[0], "")));
+
+    RunReport asNamed = report(trace, TestTraces.ENGINE, "off", 0);
+    RunReport slow = report(trace, TestTraces.ENGINE + "/2", "off", 0);
+
+    assertThat(slow.latencies().e2e().mean()).isCloseTo(2 * asNamed.latencies().e2e().mean(), within(1e-6));
+  }
+
+  @Test
+  void execute_enginesThatStall_haveALongTailAndTheSameMedian() {
+    WorkloadTrace trace = TestTraces.random(2000, 5);
+
+    RunReport steady = TestTraces.report(trace, TestTraces.machines(TestTraces.ENGINE, 4, "off", 0),
+        LabPlan.Conditions.NONE, "exact");
+    RunReport stalling = TestTraces.report(trace, TestTraces.machines(TestTraces.ENGINE, 4, "4:800", 0),
+        LabPlan.Conditions.NONE, "exact");
+
+    assertThat(stalling.latencies().ttft().p99()).isGreaterThan(1.1 * steady.latencies().ttft().p99());
+    assertThat(stalling.latencies().ttft().p50()).isLessThan(1.5 * steady.latencies().ttft().p50());
+    assertThat(stalling.setup().options()).isEqualTo("stalls 4:800");
+  }
+
+  /** A second engine prompt pushes the first out of a cache that is too small, but not out of the host's memory. */
+  @Test
+  void execute_whatTheCacheLost_isLoadedFromHostMemory() {
+    int blocks = TestTraces.KV_TOKENS / 512;
+    LabRequest first = prompt(0, 0, blocks * 2 / 3);
+    WorkloadTrace trace =
+        new WorkloadTrace(512, List.of(first, prompt(1, 300_000, blocks * 2 / 3), first.arriving(600_000)));
+
+    RunReport without = report(trace, TestTraces.ENGINE, "off", 0);
+    RunReport with = report(trace, TestTraces.ENGINE, "off", 1000);
+
+    assertThat(with.latencies().ttft().p50()).isCloseTo(without.latencies().ttft().p50(), within(1.0));
+    // The third prompt: computed in full, or loaded over the link but for what the cache had left.
+    assertThat(with.latencies().ttft().mean()).isLessThan(0.8 * without.latencies().ttft().mean());
+  }
+
+  private static LabRequest prompt(int number, double atMs, int blocks) {
+    long[] chain = new long[blocks];
+    for (int block = 0; block < blocks; block++) {
+      chain[block] = WorkloadTrace.hash(number * 1_000_000L + block);
+    }
+    return LabRequest.at(atMs, blocks * 512 + 1, 1, chain, "");
+  }
+
+  @Test
+  void execute_warmUp_doesNotCountButFillsTheCaches() {
+    long[] chain = {WorkloadTrace.hash(1), WorkloadTrace.hash(2)};
+    LabRequest cold = LabRequest.at(0, 1024, 1, chain, "");
+    WorkloadTrace trace = new WorkloadTrace(512, List.of(cold, cold.arriving(5000)));
+
+    RunReport report =
+        TestTraces.report(trace, TestTraces.machines(TestTraces.ENGINE, 1, "off", 0),
+            new LabPlan.Conditions(LoopChoice.TRACE, 0, 0.5), "exact");
+
+    assertThat(report.requests()).isOne();
+    assertThat(report.cache().rate()).isEqualTo(0.5);
+  }
+
+  private static RunReport report(WorkloadTrace trace, String engine, String stalls, double hostGigabytes) {
+    return TestTraces.report(
+        trace, TestTraces.machines(engine, 1, stalls, hostGigabytes), LabPlan.Conditions.NONE, "exact");
+  }
+
+  @Test
   void execute_aPromptThatFitsNoCache_isRejectedAndIsAMiss() {
     WorkloadTrace trace =
         new WorkloadTrace(

@@ -31,6 +31,15 @@ final class TestTraces {
     };
   }
 
+  private static LabPlan.Load load(TraceSource trace, long seed) {
+    return new LabPlan.Load(trace, 1, seed, LabPlan.Conditions.NONE);
+  }
+
+  private static LabPlan.Machines machines(String fleet, String elastic) {
+    Pools pools = Pools.parse(fleet);
+    return LabPlan.Machines.of(EngineChoice.parse(ENGINE, pools.size()), pools, ElasticChoice.parse(elastic));
+  }
+
   /** Requests that share prefixes at random, close enough together to queue. */
   static WorkloadTrace random(int requests, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
@@ -57,7 +66,7 @@ final class TestTraces {
   static LabPlan.Run run(
       WorkloadTrace trace, int workers, String profile, String index, String coefficients, long seed) {
     return new LabPlan.Run(
-        new LabPlan.Load(of(trace), 1, seed), ENGINE, new Pools(workers, 0, 0), ElasticChoice.OFF,
+        load(of(trace), seed), machines(Integer.toString(workers), "off"),
         new LabPlan.RouterChoice(
             index, Coefficients.parse(coefficients), GuardChoice.OFF,
             new LabPlan.ProfileChoice(profile, ConfigFactory.empty())),
@@ -68,12 +77,32 @@ final class TestTraces {
   static RunReport report(WorkloadTrace trace, String fleet, String profile, String settings) {
     LabPlan.Run run =
         new LabPlan.Run(
-            new LabPlan.Load(of(trace), 1, 1), ENGINE, Pools.parse(fleet), ElasticChoice.OFF,
+            load(of(trace), 1), machines(fleet, "off"),
             new LabPlan.RouterChoice(
                 "exact", Coefficients.parse("exact"), GuardChoice.OFF,
                 new LabPlan.ProfileChoice(profile, ConfigFactory.parseString(settings))),
             new Slo(2000, 50));
     return new LabRun(run, new DoubleAdder()).execute();
+  }
+
+  /** What the default profile makes of a trace on some engines, under conditions. */
+  static RunReport report(
+      WorkloadTrace trace, LabPlan.Machines machines, LabPlan.Conditions conditions, String coefficients) {
+    LabPlan.Run run =
+        new LabPlan.Run(
+            new LabPlan.Load(of(trace), 1, 1, conditions), machines,
+            new LabPlan.RouterChoice(
+                "exact", Coefficients.parse(coefficients), GuardChoice.OFF,
+                new LabPlan.ProfileChoice("expected-cost", ConfigFactory.empty())),
+            new Slo(2000, 50));
+    return new LabRun(run, new DoubleAdder()).execute();
+  }
+
+  /** Engines that prefill and decode, all the time. */
+  static LabPlan.Machines machines(String engines, int workers, String stalls, double hostGigabytes) {
+    return new LabPlan.Machines(
+        EngineChoice.parse(engines, workers), new Pools(workers, 0, 0), ElasticChoice.OFF, StallChoice.parse(stalls),
+        hostGigabytes);
   }
 
   static RunReport report(WorkloadTrace trace, int workers, String profile, String index, long seed) {
@@ -84,7 +113,7 @@ final class TestTraces {
   static RunReport guarded(WorkloadTrace trace, int workers, String guard) {
     LabPlan.Run run =
         new LabPlan.Run(
-            new LabPlan.Load(of(trace), 1, 1), ENGINE, new Pools(workers, 0, 0), ElasticChoice.OFF,
+            load(of(trace), 1), machines(Integer.toString(workers), "off"),
             new LabPlan.RouterChoice(
                 "exact", Coefficients.parse("exact"), GuardChoice.parse(guard),
                 new LabPlan.ProfileChoice("expected-cost", ConfigFactory.empty())),
@@ -96,7 +125,7 @@ final class TestTraces {
   static RunReport elastic(TraceSource trace, int workers, String elastic) {
     LabPlan.Run run =
         new LabPlan.Run(
-            new LabPlan.Load(trace, 1, 1), ENGINE, new Pools(workers, 0, 0), ElasticChoice.parse(elastic),
+            load(trace, 1), machines(Integer.toString(workers), elastic),
             new LabPlan.RouterChoice(
                 "exact", Coefficients.parse("exact"), GuardChoice.OFF,
                 new LabPlan.ProfileChoice("expected-cost", ConfigFactory.empty())),

@@ -69,7 +69,7 @@ final class TraceFileTest {
     assertThat(open.requests().get(1).parent()).isEqualTo(LabRequest.NO_PARENT);
     assertThat(open.requests()).extracting(LabRequest::session).containsOnly("chat 7");
 
-    LabRequest turn = TraceFile.read(written("b.jsonl", lines), true, null).at(1, 1).requests().get(1);
+    LabRequest turn = TraceFile.read(written("b.jsonl", lines), LoopChoice.CLOSED, null).at(1, 1).requests().get(1);
     assertThat(turn.parent()).isZero();
     assertThat(turn.thinkMs()).isEqualTo(3000);
   }
@@ -91,6 +91,28 @@ final class TraceFileTest {
   }
 
   @Test
+  void read_sessionsInAnOpenLoop_comeAtTheTimesOfAnIdleEngine() throws IOException {
+    String lines =
+        """
+        {"session_id": "a", "timestamp": 10, "input_length": 600, "output_length": 3, "hash_ids": [1, 2]}
+        {"session_id": "a", "delay": 250, "input_length": 1100, "output_length": 3, "hash_ids": [1, 4, 5]}
+        """;
+
+    List<LabRequest> requests = TraceFile.read(written("s.jsonl", lines), LoopChoice.OPEN, null).at(1, 1).requests();
+
+    assertThat(requests).extracting(LabRequest::parent).containsOnly(LabRequest.NO_PARENT);
+    assertThat(requests.get(1).arrivalMs()).isEqualTo(260);
+  }
+
+  @Test
+  void read_tenants_areThoseOfTheLines() throws IOException {
+    WorkloadTrace trace =
+        read("{\"timestamp\": 5, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [], \"tenant\": \"x\"}\n");
+
+    assertThat(trace.requests().getFirst().tenant()).isEqualTo("x");
+  }
+
+  @Test
   void read_mooncakeThinking_findsTurnsByTheirPrompts() throws IOException {
     String lines =
         """
@@ -99,7 +121,7 @@ final class TraceFileTest {
         {"timestamp": 9000, "input_length": 2100, "output_length": 1, "hash_ids": [0, 1, 3, 4, 5]}
         """;
 
-    List<LabRequest> requests = TraceFile.read(written("m.jsonl", lines), true, null).at(1, 1).requests();
+    List<LabRequest> requests = TraceFile.read(written("m.jsonl", lines), LoopChoice.CLOSED, null).at(1, 1).requests();
 
     assertThat(requests).extracting(LabRequest::parent).containsExactly(-1, -1, 0);
   }
@@ -112,17 +134,17 @@ final class TraceFileTest {
       out.write(lines.getBytes(StandardCharsets.UTF_8));
     }
 
-    assertThat(TraceFile.read(file, false, null).at(1, 1)).usingRecursiveComparison().isEqualTo(read(lines));
+    assertThat(TraceFile.read(file, LoopChoice.TRACE, null).at(1, 1)).usingRecursiveComparison().isEqualTo(read(lines));
   }
 
   @Test
   void read_whatIsNoTrace_namesTheLine() throws IOException {
     Path file = written("x.jsonl", "{\"timestamp\": 5, \"input_length\": 9, \"hash_ids\": []}\n");
-    assertThatThrownBy(() -> TraceFile.read(file, false, null))
+    assertThatThrownBy(() -> TraceFile.read(file, LoopChoice.TRACE, null))
         .hasMessageContaining("x.jsonl")
         .hasMessageContaining("line 1 has no output_length");
     Path empty = written("empty.jsonl", "\n");
-    assertThatThrownBy(() -> TraceFile.read(empty, false, null)).hasMessageContaining("no requests");
+    assertThatThrownBy(() -> TraceFile.read(empty, LoopChoice.TRACE, null)).hasMessageContaining("no requests");
   }
 
   private WorkloadTrace read(String lines) throws IOException {
@@ -130,7 +152,7 @@ final class TraceFileTest {
   }
 
   private TraceSource source(String lines) throws IOException {
-    return TraceFile.read(written("t.jsonl", lines), false, null);
+    return TraceFile.read(written("t.jsonl", lines), LoopChoice.TRACE, null);
   }
 
   private Path written(String name, String lines) throws IOException {

@@ -58,7 +58,12 @@ public final class LabCommand implements Callable<Integer> {
   @Option(
       names = "--engine",
       defaultValue = "h200-Qwen3-32B-tp2",
-      description = "Engine model of every worker: gpu-model-tp.")
+      paramLabel = "NAME|N*NAME[/F][,...]",
+      description = {
+        "Engine model of every worker: gpu-model-tp; or several, as in",
+        "'5*h100-Llama-3.1-8B-tp1,2*a100-Llama-3.1-8B-tp1,1*h100-Llama-3.1-8B-tp1/2', where /2 is an engine that",
+        "takes twice as long as its name says."
+      })
   private String engine = "";
 
   @Option(
@@ -82,6 +87,23 @@ public final class LabCommand implements Callable<Integer> {
   private String elastic = "";
 
   @Option(
+      names = "--stalls",
+      defaultValue = "off",
+      paramLabel = "off|RATE:MS",
+      description = {
+        "Whether engines stall now and then: so many times a minute and engine, for so many milliseconds on average",
+        "with a long tail."
+      })
+  private String stalls = "";
+
+  @Option(
+      names = "--host-memory",
+      defaultValue = "0",
+      paramLabel = "GB",
+      description = "Host memory beside each engine's cache, which keeps what was computed; loaded over 400 Gb/s.")
+  private double hostGigabytes;
+
+  @Option(
       names = "--profiles",
       defaultValue = "expected-cost",
       split = ",",
@@ -101,12 +123,32 @@ public final class LabCommand implements Callable<Integer> {
   private int seeds;
 
   @Option(
-      names = "--think",
+      names = "--loop",
+      defaultValue = "trace",
+      paramLabel = "trace|open|closed",
       description = {
-        "Closed loop: a turn of a conversation waits for the answer before it, and then as long as the trace",
-        "shows its author to have thought. Otherwise requests are sent at their times, whatever happens."
+        "closed: a turn of a recorded conversation waits for the answer before it, and then as long as the trace",
+        "shows its author to have thought. open: requests are sent at their times, whatever happens. trace: turns",
+        "with a delay wait, turns with a time do not."
       })
-  private boolean think;
+  private String loop = "";
+
+  @Option(
+      names = "--warm-up",
+      defaultValue = "0",
+      paramLabel = "SHARE",
+      description = "Share of the requests, those that come first, that fill the caches and do not count.")
+  private double warmUp;
+
+  @Option(
+      names = "--tenants",
+      defaultValue = "0",
+      paramLabel = "N",
+      description = {
+        "Divides the programs of traces that name no tenants among N, the k-th of which has a share in proportion",
+        "to 1/k; the report then has each one's goodput and how even they are."
+      })
+  private int tenants;
 
   @Option(
       names = "--index",
@@ -125,7 +167,8 @@ public final class LabCommand implements Callable<Integer> {
       paramLabel = "MODE",
       description = {
         "What the router believes prompts cost: exact (what the engines are made of), learnt (it learns from",
-        "first tokens), off:FACTOR (wrong by a factor), learnt:FACTOR (wrong to begin with, then learnt)."
+        "first tokens), off:FACTOR (wrong by a factor), learnt:FACTOR (wrong to begin with, then learnt), unnamed",
+        "(it knows no engine's name and takes all for alike to begin with, then learns)."
       })
   private String coefficients = "";
 
@@ -167,8 +210,8 @@ public final class LabCommand implements Callable<Integer> {
     LabPlan plan =
         reader.read(
             new LabPlanReader.LabOptions(
-                new LabPlanReader.LoadOptions(traces, scales, seeds, think),
-                new LabPlanReader.EngineOptions(engine, workers, elastic),
+                new LabPlanReader.LoadOptions(traces, scales, seeds, loop, tenants, warmUp),
+                new LabPlanReader.EngineOptions(engine, workers, elastic, stalls, hostGigabytes),
                 new LabPlanReader.RouterOptions(profiles, index, coefficients, guard),
                 new Slo(sloTtft, sloTpot)));
     if (plan == null) {
