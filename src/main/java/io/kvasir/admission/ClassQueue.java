@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NavigableSet;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -187,6 +188,15 @@ final class ClassQueue<T> {
       }
     }
     return null;
+  }
+
+  /** Has a look at each that waits. */
+  void forEach(Consumer<Waiting<T>> look) {
+    for (Tenant<T> tenant : tenants.values()) {
+      if (tenant.length > 0) {
+        tenant.programs.values().forEach(program -> program.queue.forEach(look));
+      }
+    }
   }
 
   /** Tokens of all that wait. */

@@ -4,6 +4,8 @@ import io.kvasir.admission.AdmissionSettings.ClassSettings;
 import io.kvasir.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +36,7 @@ public final class WaitingRoom {
   private final ReentrantLock lock = new ReentrantLock();
 
   // Guarded by the lock.
-  private final FairQueue<Waiter> queue;
+  private final FairQueue<Occupant> queue;
   private final DrainRate rate = new DrainRate();
   private double uncachedShare = 1;
   private boolean closed;
@@ -62,11 +64,14 @@ public final class WaitingRoom {
     this.deepNanos = clock.nanos();
   }
 
+  /** A request that waits, for the model that it names. */
+  private record Occupant(Waiter waiter, String model, int promptTokens) {}
+
   /** A request's place in the room. */
   public final class Place {
-    private final Waiting<Waiter> waiting;
+    private final Waiting<Occupant> waiting;
 
-    private Place(Waiting<Waiter> waiting) {
+    private Place(Waiting<Occupant> waiting) {
       this.waiting = waiting;
     }
 
@@ -100,11 +105,13 @@ public final class WaitingRoom {
    * Adds a request, unless it is refused at once or the room is closed: the waiter is notified of either before this
    * returns.
    *
+   * @param model as it names it
    * @param promptTokens of its prompt
    * @param uncachedTokens of these, what a worker would have had to compute; 0 when that is not known
    * @return null when it does not wait
    */
-  public @Nullable Place add(Claim claim, int promptTokens, int uncachedTokens, Waiter waiter) {
+  public @Nullable Place add(
+      Claim claim, String model, int promptTokens, int uncachedTokens, Waiter waiter) {
     AdmissionRefusal refusal;
     lock.lock();
     try {
@@ -113,7 +120,9 @@ public final class WaitingRoom {
         long now = clock.nanos();
         beginLine(now);
         long tokens = uncachedTokens > 0 ? uncachedTokens : Math.max(1, Math.round(promptTokens * uncachedShare));
-        Waiting<Waiter> waiting = queue.add(claim, now - claim.waitedMillis() * 1_000_000, tokens, waiter);
+        Waiting<Occupant> waiting =
+            queue.add(
+                claim, now - claim.waitedMillis() * 1_000_000, tokens, new Occupant(waiter, model, promptTokens));
         counted();
         return new Place(waiting);
       }
@@ -136,11 +145,11 @@ public final class WaitingRoom {
     refuseLate();
     int mostHeld = begin();
     for (int held = 0; held < mostHeld; ) {
-      FairQueue.Turn<Waiter> turn = next();
+      FairQueue.Turn<Occupant> turn = next();
       if (turn == null) {
         return;
       }
-      Waiter.Attempt attempt = turn.waiting().item().attempt(turn.starving());
+      Waiter.Attempt attempt = turn.waiting().item().waiter().attempt(turn.starving());
       if (attempt instanceof Waiter.Attempt.Held(boolean alone) && !alone) {
         held++;
       }
@@ -164,7 +173,7 @@ public final class WaitingRoom {
     }
   }
 
-  private FairQueue.@Nullable Turn<Waiter> next() {
+  private FairQueue.@Nullable Turn<Occupant> next() {
     lock.lock();
     try {
       return queue.next(clock.nanos());
@@ -173,7 +182,7 @@ public final class WaitingRoom {
     }
   }
 
-  private void attempted(Waiting<Waiter> waiting, Waiter.Attempt attempt) {
+  private void attempted(Waiting<Occupant> waiting, Waiter.Attempt attempt) {
     Claim claim = waiting.claim();
     long now = clock.nanos();
     lock.lock();
@@ -217,7 +226,7 @@ public final class WaitingRoom {
   }
 
   /** Takes a request out; false when it is out already. With the lock. */
-  private boolean out(Waiting<Waiter> waiting) {
+  private boolean out(Waiting<Occupant> waiting) {
     boolean removed = queue.remove(waiting);
     counted();
     return removed;
@@ -239,7 +248,7 @@ public final class WaitingRoom {
   private void refuseLate() {
     for (ServiceClass each : ServiceClass.values()) {
       long most = settings.of(each).longestWait().toNanos();
-      Waiting<Waiter> late = takeLate(each, most);
+      Waiting<Occupant> late = takeLate(each, most);
       while (late != null) {
         long waited = (clock.nanos() - late.arrivalNanos()) / 1_000_000;
         refuse(
@@ -247,16 +256,16 @@ public final class WaitingRoom {
             new AdmissionRefusal(
                 "timeout", false, knob(each, "longest-wait"), waited, most / 1_000_000, "ms",
                 retryAfter(late.claim())),
-            late.item());
+            late.item().waiter());
         late = takeLate(each, most);
       }
     }
   }
 
-  private @Nullable Waiting<Waiter> takeLate(ServiceClass serviceClass, long mostNanos) {
+  private @Nullable Waiting<Occupant> takeLate(ServiceClass serviceClass, long mostNanos) {
     lock.lock();
     try {
-      Waiting<Waiter> oldest = queue.oldest(serviceClass);
+      Waiting<Occupant> oldest = queue.oldest(serviceClass);
       return oldest != null && clock.nanos() - oldest.arrivalNanos() >= mostNanos && out(oldest) ? oldest : null;
     } finally {
       lock.unlock();
@@ -272,7 +281,7 @@ public final class WaitingRoom {
   private @Nullable AdmissionRefusal refusal(Claim claim) {
     ServiceClass its = claim.serviceClass();
     ClassSettings most = settings.of(its);
-    ClassQueue<Waiter> waiting = queue.of(its);
+    ClassQueue<Occupant> waiting = queue.of(its);
     long retry = retryAfter(claim);
     if (waiting.lengthOf(claim.tenant()) >= most.maxTenantLength()) {
       return new AdmissionRefusal(
@@ -323,7 +332,7 @@ public final class WaitingRoom {
       long now = clock.nanos();
       List<ClassStatus> all = new ArrayList<>();
       for (ServiceClass each : ServiceClass.values()) {
-        Waiting<Waiter> oldest = queue.oldest(each);
+        Waiting<Occupant> oldest = queue.oldest(each);
         all.add(
             new ClassStatus(
                 each, queue.of(each).length(), queue.of(each).bytes(), queue.of(each).tokens(),
@@ -335,14 +344,40 @@ public final class WaitingRoom {
     }
   }
 
+  /** Those that wait, by the models that they name. Looks at each of them. */
+  public List<ModelBacklog> backlog() {
+    if (isEmpty()) {
+      return List.of();
+    }
+    Map<String, ModelBacklog> byModel = new TreeMap<>();
+    lock.lock();
+    try {
+      long now = clock.nanos();
+      for (ServiceClass each : ServiceClass.values()) {
+        queue.of(each).forEach(
+            waiting -> byModel.merge(waiting.item().model(), backlog(waiting, now), ModelBacklog::and));
+      }
+    } finally {
+      lock.unlock();
+    }
+    return List.copyOf(byModel.values());
+  }
+
+  private static ModelBacklog backlog(Waiting<Occupant> waiting, long now) {
+    Occupant its = waiting.item();
+    return new ModelBacklog(
+        its.model(), 1, its.promptTokens(), waiting.tokens(), waiting.isAlone() ? its.promptTokens() : 0,
+        Math.max(0, now - waiting.arrivalNanos()) / 1_000_000);
+  }
+
   /** Dismisses everybody: the cell leaves this home. Idempotent. */
   public void close() {
-    List<Waiting<Waiter>> all = new ArrayList<>();
+    List<Waiting<Occupant>> all = new ArrayList<>();
     lock.lock();
     try {
       closed = true;
       for (ServiceClass each : ServiceClass.values()) {
-        for (Waiting<Waiter> oldest = queue.oldest(each); oldest != null; oldest = queue.oldest(each)) {
+        for (Waiting<Occupant> oldest = queue.oldest(each); oldest != null; oldest = queue.oldest(each)) {
           out(oldest);
           all.add(oldest);
         }
@@ -350,6 +385,6 @@ public final class WaitingRoom {
     } finally {
       lock.unlock();
     }
-    all.forEach(waiting -> waiting.item().dismissed());
+    all.forEach(waiting -> waiting.item().waiter().dismissed());
   }
 }

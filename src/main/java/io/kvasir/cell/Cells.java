@@ -36,6 +36,14 @@ public interface Cells {
     return decide(request);
   }
 
+  /**
+   * The requests of this node that no cell has: refusals for lack of capacity since the last call, and who waits for
+   * the first worker of a model. One caller at a time.
+   */
+  default UnservedDemand takeUnserved() {
+    return UnservedDemand.NONE;
+  }
+
   /** Explains how a decision would come about. Books nothing; does not throw when there is no worker. */
   DecisionRecord explain(DecisionRequest request);
 

@@ -1,9 +1,11 @@
 package io.kvasir.cell;
 
 import io.kvasir.admission.ClassStatus;
+import io.kvasir.admission.ModelBacklog;
 import io.kvasir.programs.GuardStatus;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,10 +52,17 @@ public record ClusterStatus(List<NodeStatus> nodes, List<CellStatus> cells, List
    *
    * @param classes requests, by class; empty where none ever waits
    * @param programs what is known of programs; null where they are not told apart
+   * @param models requests, by the models that they name; none of models for which nobody waits
    */
-  public record WaitingStatus(List<ClassStatus> classes, @Nullable GuardStatus programs) {
+  public record WaitingStatus(
+      List<ClassStatus> classes, @Nullable GuardStatus programs, List<ModelBacklog> models) {
     /** Nobody, of whom nothing is known. */
-    public static final WaitingStatus NONE = new WaitingStatus(List.of(), null);
+    public static final WaitingStatus NONE = new WaitingStatus(List.of(), null, List.of());
+
+    /** Takes the status of a node of an earlier version, too. */
+    public WaitingStatus {
+      models = Objects.requireNonNullElse(models, List.of());
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ package io.kvasir.lab;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.DecodeCost;
 import io.kvasir.routing.cost.OutputLengths;
+import io.kvasir.scale.Backlog;
 import io.kvasir.scale.FleetDemand;
 import io.kvasir.scale.ScaleAdvisor;
 import io.kvasir.scale.ScaleTarget;
@@ -112,7 +113,7 @@ final class ElasticFleet {
     double perPrompt = fleet.bookings() == 0 ? 0 : booked / 1e3 / fleet.bookings();
     return new FleetDemand(
         there, count(State.SERVING), prefill, perPrompt, owed, inFlight, context, memory,
-        outputs.expected(LabFleet.MODEL), 0, 0, least);
+        outputs.expected(LabFleet.MODEL), 0, 0, least, Backlog.NONE);
   }
 
   /** One more: an engine that was to stop goes on, or another loads. */

@@ -47,14 +47,14 @@ record Need(double workers, Limit limit) {
 
   /** What a demand on workers of a role needs. */
   static Need of(FleetDemand demand, Role role, WorkerCapacity capacity, ScaleGoals goals) {
-    Need need = new Need(demand.inFlight() / (FILL * capacity.maxInFlight()), Limit.SLOTS);
+    Need need = new Need(demand.requests() / (FILL * capacity.maxInFlight()), Limit.SLOTS);
     if (role.takes(Role.PREFILL)) {
-      need = need.or(demand.prefillPerSecond() / goals.prefillShare(), Limit.PREFILL);
+      need = need.or(demand.arrivingPerSecond() / goals.prefillShare(), Limit.PREFILL);
       need = need.or(backlog(demand, goals), Limit.BACKLOG);
     }
     if (role.takes(Role.DECODE)) {
       need = need.or(pace(demand, role, capacity, goals), Limit.PACE);
-      need = need.or(demand.memoryUse() / FILL, Limit.MEMORY);
+      need = need.or((demand.memoryUse() + demand.backlog().memoryLoad()) / FILL, Limit.MEMORY);
     }
     return need;
   }
@@ -65,8 +65,9 @@ record Need(double workers, Limit limit) {
 
   /** What arrives, and besides what waits for longer than it should, by the time that another worker could serve. */
   private static double backlog(FleetDemand demand, ScaleGoals goals) {
-    double late = demand.owedSeconds() - demand.ready() * seconds(goals.firstToken());
-    return late <= 0 ? 0 : demand.prefillPerSecond() + late / Math.max(1, seconds(goals.startup()));
+    double owed = demand.owedSeconds() + demand.backlog().owedSeconds();
+    double late = owed - demand.ready() * seconds(goals.firstToken());
+    return late <= 0 ? 0 : demand.arrivingPerSecond() + late / Math.max(1, seconds(goals.startup()));
   }
 
   /** The fewest workers at which 95 % of answers come at the time per token that is to be kept. */
@@ -103,10 +104,10 @@ record Need(double workers, Limit limit) {
     static Pace of(FleetDemand demand, Role role, WorkerCapacity capacity, ScaleGoals goals) {
       double goalMs = seconds(goals.perToken()) * 1e3;
       double stepMs = Math.min(capacity.decode().stepMs(), SLOWEST_STEP * goalMs);
-      double prompts = role.takes(Role.PREFILL) ? demand.prefillPerSecond() : 0;
+      double prompts = role.takes(Role.PREFILL) ? demand.arrivingPerSecond() : 0;
       double addedMs =
-          demand.inFlight() * capacity.decode().msPerSequence()
-              + demand.contextTokens() * capacity.decode().msPerContextToken();
+          demand.requests() * capacity.decode().msPerSequence()
+              + (demand.contextTokens() + demand.backlog().promptTokens()) * capacity.decode().msPerContextToken();
       int ready = Math.max(1, demand.ready());
       double left = Math.max(LEAST_LEFT, 1 - prompts / ready);
       double answers = left * addedMs / (stepMs + addedMs / ready);

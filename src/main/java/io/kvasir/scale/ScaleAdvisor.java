@@ -61,7 +61,7 @@ public final class ScaleAdvisor {
     desired = next(before, ahead, least, deviation);
     return new ScaleAdvice(
         target, demand, capacity, headroom(demand, capacity), now, ahead, desired,
-        reason(need, level, now, ahead, least, rise > 0 ? trend : null));
+        reason(need, demand, level, now, ahead, least, rise > 0 ? trend : null));
   }
 
   /** Goes on from a number that another advisor has come to for the same demand. */
@@ -88,30 +88,31 @@ public final class ScaleAdvisor {
         : Math.clamp(1 - Need.pace(demand, target.role(), capacity, goals) / demand.ready(), 0, 1);
   }
 
-  private String reason(Need need, double level, int now, int ahead, int least, @Nullable Trend rising) {
+  private String reason(
+      Need need, FleetDemand demand, double level, int now, int ahead, int least, @Nullable Trend rising) {
     if (desired > ahead) {
       return "fewer would do (%d), but not for %s yet with enough to spare".formatted(
           ahead, words(goals.settle()));
     }
     if (ahead == goals.most() && ahead > least) {
-      return "the most that there may be; " + because(need, level);
+      return "the most that there may be; " + because(need, demand, level);
     }
     if (ahead > now && rising != null) {
       return String.format(
-          Locale.ROOT, "%s; rising by %.1f workers in %s, which a new one takes to serve", because(need, level),
+          Locale.ROOT, "%s; rising by %.1f workers in %s, which a new one takes to serve", because(need, demand, level),
           rising.perSecond() * seconds(goals.startup()), words(goals.startup()));
     }
-    return ahead == least && level <= least ? "the fewest that there are to be" : because(need, level);
+    return ahead == least && level <= least ? "the fewest that there are to be" : because(need, demand, level);
   }
 
-  private String because(Need need, double level) {
+  private String because(Need need, FleetDemand demand, double level) {
     String why =
         switch (need.limit()) {
           case PREFILL -> "prompts to be read, in %.0f %% of the time".formatted(goals.prefillShare() * 100);
           case BACKLOG -> "prompts that wait for longer than " + words(goals.firstToken());
           case PACE -> "answers to be generated at " + goals.perToken().toMillis() + " ms per token";
           case MEMORY -> "KV blocks of the requests in flight";
-          case SLOTS -> "requests in flight";
+          case SLOTS -> demand.backlog().requests() > 0 ? "requests in flight or waiting" : "requests in flight";
         };
     return String.format(Locale.ROOT, "%.1f workers for %s", level, why);
   }

@@ -74,8 +74,8 @@ final class WaitingRoomTest {
   void waiting_endsWhenWorkersHaveRoom() {
     WaitingRoom room = room(UnaryOperator.identity());
     assertThat(room.isEmpty()).isTrue();
-    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("first", 10));
-    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("second", 10));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("first", 10));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("second", 10));
     room.admit();
     assertThat(went).isEmpty();
     assertThat(room.length()).isEqualTo(2);
@@ -91,10 +91,11 @@ final class WaitingRoomTest {
     freeWorkers = 10;
     Request stuck = new Request("stuck", 10);
     stuck.alwaysHeld = true;
-    room.add(AdmissionFixture.claim("a"), 10, 0, stuck);
-    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("behind it", 10));
-    room.add(AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "another"), 10, 0, new Request("another program", 10));
-    room.add(AdmissionFixture.claim("b"), 10, 0, new Request("another tenant", 10));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, stuck);
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("behind it", 10));
+    room.add(
+        AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "another"), "m", 10, 0, new Request("another program", 10));
+    room.add(AdmissionFixture.claim("b"), "m", 10, 0, new Request("another tenant", 10));
     room.admit();
     assertThat(went).containsExactly("another program", "another tenant");
     assertThat(room.length()).isEqualTo(2);
@@ -110,9 +111,9 @@ final class WaitingRoomTest {
       Request one = new Request("stuck", 10);
       one.alwaysHeld = true;
       stuck.add(one);
-      room.add(AdmissionFixture.claim("tenant-" + i), 10, 0, one);
+      room.add(AdmissionFixture.claim("tenant-" + i), "m", 10, 0, one);
     }
-    room.add(AdmissionFixture.claim("b"), 10, 0, new Request("behind them", 10));
+    room.add(AdmissionFixture.claim("b"), "m", 10, 0, new Request("behind them", 10));
     for (int round = 0; round < 11; round++) {
       room.admit();
       clock.advance(Duration.ofMillis(10));
@@ -124,8 +125,8 @@ final class WaitingRoomTest {
   @Test
   void placeIsKeptByArrival_fromAnotherHome() {
     WaitingRoom room = room(UnaryOperator.identity());
-    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("new", 10));
-    room.add(AdmissionFixture.claim("a").waited(5_000), 10, 0, new Request("from before", 10));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("new", 10));
+    room.add(AdmissionFixture.claim("a").waited(5_000), "m", 10, 0, new Request("from before", 10));
     freeWorkers = 10;
     room.admit();
     assertThat(went).containsExactly("from before", "new");
@@ -134,7 +135,7 @@ final class WaitingRoomTest {
   @Test
   void left_neverGoes() {
     WaitingRoom room = room(UnaryOperator.identity());
-    WaitingRoom.Place place = room.add(AdmissionFixture.claim("a"), 10, 0, new Request("left", 10));
+    WaitingRoom.Place place = room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("left", 10));
     assertThat(requireNonNull(place).leave()).isTrue();
     assertThat(place.leave()).isFalse();
     freeWorkers = 10;
@@ -146,28 +147,28 @@ final class WaitingRoomTest {
   @Test
   void bounds_refuseWithKnobAndFigures() {
     WaitingRoom room = room(bounds(Duration.ofMinutes(1), 3, 2, 350));
-    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("1", 10));
-    room.add(AdmissionFixture.claim("a"), 10, 0, new Request("2", 10));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("1", 10));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("2", 10));
     Request third = new Request("3", 10);
-    assertThat(room.add(AdmissionFixture.claim("a"), 10, 0, third)).isNull();
+    assertThat(room.add(AdmissionFixture.claim("a"), "m", 10, 0, third)).isNull();
     assertThat(third.refusal)
         .isEqualTo(
             new AdmissionRefusal(
                 "tenant_queue_full", true, "admission.classes.default.max-waiting-per-tenant", 3, 2, "requests",
                 3_000));
     Request large = new Request("large", 10);
-    room.add(new Claim(ServiceClass.DEFAULT, "b", 1, null, 151, 0), 10, 0, large);
+    room.add(new Claim(ServiceClass.DEFAULT, "b", 1, null, 151, 0), "m", 10, 0, large);
     assertThat(large.refusal)
         .isEqualTo(
             new AdmissionRefusal(
                 "queue_bytes", false, "admission.classes.default.max-bytes", 351, 350, "bytes", 3_000));
-    room.add(AdmissionFixture.claim("b"), 10, 0, new Request("4", 10));
+    room.add(AdmissionFixture.claim("b"), "m", 10, 0, new Request("4", 10));
     Request fifth = new Request("5", 10);
-    room.add(AdmissionFixture.claim("c"), 10, 0, fifth);
+    room.add(AdmissionFixture.claim("c"), "m", 10, 0, fifth);
     assertThat(requireNonNull(fifth.refusal).reason()).isEqualTo("queue_full");
     assertThat(requireNonNull(fifth.refusal).callersOwn()).isFalse();
     Request ofAnotherClass = new Request("6", 10);
-    room.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 10, 0, ofAnotherClass);
+    room.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), "m", 10, 0, ofAnotherClass);
     assertThat(ofAnotherClass.refusal).isNull();
     assertThat(room.status().stream().filter(status -> status.serviceClass() == ServiceClass.DEFAULT))
         .containsExactly(new ClassStatus(ServiceClass.DEFAULT, 3, 300, 30, 0));
@@ -178,9 +179,9 @@ final class WaitingRoomTest {
     WaitingRoom room = room(bounds(Duration.ofSeconds(30), 10, 10, 10_000));
     Request early = new Request("early", 10);
     Request later = new Request("later", 10);
-    room.add(AdmissionFixture.claim("a"), 10, 0, early);
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, early);
     clock.advance(Duration.ofSeconds(10));
-    room.add(AdmissionFixture.claim("b"), 10, 0, later);
+    room.add(AdmissionFixture.claim("b"), "m", 10, 0, later);
     clock.advance(Duration.ofSeconds(20));
     room.admit();
     assertThat(requireNonNull(early.refusal).reason()).isEqualTo("timeout");
@@ -194,7 +195,7 @@ final class WaitingRoomTest {
     WaitingRoom room = room(bounds(Duration.ofSeconds(15), 1_000, 1_000, 1L << 30));
     // 100 tokens a second go for ten seconds, while more wait.
     for (int i = 0; i < 30; i++) {
-      room.add(AdmissionFixture.claim("a"), 100, 100, new Request("a" + i, 100));
+      room.add(AdmissionFixture.claim("a"), "m", 100, 100, new Request("a" + i, 100));
     }
     for (int second = 0; second < 10; second++) {
       clock.advance(Duration.ofSeconds(1));
@@ -202,12 +203,12 @@ final class WaitingRoomTest {
     }
     // 2000 tokens are left, which take twenty seconds.
     Request tooMuch = new Request("too much", 100);
-    room.add(AdmissionFixture.claim("a").waited(1_000), 100, 100, tooMuch);
+    room.add(AdmissionFixture.claim("a").waited(1_000), "m", 100, 100, tooMuch);
     assertThat(requireNonNull(tooMuch.refusal).reason()).isEqualTo("expected_wait");
     assertThat(requireNonNull(tooMuch.refusal).measured()).isBetween(20_500L, 21_500L);
     assertThat(requireNonNull(tooMuch.refusal).retryAfterMillis()).isBetween(19_500L, 20_500L);
     Request ofAnotherTenant = new Request("another tenant's", 100);
-    room.add(AdmissionFixture.claim("b"), 100, 100, ofAnotherTenant);
+    room.add(AdmissionFixture.claim("b"), "m", 100, 100, ofAnotherTenant);
     assertThat(ofAnotherTenant.refusal).as("its tenant's turn comes soon").isNull();
   }
 
@@ -217,10 +218,10 @@ final class WaitingRoomTest {
     for (int i = 0; i < 30; i++) {
       Request large = new Request("program " + i, 100_000);
       large.programHeld = true;
-      room.add(AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "program " + i), 100_000, 100_000, large);
+      room.add(AdmissionFixture.claim(ServiceClass.DEFAULT, "a", "program " + i), "m", 100_000, 100_000, large);
     }
     for (int i = 0; i < 10; i++) {
-      room.add(AdmissionFixture.claim("a"), 100, 100, new Request("a" + i, 100));
+      room.add(AdmissionFixture.claim("a"), "m", 100, 100, new Request("a" + i, 100));
     }
     for (int second = 0; second < 5; second++) {
       clock.advance(Duration.ofSeconds(1));
@@ -228,7 +229,7 @@ final class WaitingRoomTest {
     }
     assertThat(went).containsExactly("a0", "a1", "a2", "a3", "a4");
     Request next = new Request("next", 100);
-    room.add(AdmissionFixture.claim("a"), 100, 100, next);
+    room.add(AdmissionFixture.claim("a"), "m", 100, 100, next);
     assertThat(next.refusal).as("500 tokens are before it, at 100 a second").isNull();
   }
 
@@ -237,8 +238,8 @@ final class WaitingRoomTest {
     WaitingRoom room = room(UnaryOperator.identity());
     Request recognised = new Request("by its prompt", 100_000);
     recognised.programHeld = true;
-    room.add(AdmissionFixture.claim("a"), 100_000, 100_000, recognised);
-    room.add(AdmissionFixture.claim("a"), 100, 100, new Request("of no program", 100));
+    room.add(AdmissionFixture.claim("a"), "m", 100_000, 100_000, recognised);
+    room.add(AdmissionFixture.claim("a"), "m", 100, 100, new Request("of no program", 100));
     admitOne(room);
     assertThat(went).containsExactly("of no program");
   }
@@ -248,19 +249,19 @@ final class WaitingRoomTest {
     WaitingRoom room = room(bounds(Duration.ofSeconds(90), 1_000, 1_000, 1L << 30));
     Request held = new Request("held", 100_000);
     held.programHeld = true;
-    room.add(AdmissionFixture.claim("b"), 100_000, 100_000, held);
+    room.add(AdmissionFixture.claim("b"), "m", 100_000, 100_000, held);
     assertThat(room.hasNoLine()).as("it has not been tried").isFalse();
     room.admit();
     assertThat(room.hasNoLine()).isTrue();
     assertThat(room.isEmpty()).isFalse();
     clock.advance(Duration.ofSeconds(60));
-    room.add(AdmissionFixture.claim("a"), 1_000, 1_000, new Request("first", 1_000));
+    room.add(AdmissionFixture.claim("a"), "m", 1_000, 1_000, new Request("first", 1_000));
     assertThat(room.hasNoLine()).isFalse();
     admitOne(room);
     assertThat(room.hasNoLine()).isTrue();
-    room.add(AdmissionFixture.claim("a"), 10_000, 10_000, new Request("second", 10_000));
+    room.add(AdmissionFixture.claim("a"), "m", 10_000, 10_000, new Request("second", 10_000));
     Request third = new Request("third", 1_000);
-    room.add(AdmissionFixture.claim("a"), 1_000, 1_000, third);
+    room.add(AdmissionFixture.claim("a"), "m", 1_000, 1_000, third);
     assertThat(third.refusal).as("nobody was in line for a minute").isNull();
   }
 
@@ -269,7 +270,7 @@ final class WaitingRoomTest {
     WaitingRoom room = room(UnaryOperator.identity());
     Request held = new Request("held", 100);
     held.programHeld = true;
-    room.add(AdmissionFixture.claim("a"), 100, 100, held);
+    room.add(AdmissionFixture.claim("a"), "m", 100, 100, held);
     for (int round = 0; round < 100; round++) {
       room.admit();
       clock.advance(Duration.ofMillis(10));
@@ -291,10 +292,10 @@ final class WaitingRoomTest {
   void lightTenant_hardlyNoticesAHeavyOne() {
     WaitingRoom room = room(UnaryOperator.identity());
     for (int i = 0; i < 5_000; i++) {
-      room.add(AdmissionFixture.claim("heavy"), 100, 100, new Request("heavy", 100));
+      room.add(AdmissionFixture.claim("heavy"), "m", 100, 100, new Request("heavy", 100));
     }
     for (int i = 0; i < 500; i++) {
-      room.add(AdmissionFixture.claim("light"), 100, 100, new Request("light", 100));
+      room.add(AdmissionFixture.claim("light"), "m", 100, 100, new Request("light", 100));
       int before = went.size();
       do {
         clock.advance(Duration.ofMillis(100));
@@ -311,12 +312,28 @@ final class WaitingRoomTest {
   void close_dismissesEverybody() {
     WaitingRoom room = room(UnaryOperator.identity());
     Request waiting = new Request("waits", 10);
-    room.add(AdmissionFixture.claim("a"), 10, 0, waiting);
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, waiting);
     room.close();
     assertThat(waiting.dismissed).isTrue();
     assertThat(room.isEmpty()).isTrue();
     Request late = new Request("late", 10);
-    assertThat(room.add(AdmissionFixture.claim("a"), 10, 0, late)).isNull();
+    assertThat(room.add(AdmissionFixture.claim("a"), "m", 10, 0, late)).isNull();
     assertThat(late.dismissed).isTrue();
+  }
+
+  @Test
+  void backlog_isByModel() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    assertThat(room.backlog()).isEmpty();
+    room.add(AdmissionFixture.claim("a"), "small", 100, 40, new Request("first", 100));
+    clock.advance(Duration.ofSeconds(3));
+    room.add(AdmissionFixture.claim(ServiceClass.BULK, "b", "p"), "small", 200, 200, new Request("second", 200));
+    Request held = new Request("held", 300);
+    held.programHeld = true;
+    room.add(AdmissionFixture.claim("c"), "large", 300, 300, held);
+    room.admit();
+    assertThat(room.backlog())
+        .containsExactly(
+            new ModelBacklog("large", 1, 300, 0, 300, 0), new ModelBacklog("small", 2, 300, 240, 0, 3000));
   }
 }

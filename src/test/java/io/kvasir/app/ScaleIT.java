@@ -14,8 +14,12 @@ import io.kvasir.gateway.admin.AdminDocument;
 import io.kvasir.scale.keda.KedaClient;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,6 +35,10 @@ final class ScaleIT {
   @BeforeEach
   void start() throws Exception {
     engine = PredictionsIT.engine(EventSettings.DEFAULT.withLoopback(), 0);
+    startNode("");
+  }
+
+  private void startNode(String settings) throws Exception {
     node =
         TestNodes.start(
             """
@@ -41,7 +49,8 @@ final class ScaleIT {
               }]
               scale { interval = 200 ms, least = 2, keda { enabled = on, host = "127.0.0.1", port = 0 } }
             }
-            """.formatted(MODEL, engine.url(), engine.eventsEndpoint(), engine.replayEndpoint()));
+            %5$s
+            """.formatted(MODEL, engine.url(), engine.eventsEndpoint(), engine.replayEndpoint(), settings));
     await(() -> DemoCommand.healthy(node) == 1);
   }
 
@@ -83,6 +92,40 @@ final class ScaleIT {
             .statusCode();
     assertThat(status).isEqualTo(200);
     await("its tokens are counted", () -> target().path("tokens_per_s").asDouble() > 0);
+  }
+
+  @Test
+  void whoWaitsInTheRouter_orIsRefused_countsAsDemand() throws Exception {
+    node.close();
+    startNode(
+        """
+        kvasir.admission {
+          enabled = true, classes.default { max-waiting = 6, max-waiting-per-tenant = 6, longest-wait = 20 s }
+        }
+        kvasir.pod-defaults.max-in-flight = 1
+        """);
+    await(() -> target().path("ready").asInt() == 1);
+    List<CompletableFuture<HttpResponse<String>>> requests = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      requests.add(
+          TestNodes.postAsync(
+              node, "/v1/chat/completions",
+              """
+              {"model": "%s", "max_tokens": 100000, "ignore_eos": true,
+                "messages": [{"role": "user", "content": "%s"}]}
+              """.formatted(MODEL, words(i, 200))));
+    }
+    await("one goes, six wait, and those of too many of one tenant are refused for its own doing", () ->
+        target().path("backlog_requests").asInt() == 6);
+    assertThat(target().path("refused_per_s").asDouble()).isZero();
+    await("they need more than the fewest", () -> target().path("desired").asInt() > 2);
+    assertThat(target().path("in_flight").asInt()).isEqualTo(1);
+    assertThat(target().path("backlog_owed_s").asDouble()).isPositive();
+    assertThat(TestNodes.manage(node, "/metrics").body())
+        .contains("kvasir_scale_backlog_requests{model=\"kvasir-demo\",role=\"both\"} 6.0");
+    await("who has waited for too long is refused for what the fleet lacks", () ->
+        target().path("refused_per_s").asDouble() > 0);
+    requests.forEach(request -> request.cancel(true));
   }
 
   private JsonNode scale() throws Exception {

@@ -1,6 +1,7 @@
 package io.kvasir.execution;
 
 import io.kvasir.admission.ClassStatus;
+import io.kvasir.admission.ModelBacklog;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.CellMove;
@@ -347,7 +348,8 @@ public final class FakeCells implements Cells {
                 List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)),
                 new ClusterStatus.WaitingStatus(
                     List.of(new ClassStatus(ServiceClass.BULK, 7, 4096, 900, 1500)),
-                    new GuardStatus(5, 4, 120_000, 90_000, 2)))),
+                    new GuardStatus(5, 4, 120_000, 90_000, 2),
+                    List.of(new ModelBacklog("m", 7, 1200, 900, 0, 1500))))),
         describeWorkers());
   }
 

@@ -21,7 +21,7 @@ final class ScaleAdvisorTest {
 
   /** Only what is asked for, at so many workers. */
   private static FleetDemand demand(int workers, double prefill, int inFlight, long context, double memory) {
-    return new FleetDemand(workers, workers, prefill, 0, 0, inFlight, context, memory, 0, 0, 0, 0);
+    return new FleetDemand(workers, workers, prefill, 0, 0, inFlight, context, memory, 0, 0, 0, 0, Backlog.NONE);
   }
 
   private static ScaleAdvisor advisor() {
@@ -44,7 +44,7 @@ final class ScaleAdvisorTest {
 
   @Test
   void backlog_isReadUntilAnotherWorkerCouldServe() {
-    FleetDemand late = new FleetDemand(2, 2, 1, 0, 304 + 600, 0, 0, 0, 0, 0, 0, 450);
+    FleetDemand late = new FleetDemand(2, 2, 1, 0, 304 + 600, 0, 0, 0, 0, 0, 0, 450, Backlog.NONE);
 
     assertThat(advisor().advise(0, late, CAPACITY)).satisfies(advice -> {
       assertThat(advice.desired()).isEqualTo(4);
@@ -97,7 +97,7 @@ final class ScaleAdvisorTest {
       double inFlight = rate * tokens * tokenMs(workers) / 1e3;
       return new FleetDemand(
           workers, workers, rate * prefill, prefill, 0, (int) Math.round(inFlight), Math.round(inFlight * context), 0,
-          tokens, 0, 0, 0);
+          tokens, 0, 0, 0, Backlog.NONE);
     }
   }
 
@@ -116,11 +116,12 @@ final class ScaleAdvisorTest {
       long context = random.nextLong(5_000_000);
       double memory = random.nextDouble(9);
       FleetDemand low =
-          new FleetDemand(ready, ready, prefill, perPrompt, owed, inFlight, context, memory, 100, 0, 0, 0);
+          new FleetDemand(
+              ready, ready, prefill, perPrompt, owed, inFlight, context, memory, 100, 0, 0, 0, Backlog.NONE);
       FleetDemand high =
           new FleetDemand(
               ready, ready, prefill * more[0], perPrompt, owed * more[1], (int) Math.ceil(inFlight * more[2]),
-              (long) Math.ceil(context * more[3]), memory * more[4], 100, 0, 0, 0);
+              (long) Math.ceil(context * more[3]), memory * more[4], 100, 0, 0, 0, Backlog.NONE);
       assertThat(Need.of(high, role, CAPACITY, GOALS).workers())
           .isGreaterThanOrEqualTo(Need.of(low, role, CAPACITY, GOALS).workers());
     }
@@ -234,7 +235,7 @@ final class ScaleAdvisorTest {
       int desired = advisor.advise(at, demand(1, 0, 0, 0, 0), CAPACITY).desired();
       assertThat(desired).isEqualTo(at < 60 ? 1 : 0);
     }
-    FleetDemand waiting = new FleetDemand(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0);
+    FleetDemand waiting = new FleetDemand(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, Backlog.NONE);
     assertThat(advisor.advise(305, waiting, CAPACITY).desired()).isEqualTo(1);
   }
 
@@ -243,5 +244,32 @@ final class ScaleAdvisorTest {
     FleetDemand half = demand(2, 0.8, 0, 0, 0);
     assertThat(advisor().advise(0, half, CAPACITY).headroom()).isEqualTo(0.5, within(1e-9));
     assertThat(advisor().advise(0, demand(0, 0, 0, 0, 0), CAPACITY).headroom()).isZero();
+  }
+
+  /** Where requests wait says nothing of how many workers they need. */
+  @ParameterizedTest
+  @EnumSource(Role.class)
+  void need_isTheSame_whetherRequestsWaitInTheRouterOrInEngines(Role role) {
+    SplittableRandom random = new SplittableRandom(4);
+    for (int i = 0; i < 1000; i++) {
+      int ready = random.nextInt(20);
+      double given = random.nextDouble(5);
+      double more = random.nextDouble(5);
+      double owed = random.nextDouble(200);
+      double wait = random.nextDouble(200);
+      int inFlight = random.nextInt(1000);
+      int waiting = random.nextInt(3000);
+      FleetDemand inEngines =
+          new FleetDemand(
+              ready, ready, given + more, 1, owed + wait, inFlight + waiting, 1000L * (inFlight + waiting), 1, 100, 0,
+              0, 0, Backlog.NONE);
+      FleetDemand inRouter =
+          new FleetDemand(
+              ready, ready, given, 1, owed, inFlight, 1000L * inFlight, 1, 100, 0, 0, 0,
+              new Backlog(waiting, 1000L * waiting, wait, more, 0, 1, 0));
+      assertThat(Need.of(inRouter, role, CAPACITY, GOALS).workers())
+          .isCloseTo(Need.of(inEngines, role, CAPACITY, GOALS).workers(), within(1e-6));
+      assertThat(inRouter.isActive()).isTrue();
+    }
   }
 }

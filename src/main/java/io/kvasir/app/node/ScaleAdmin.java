@@ -60,7 +60,11 @@ final class ScaleAdmin implements AdminResource {
         .put("tokens_per_s", rounded(demand.tokensPerSecond()))
         .put("headroom", rounded(advice.headroom()))
         .put("waiting", demand.waiting())
-        .put("wait_s", rounded(demand.waitSeconds()));
+        .put("wait_s", rounded(demand.waitSeconds()))
+        .put("backlog_requests", demand.backlog().requests())
+        .put("backlog_owed_s", rounded(demand.backlog().owedSeconds()))
+        .put("backlog_oldest_s", rounded(demand.backlog().oldestSeconds()))
+        .put("refused_per_s", rounded(demand.backlog().refusedPerSecond()));
   }
 
   private static double rounded(double figure) {

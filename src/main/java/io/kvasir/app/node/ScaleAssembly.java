@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.ScalingConfig;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.UnservedDemand;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.scale.keda.ExternalScaler;
 import io.kvasir.scale.keda.KedaSettings;
@@ -39,11 +40,22 @@ final class ScaleAssembly implements AutoCloseable {
   /** What the leader has worked out. */
   record Published(ScaleReport report) implements Message {}
 
+  /**
+   * What the fleet has not served of a node's requests.
+   *
+   * @param node its address
+   */
+  record Unserved(String node, UnservedDemand demand) implements Message {}
+
   private final Timer timer;
   private final Duration interval;
+  private final Cells cells;
+  private final String self;
+  private final ActorRef<Topic.Command<Unserved>> unserved;
   private final ScaleMonitor monitor;
   private final @Nullable ExternalScaler scaler;
   private volatile boolean closed;
+  private UnservedDemand published = UnservedDemand.NONE;
 
   /**
    * Begins to work out the advice.
@@ -63,6 +75,12 @@ final class ScaleAssembly implements AutoCloseable {
             report -> topic.tell(Topic.publish(new Published(report))), NanoClock.SYSTEM);
     ActorRef<Published> follower = system.systemActorOf(following(monitor), NAME, Props.empty());
     topic.tell(Topic.subscribe(follower));
+    this.unserved =
+        system.systemActorOf(Topic.create(Unserved.class, NAME + "-unserved"), NAME + "-unserved-topic", Props.empty());
+    unserved.tell(
+        Topic.subscribe(system.systemActorOf(adding(monitor), NAME + "-unserved", Props.empty())));
+    this.cells = cells;
+    this.self = cluster.selfMember().address().hostPort();
     metrics.registry().register(new ScaleGauges(monitor::report));
     this.scaler = start(config.keda(), monitor);
     schedule();
@@ -81,6 +99,16 @@ final class ScaleAssembly implements AutoCloseable {
             });
     // A report that is not understood, as of a node of another version, is logged, and the next one is followed.
     return Behaviors.supervise(following).onFailure(SupervisorStrategy.resume());
+  }
+
+  private static Behavior<Unserved> adding(ScaleMonitor monitor) {
+    Behavior<Unserved> adding =
+        Behaviors.receiveMessage(
+            message -> {
+              monitor.add(message.node(), message.demand());
+              return Behaviors.same();
+            });
+    return Behaviors.supervise(adding).onFailure(SupervisorStrategy.resume());
   }
 
   private static @Nullable ExternalScaler start(@Nullable KedaSettings settings, ScaleMonitor monitor)
@@ -107,12 +135,22 @@ final class ScaleAssembly implements AutoCloseable {
   private void tick() {
     try {
       if (!closed) {
+        publishUnserved();
         monitor.tick();
       }
     } catch (RuntimeException failed) {
       LOG.warn("the advice for autoscalers could not be worked out; it stays as it was", failed);
     }
     schedule();
+  }
+
+  /** Also that there is nothing any more, and nothing while there was nothing. */
+  private void publishUnserved() {
+    UnservedDemand now = cells.takeUnserved();
+    if (!now.isEmpty() || !published.isEmpty()) {
+      unserved.tell(Topic.publish(new Unserved(self, now)));
+    }
+    published = now;
   }
 
   /** The advice as of a moment ago. */

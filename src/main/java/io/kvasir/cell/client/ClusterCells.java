@@ -12,6 +12,7 @@ import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.UnservedDemand;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.CellMoves;
@@ -54,6 +55,7 @@ public final class ClusterCells implements Cells {
   private final CellMetrics metrics;
   private final CellMoves moves;
   private final NanoClock clock;
+  private final RefusalCounter refusals = new RefusalCounter();
   private final CellChoices choices;
   private final RosterWorkers rosterWorkers;
   private final Fallback fallback;
@@ -93,7 +95,15 @@ public final class ClusterCells implements Cells {
 
   @Override
   public Decision decideInTurn(DecisionRequest request, Cancellation client) {
-    return request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
+    Decision decision =
+        request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
+    refusals.count(request.model(), decision);
+    return decision;
+  }
+
+  @Override
+  public UnservedDemand takeUnserved() {
+    return new UnservedDemand(refusals.take(), List.of());
   }
 
   private Decision decide(DecisionRequest request, Function<String, Decision> inCell) {

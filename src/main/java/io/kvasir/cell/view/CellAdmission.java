@@ -6,6 +6,7 @@ import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ClassStatus;
 import io.kvasir.admission.Gate;
+import io.kvasir.admission.ModelBacklog;
 import io.kvasir.admission.EngineQueueGate;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.admission.TurnKeeper;
@@ -102,7 +103,8 @@ public final class CellAdmission implements AutoCloseable {
   PendingDecision enter(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
     PendingDecision pending = new PendingDecision(claim, new WaitingTries(request, claim, local), clock);
     WaitingRoom.Place place =
-        room.add(claim, Math.max(1, request.prompt().tokens()), check.uncachedTokens(), pending);
+        room.add(
+            claim, request.model(), Math.max(1, request.prompt().tokens()), check.uncachedTokens(), pending);
     if (place != null) {
       pending.placed(place);
       if (pending.result().isDone()) {
@@ -165,6 +167,11 @@ public final class CellAdmission implements AutoCloseable {
   /** Who waits, by class. */
   List<ClassStatus> waiting() {
     return room.status();
+  }
+
+  /** Those that wait, by model. */
+  List<ModelBacklog> backlog() {
+    return room.backlog();
   }
 
   /** A worker may have room again. One comparison while nobody waits. */

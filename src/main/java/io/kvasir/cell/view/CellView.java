@@ -198,7 +198,8 @@ public final class CellView {
   /** Who waits here. */
   public ClusterStatus.WaitingStatus waiting() {
     return new ClusterStatus.WaitingStatus(
-        admission == null ? List.of() : admission.waiting(), programs == null ? null : programs.status());
+        admission == null ? List.of() : admission.waiting(), programs == null ? null : programs.status(),
+        admission == null ? List.of() : admission.backlog());
   }
 
   /** A worker may have room again. */

@@ -1,19 +1,27 @@
 package io.kvasir.scale.live;
 
+import io.kvasir.admission.ModelBacklog;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.CellStatus;
+import io.kvasir.cell.UnservedDemand;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.DecodeCost;
+import io.kvasir.routing.cost.Deployment;
+import io.kvasir.scale.Backlog;
 import io.kvasir.scale.FleetDemand;
 import io.kvasir.scale.ScaleTarget;
 import io.kvasir.scale.WorkerCapacity;
+import io.kvasir.scale.live.BacklogMeter.ModelFigures;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
@@ -22,13 +30,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Turns descriptions of the cluster into the demand on each target. Every worker counts once, as its cell's home
  * describes it; what homes count becomes a rate between two descriptions. Of a cell whose home does not answer the last
- * description goes on to count. One thread.
+ * description goes on to count. What waits for a model is shared among its targets by their workers. One thread.
  */
 final class DemandMeter {
   /** Rates of tokens are smoothed over about so many seconds: answers end one by one. */
   private static final double SMOOTHING_SECONDS = 30;
 
   private final CostModel costs;
+  private final BacklogMeter backlogs = new BacklogMeter();
   private Map<String, List<Figures>> cells = new HashMap<>();
   private double lastSeconds = Double.NaN;
 
@@ -53,7 +62,7 @@ final class DemandMeter {
   }
 
   /** The demand on each target, in order of model and role. */
-  SequencedMap<ScaleTarget, Measured> measure(double seconds, ClusterStatus cluster) {
+  SequencedMap<ScaleTarget, Measured> measure(double seconds, ClusterStatus cluster, UnservedDemand unserved) {
     double elapsed = seconds - lastSeconds;
     lastSeconds = seconds;
     Map<String, Figures> before = new HashMap<>();
@@ -69,7 +78,13 @@ final class DemandMeter {
       }
     }
     cells = now;
-    return byTarget();
+    Map<String, String> baseModels = new HashMap<>();
+    cells.values().forEach(cell -> cell.forEach(each -> {
+      Worker worker = each.status().worker();
+      worker.models().forEach(model -> baseModels.putIfAbsent(model, worker.deployment().model()));
+    }));
+    return byTarget(
+        elapsed, backlogs.measure(elapsed, cluster, unserved, model -> baseModels.getOrDefault(model, model)));
   }
 
   private static Figures figures(WorkerStatus now, @Nullable Figures before, double elapsed) {
@@ -91,30 +106,76 @@ final class DemandMeter {
     return before + smoothing * (now - before);
   }
 
-  private SequencedMap<ScaleTarget, Measured> byTarget() {
+  private SequencedMap<ScaleTarget, Measured> byTarget(double elapsed, Map<String, ModelFigures> backlog) {
     SequencedMap<ScaleTarget, List<Figures>> targets =
         new TreeMap<>(Comparator.comparing(ScaleTarget::model).thenComparing(ScaleTarget::role));
     cells.values().forEach(cell -> cell.forEach(figures -> {
-      var worker = figures.status().worker();
+      Worker worker = figures.status().worker();
       targets
           .computeIfAbsent(new ScaleTarget(worker.deployment().model(), worker.role()), _ -> new ArrayList<>())
           .add(figures);
     }));
     SequencedMap<ScaleTarget, Measured> measured = new TreeMap<>(((TreeMap<ScaleTarget, ?>) targets).comparator());
-    targets.forEach((target, workers) -> measured.put(target, measured(workers)));
+    targets.forEach((target, workers) -> {
+      ModelFigures waiting = backlog.get(target.model());
+      measured.put(
+          target, measured(workers, waiting, elapsed, waiting == null ? 0 : share(target, targets)));
+    });
     return measured;
   }
 
-  private Measured measured(List<Figures> workers) {
+  /** The share of a target's workers among those of its model that do the same. */
+  private static double share(ScaleTarget target, Map<ScaleTarget, List<Figures>> targets) {
+    Role same = target.role() == Role.DECODE ? Role.DECODE : Role.PREFILL;
+    int all = 0;
+    for (Map.Entry<ScaleTarget, List<Figures>> each : targets.entrySet()) {
+      all += each.getKey().model().equals(target.model()) && each.getKey().role().takes(same)
+          ? each.getValue().size()
+          : 0;
+    }
+    return (double) Objects.requireNonNull(targets.get(target)).size() / all;
+  }
+
+  private Backlog backlog(
+      List<Figures> workers, ModelFigures figures, double share, double elapsed, double secondsPerPrompt) {
+    ModelBacklog waiting = figures.waiting();
+    Role role = workers.getFirst().status().worker().role();
+    int requests = (int) Math.ceil(share * waiting.requests());
+    double memory = share * waiting.heldTokens() / mean(workers, worker -> decode(worker).kvTokens());
+    double refused = share * figures.refusedPerSecond();
+    if (!role.takes(Role.PREFILL)) {
+      return new Backlog(
+          requests, Math.round(share * waiting.promptTokens()), 0, 0, memory, waiting.oldestMillis() / 1e3, refused);
+    }
+    double perToken = mean(workers, worker -> secondsPerToken(worker.worker().deployment(), figures.typical()));
+    double more = elapsed > 0 ? share * figures.moreTokens() * perToken / elapsed : 0;
+    return new Backlog(
+        requests, Math.round(share * waiting.promptTokens()), share * waiting.tokens() * perToken,
+        more + refused * secondsPerPrompt, memory, waiting.oldestMillis() / 1e3, refused);
+  }
+
+  /** Of a mean request among these. */
+  private double secondsPerToken(Deployment deployment, ModelBacklog typical) {
+    if (typical.tokens() == 0) {
+      return costs.of(deployment).msPerToken() / 1e3;
+    }
+    int prompt = (int) (typical.promptTokens() / typical.requests());
+    int uncached = Math.clamp(typical.tokens() / typical.requests(), 1, Math.max(1, prompt));
+    return costs.of(deployment).prefillMs(uncached, prompt) / uncached / 1e3;
+  }
+
+  private Measured measured(
+      List<Figures> workers, @Nullable ModelFigures waiting, double elapsed, double share) {
     List<Figures> ready = workers.stream().filter(worker -> isReady(worker.status())).toList();
     double answers = sum(workers, Figures::answerRate);
     double tokens = sum(workers, worker -> worker.answerRate() * worker.answerTokens());
+    double secondsPerPrompt = answers > 0 ? sum(workers, Figures::smoothPrefillRate) / answers : 0;
     FleetDemand demand =
         new FleetDemand(
             (int) workers.stream().filter(worker -> !worker.status().draining()).count(),
             ready.size(),
             sum(workers, Figures::prefillRate),
-            answers > 0 ? sum(workers, Figures::smoothPrefillRate) / answers : 0,
+            secondsPerPrompt,
             sum(workers, worker -> worker.status().load().work().owedMs()) / 1e3,
             (int) sum(workers, worker -> worker.status().load().inFlight()),
             (long) sum(workers, worker -> worker.status().load().work().contextTokens()),
@@ -122,7 +183,8 @@ final class DemandMeter {
             answers > 0 ? tokens / answers : 0,
             tokens,
             (int) sum(workers, worker -> Math.max(0, worker.status().load().report().waiting())),
-            ready.stream().mapToDouble(worker -> worker.status().load().work().owedMs()).min().orElse(0) / 1e3);
+            ready.stream().mapToDouble(worker -> worker.status().load().work().owedMs()).min().orElse(0) / 1e3,
+            waiting == null ? Backlog.NONE : backlog(workers, waiting, share, elapsed, secondsPerPrompt));
     return new Measured(demand, capacity(workers));
   }
 

@@ -32,7 +32,7 @@ public final class ScaleGauges implements MultiCollector {
           new Gauge("kvasir_scale_ready_workers", "Workers that may be sent requests.", ofDemand(FleetDemand::ready)),
           new Gauge(
               "kvasir_scale_prefill_load",
-              "Seconds of prefill that arrive per second: so many workers do nothing else.",
+              "Seconds of prefill that workers are given per second: so many do nothing else.",
               ofDemand(FleetDemand::prefillPerSecond)),
           new Gauge(
               "kvasir_scale_prefill_owed_seconds",
@@ -53,6 +53,18 @@ public final class ScaleGauges implements MultiCollector {
               ScaleAdvice::headroom),
           new Gauge("kvasir_scale_waiting", "Requests that wait in engines, as far as these report it.",
               ofDemand(FleetDemand::waiting)),
+          new Gauge("kvasir_scale_backlog_requests",
+              "Requests that wait in the router for a worker. They count as if workers had them.",
+              ofDemand(demand -> demand.backlog().requests())),
+          new Gauge("kvasir_scale_backlog_owed_seconds",
+              "Estimated seconds of prefill of the requests that wait in the router.",
+              ofDemand(demand -> demand.backlog().owedSeconds())),
+          new Gauge("kvasir_scale_backlog_oldest_seconds",
+              "How long the request has waited in the router that has waited longest.",
+              ofDemand(demand -> demand.backlog().oldestSeconds())),
+          new Gauge("kvasir_scale_refused_per_second",
+              "Requests per second that were refused because the fleet lacks capacity, over about the last minute.",
+              ofDemand(demand -> demand.backlog().refusedPerSecond())),
           new Gauge("kvasir_scale_wait_seconds", "What a prompt waits for now at the worker with the least to read.",
               ofDemand(FleetDemand::waitSeconds)));
 

@@ -3,6 +3,7 @@ package io.kvasir.scale.live;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.cell.UnservedDemand;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.scale.ScaleAdvice;
 import io.kvasir.scale.ScaleAdvisor;
@@ -33,6 +34,8 @@ public final class ScaleMonitor {
   private final NanoClock clock;
   private final DemandMeter meter;
   private final Map<ScaleTarget, ScaleAdvisor> advisors = new HashMap<>();
+  private final Map<String, FromNode> unserved = new HashMap<>();
+  private final Map<String, Integer> refused = new HashMap<>();
   private final List<Consumer<ScaleReport>> listeners = new CopyOnWriteArrayList<>();
   private volatile ScaleReport report = ScaleReport.NONE;
   private volatile long reportedNanos;
@@ -56,6 +59,26 @@ public final class ScaleMonitor {
     this.reportedNanos = clock.nanos() - settings.interval().toNanos() * SILENT_INTERVALS;
   }
 
+  /** The requests of a node that no cell has, and when it published them. */
+  private record FromNode(UnservedDemand demand, long nanos) {}
+
+  /** Takes what a node has published of its requests that no cell has; it goes on to count for some intervals. */
+  public synchronized void add(String node, UnservedDemand demand) {
+    unserved.put(node, new FromNode(demand, clock.nanos()));
+    demand.refused().forEach((model, count) -> refused.merge(model, count, Integer::sum));
+  }
+
+  /** All that nodes have published; each refusal once. */
+  private UnservedDemand takeUnserved() {
+    long oldest = clock.nanos() - settings.interval().toNanos() * SILENT_INTERVALS;
+    unserved.values().removeIf(each -> each.nanos - oldest < 0);
+    UnservedDemand all =
+        new UnservedDemand(
+            refused, unserved.values().stream().flatMap(each -> each.demand.waiting().stream()).toList());
+    refused.clear();
+    return all;
+  }
+
   /** Works the advice out when it is due and this node's to do. Waits for the homes of cells. */
   public void tick() {
     boolean silent = clock.nanos() - reportedNanos >= settings.interval().toNanos() * SILENT_INTERVALS;
@@ -70,7 +93,7 @@ public final class ScaleMonitor {
   private synchronized ScaleReport observe(ClusterStatus status) {
     double seconds = clock.nanos() / 1e9;
     List<ScaleAdvice> targets = new ArrayList<>();
-    meter.measure(seconds, status).forEach((target, measured) ->
+    meter.measure(seconds, status, takeUnserved()).forEach((target, measured) ->
         targets.add(advisor(target).advise(seconds, measured.demand(), measured.capacity())));
     ScaleReport found =
         new ScaleReport(
@@ -86,6 +109,7 @@ public final class ScaleMonitor {
     if (leads.getAsBoolean()) {
       return;
     }
+    refused.clear();
     double seconds = clock.nanos() / 1e9;
     for (ScaleAdvice advice : other.targets()) {
       ScaleAdvisor advisor = advisor(advice.target());

@@ -1,5 +1,6 @@
 package io.kvasir.scale.live;
 
+import io.kvasir.admission.ModelBacklog;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
@@ -10,6 +11,7 @@ import io.kvasir.cell.WorkerStatus.Work;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.net.URI;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class TestFleet {
   private final Map<String, @Nullable String> homes = new LinkedHashMap<>();
   private final Map<String, WorkerStatus> workers = new LinkedHashMap<>();
+  private final Map<String, List<ModelBacklog>> rooms = new HashMap<>();
   private boolean reachable = true;
 
   /** Describes a worker anew. */
@@ -43,6 +46,11 @@ public final class TestFleet {
     put(id, "c", "m", Role.BOTH, Health.HEALTHY, inFlight, EngineReport.NONE, work);
   }
 
+  /** Has these requests wait at a cell's home. */
+  public void backlog(String cell, ModelBacklog... models) {
+    rooms.put(cell, List.of(models));
+  }
+
   /** Whether a cell's home answers. */
   public void answers(String cell, boolean answers) {
     homes.put(cell, answers ? "node:1" : null);
@@ -56,7 +64,9 @@ public final class TestFleet {
         homes.entrySet().stream()
             .map(cell ->
                 new CellStatus(
-                    cell.getKey(), cell.getValue(), null, List.of(), ClusterStatus.WaitingStatus.NONE))
+                    cell.getKey(), cell.getValue(), null, List.of(),
+                    new ClusterStatus.WaitingStatus(
+                        List.of(), null, rooms.getOrDefault(cell.getKey(), List.of()))))
             .toList(),
         workers.values().stream().filter(worker -> homes.get(worker.cell()) != null).toList());
   }
