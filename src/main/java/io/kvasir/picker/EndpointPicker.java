@@ -30,14 +30,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The endpoint picker of a node: servers for gateways and for probes. Thread-safe.
  *
  * <p>A stream costs the connection's thread only what it takes to read and write its messages; what may wait runs on a
- * virtual thread of the stream's own until the response streams.
+ * virtual thread of the stream's own, a {@link StreamThread}, until the response streams.
  */
 public final class EndpointPicker implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EndpointPicker.class);
+
   private static final Duration CERTIFICATE_VALID = Duration.ofDays(3650);
   private static final Duration TICK = Duration.ofMillis(100);
 
@@ -78,6 +82,11 @@ public final class EndpointPicker implements AutoCloseable {
       BooleanSupplier ready, NanoClock clock)
       throws IOException {
     this.ready = ready;
+    if (!StreamThread.isSupported()) {
+      LOG.warn(
+          "requests of gateways take twice the CPU time: the JVM lacks the option {} of jvm.flags, or is a newer one",
+          StreamThread.OPENING);
+    }
     pools.replace(LivePools.Source.CONFIGURATION, settings.pools());
     this.services =
         new PickerServices(

@@ -79,6 +79,17 @@ record Endpoints(Set<String> allowed) {
     }
   }
 
+  /** Whether a host is an address, so that nobody has to be asked for it. */
+  private static boolean isLiteral(String host) {
+    for (int i = 0; i < host.length(); i++) {
+      char c = host.charAt(i);
+      if (c != '.' && (c < '0' || c > '9')) {
+        return host.startsWith("[");
+      }
+    }
+    return true;
+  }
+
   /** An address as RFC 5952 has it, of IPv6 in brackets. */
   private static String host(InetAddress address) {
     String text = NetUtil.toAddressString(address);
@@ -97,6 +108,9 @@ record Endpoints(Set<String> allowed) {
   static String address(URI url, int offset) {
     int port = (url.getPort() >= 0 ? url.getPort() : "https".equals(url.getScheme()) ? 443 : 80) + offset;
     String host = String.valueOf(url.getHost());
+    if (!isLiteral(host)) {
+      StreamThread.leaveConnection();
+    }
     try {
       return host(InetAddress.getByName(host)) + ":" + port;
     } catch (UnknownHostException unknown) {

@@ -4,6 +4,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.ServerCall;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.MemoryBudget;
+import io.kvasir.http.server.ContentCoding;
 import io.kvasir.http.server.Response;
 import io.kvasir.picker.extproc.HttpBody;
 import io.kvasir.picker.extproc.ProcessingRequest;
@@ -20,7 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One stream of a gateway's proxy: a request, from its head to the last byte of its response. Messages come one at a
- * time on the connection's thread, which must not wait; once the request is complete, a virtual thread has it answered.
+ * time on the connection's thread, which must not wait; once the request is complete, a {@link StreamThread} has it
+ * answered.
  *
  * <p>The proxy is never answered by an error of gRPC while the client can still be answered: it would make a 500 of it.
  */
@@ -35,9 +37,13 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProxyStream.class);
 
+  /** So many bytes of a body are read, rendered and decided on in some hundred microseconds at most. */
+  private static final int BRIEF = 16 << 10;
+
   private final PickerServices services;
   private final int port;
   private final @Nullable String authority;
+  private final StreamThread thread;
   private final ReplySender proxy;
   private final ResponseInbox inbox;
   private final MemoryBudget.Account memory;
@@ -72,8 +78,9 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     this.services = services;
     this.port = port;
     this.authority = call.getAuthority();
-    this.proxy = new ReplySender(call, connection);
-    this.inbox = new ResponseInbox(proxy);
+    this.thread = new StreamThread(connection);
+    this.proxy = new ReplySender(call, connection, thread);
+    this.inbox = new ResponseInbox(proxy, thread);
     this.memory = services.memory().open(shortage -> answer(services.answers().noMemory(head, shortage)));
     services.metrics().streamBegun();
     proxy.request();
@@ -187,11 +194,18 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
         // What comes next is the response, which may be asked for from here without a change of threads.
         proxy.request();
       }
-      Thread.ofVirtual().name("picker").start(this::run);
+      thread.start(this::run, isBrief());
     } else {
       // It has been cancelled, or refused, while its last piece waited for memory.
       over("cancelled");
     }
+  }
+
+  /** Whether reading the request takes so little that its connection may be kept waiting. */
+  private boolean isBrief() {
+    ProxyHead begun = head;
+    IncomingBody held = body;
+    return held == null || (held.size() <= BRIEF && begun != null && !begun.headers().has(ContentCoding.HEADER));
   }
 
   private void responseHead(ProcessingRequest message) throws IOException {

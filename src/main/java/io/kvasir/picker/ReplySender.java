@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class ReplySender {
   private final ServerCall<ProcessingRequest, ProcessingResponse> call;
   private final Executor connection;
+  private final StreamThread thread;
 
   /** No monitor: a virtual thread that waits for one is woken by way of a thread more. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -44,10 +45,13 @@ final class ReplySender {
    * The side of a stream that has begun.
    *
    * @param connection the thread of its connection
+   * @param thread the one that waits for the proxy
    */
-  ReplySender(ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection) {
+  ReplySender(
+      ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection, StreamThread thread) {
     this.call = call;
     this.connection = connection;
+    this.thread = thread;
   }
 
   /**
@@ -162,7 +166,7 @@ final class ReplySender {
     lock.lock();
     try {
       while (!closed && !call.isReady()) {
-        changed.await();
+        thread.await(changed, true);
       }
       if (closed) {
         throw new IOException("the proxy's stream has ended");

@@ -35,6 +35,7 @@ final class ResponseInbox {
   static final int SHORT = 64 << 10;
 
   private final ReplySender proxy;
+  private final StreamThread thread;
 
   /** No monitor: a virtual thread that waits for one is woken by way of a thread more. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -54,6 +55,9 @@ final class ResponseInbox {
   /** How many bytes of pieces have not been read. */
   private int waiting;
 
+  /** How many have been. */
+  private long read;
+
   /** For how many of the pieces that wait the next one has been asked for. */
   private int askedAhead;
 
@@ -61,8 +65,14 @@ final class ResponseInbox {
   private @Nullable PieceReceiver receiver;
   private @Nullable Throwable failure;
 
-  ResponseInbox(ReplySender proxy) {
+  /**
+   * The inbox of a stream.
+   *
+   * @param thread the one that waits for what comes
+   */
+  ResponseInbox(ReplySender proxy, StreamThread thread) {
     this.proxy = proxy;
+    this.thread = thread;
   }
 
   /**
@@ -228,6 +238,7 @@ final class ResponseInbox {
     first.substring(offset, offset + count).copyTo(bytes, from);
     offset += count;
     waiting -= count;
+    read += count;
     if (offset == first.size()) {
       pieces.remove();
       offset = 0;
@@ -302,10 +313,10 @@ final class ResponseInbox {
     }
   }
 
-  @SuppressWarnings("WaitNotInLoop") // Every caller waits in a loop, each for something else.
   private void await() throws PodException {
     try {
-      changed.await();
+      // A body that is long, and not streamed, may be much work once it is there.
+      thread.await(changed, receiver != null || read <= SHORT);
     } catch (InterruptedException stopping) {
       Thread.currentThread().interrupt();
       throw new PodException(PodException.Kind.ABORTED, "interrupted while waiting for the proxy", stopping);

@@ -31,6 +31,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -219,22 +221,24 @@ final class UnusualStreamTest {
         new MemoryBudget(64 << 10, new ManualClock(), new Metrics(new PrometheusRegistry()));
     MemoryBudget.Account other = memory.open(_ -> {});
     ScriptedCall call = new ScriptedCall();
-    ProxyStream stream = new ProxyStream(call, Runnable::run, 9002, picker.services(memory));
-    stream.onMessage(
-        ProcessingRequest.newBuilder()
-            .setRequestHeaders(HttpHeaders.newBuilder().setHeaders(HeaderMap.getDefaultInstance()))
-            .build());
-    stream.onMessage(piece(BODY.substring(0, 9), false));
-    assertThat(other.tryBook((60 << 10) - 4 * 9)).isTrue();
-    stream.onMessage(piece(BODY.substring(9), true));
-    stream.onHalfClose();
-    assertThat(cells.requests).isEmpty();
-    other.close();
+    try (ExecutorService connection = Executors.newSingleThreadExecutor()) {
+      ProxyStream stream = new ProxyStream(call, connection, 9002, picker.services(memory));
+      stream.onMessage(
+          ProcessingRequest.newBuilder()
+              .setRequestHeaders(HttpHeaders.newBuilder().setHeaders(HeaderMap.getDefaultInstance()))
+              .build());
+      stream.onMessage(piece(BODY.substring(0, 9), false));
+      assertThat(other.tryBook((60 << 10) - 4 * 9)).isTrue();
+      stream.onMessage(piece(BODY.substring(9), true));
+      stream.onHalfClose();
+      assertThat(cells.requests).isEmpty();
+      other.close();
 
-    assertThat(call.reply().hasRequestHeaders()).isTrue();
-    assertThat(call.reply().getRequestBody().getResponse().getBodyMutation().getStreamedResponse().getBody())
-        .isEqualTo(ByteString.copyFromUtf8(BODY));
-    stream.onCancel();
+      assertThat(call.reply().hasRequestHeaders()).isTrue();
+      assertThat(call.reply().getRequestBody().getResponse().getBodyMutation().getStreamedResponse().getBody())
+          .isEqualTo(ByteString.copyFromUtf8(BODY));
+      stream.onCancel();
+    }
   }
 
   private static ProcessingRequest piece(String text, boolean last) {

@@ -1,0 +1,141 @@
+package io.kvasir.picker;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The virtual thread of a stream's request. It runs on the thread of the stream's connection for as long as it waits
+ * for nothing but the proxy: to hand a request over to other threads and back again, twice, takes as much CPU time as
+ * all that is done for it.
+ *
+ * <p>A virtual thread leaves the thread that carries it wherever it waits, so the connection's is never held up by a
+ * wait. Where it goes on is decided each time: after a wait for the proxy on the connection's thread, after any other
+ * (for a lock, its turn, another node) on the JVM's own threads for virtual ones. That is more than sparing the
+ * connection. Who waits for a lock may hold another; if it could go on only where somebody waits for that one, both
+ * would wait for ever. Who waits for the proxy holds none.
+ *
+ * <p>The JVM has no public way to say where a virtual thread runs. What it has is opened by {@value #OPENING}; without
+ * that, or in a JVM that has it no more, all of them run on the JVM's own threads.
+ */
+final class StreamThread {
+  /** The option of the JVM that makes it possible. */
+  static final String OPENING = "--add-opens=java.base/java.lang=ALL-UNNAMED";
+
+  /** How the JVM makes virtual threads that others carry. */
+  private record Carriers(MethodHandle builder, Executor own) {
+    static @Nullable Carriers find() {
+      try {
+        Constructor<?> builder =
+            Class.forName("java.lang.ThreadBuilders$VirtualThreadBuilder").getDeclaredConstructor(Executor.class);
+        builder.setAccessible(true);
+        Method own = Class.forName("java.lang.VirtualThread").getDeclaredMethod("defaultScheduler");
+        own.setAccessible(true);
+        return new Carriers(
+            MethodHandles.lookup().unreflectConstructor(builder)
+                .asType(MethodType.methodType(Thread.Builder.OfVirtual.class, Executor.class)),
+            (Executor) own.invoke(null));
+      } catch (ReflectiveOperationException | RuntimeException absent) {
+        return null;
+      }
+    }
+
+    Thread.Builder.OfVirtual on(Executor carrier) {
+      try {
+        return (Thread.Builder.OfVirtual) builder.invokeExact(carrier);
+      } catch (RuntimeException | Error e) {
+        throw e;
+      } catch (Throwable impossible) {
+        throw new IllegalStateException(impossible);
+      }
+    }
+  }
+
+  private static final @Nullable Carriers CARRIERS = Carriers.find();
+  private static final ScopedValue<StreamThread> CURRENT = ScopedValue.newInstance();
+
+  private final Executor connection;
+
+  /** Whether it goes on on the connection's thread when it is woken. */
+  private volatile boolean onConnection;
+
+  /**
+   * The thread of a stream, not started.
+   *
+   * @param connection the thread of its connection
+   */
+  StreamThread(Executor connection) {
+    this.connection = connection;
+  }
+
+  /** Whether this JVM can have connections' threads carry others. */
+  static boolean isSupported() {
+    return CARRIERS != null;
+  }
+
+  /**
+   * Starts it.
+   *
+   * @param brief whether the work up to its first wait takes so little that the connection may be kept waiting
+   */
+  void start(Runnable work, boolean brief) {
+    Carriers carriers = CARRIERS;
+    if (carriers == null) {
+      Thread.ofVirtual().name("picker").start(work);
+      return;
+    }
+    onConnection = brief;
+    carriers.on(continuation -> resume(continuation, carriers.own))
+        .name("picker")
+        .start(() -> {
+          onConnection = false;
+          ScopedValue.where(CURRENT, this).run(work);
+        });
+  }
+
+  /** Runs it until its next wait. Called by whoever wakes it; does not block. */
+  private void resume(Runnable continuation, Executor own) {
+    if (onConnection) {
+      try {
+        connection.execute(continuation);
+        return;
+      } catch (RejectedExecutionException ended) {
+        // What it holds is given back all the same.
+      }
+    }
+    own.execute(continuation);
+  }
+
+  /**
+   * Waits for something that the proxy does. For its own thread, which must hold no lock but that of the condition.
+   *
+   * @param brief whether the work up to its next wait takes so little that the connection may be kept waiting
+   */
+  @SuppressWarnings("WaitNotInLoop") // Every caller waits in a loop, each for something else.
+  void await(Condition ofProxy, boolean brief) throws InterruptedException {
+    onConnection = brief;
+    try {
+      ofProxy.await();
+    } finally {
+      onConnection = false;
+    }
+  }
+
+  /**
+   * Leaves the connection's thread, if the caller is on one: before what would hold it up, as there are calls in which
+   * virtual threads keep the thread that carries them.
+   */
+  @SuppressWarnings("ThreadPriorityCheck") // Not for what others do, but for where it goes on.
+  static void leaveConnection() {
+    if (CURRENT.isBound()) {
+      // Whoever yields is woken at once, elsewhere.
+      Thread.yield();
+    }
+  }
+}
