@@ -31,6 +31,9 @@ final class EngineWatch implements AutoCloseable {
   /** At this interval 256 engines are asked less than one a second, for some six pages each. */
   static final Duration ASK_INTERVAL = Duration.ofMinutes(5);
 
+  /** In place of the losses of a worker that was ill when it was first seen. */
+  private static final int NEVER_WELL = -1;
+
   private final PodsReader reader;
   private final Cells cells;
   private final LearntPods learnt;
@@ -111,7 +114,7 @@ final class EngineWatch implements AutoCloseable {
     compared.keySet().retainAll(names);
   }
 
-  /** The pods with a worker that is well and was lost, were it for a moment between two looks. */
+  /** The pods with a worker that is well and was lost, were it for a moment between two looks or before the first. */
   private Set<String> podsThatCameBack() {
     Set<String> back = new HashSet<>();
     Set<String> known = new HashSet<>();
@@ -122,6 +125,9 @@ final class EngineWatch implements AutoCloseable {
         if (before != null && before != worker.losses()) {
           back.add(worker.pod());
         }
+      } else if (worker.health() == Health.UNHEALTHY) {
+        // Whoever learnt it did not see it ill: when it is well, it may be another.
+        losses.putIfAbsent(worker.id(), NEVER_WELL);
       }
     }
     losses.keySet().retainAll(known);

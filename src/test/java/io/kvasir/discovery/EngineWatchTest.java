@@ -152,6 +152,33 @@ final class EngineWatchTest {
   }
 
   @Test
+  void engineThatWasIllWhenItWasFirstSeen_isAskedWhenItIsWell() {
+    answer = answer("vLLM 0.32.0", 16, "m");
+    PodSpec before =
+        Objects.requireNonNull(
+            new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
+                .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
+    cells.add(before);
+    cells.worker(before.name(), before.workerId(0), ENGINE, 0, 1, "m");
+    cells.setIll(before.workerId(0), true);
+    Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
+    AtomicInteger asked = new AtomicInteger();
+    PodInquiry counting = engine -> {
+      asked.incrementAndGet();
+      return learn(engine);
+    };
+    opened.add(new EngineWatch(EngineWatchTest::read, counting, cells, Duration.ofHours(1), changes));
+    int looks = cells.looks();
+    await(() -> cells.looks() > looks + 1);
+    assertThat(asked).hasValue(0);
+
+    answer = answer("vLLM 0.33.0", 64, "m");
+    cells.setIll(before.workerId(0), false);
+    await(() -> changes.get() == 1);
+    assertThat(cells.pods()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
+  }
+
+  @Test
   void eventsThatTheEngineDoesNotTellOf_stayWhenNobodyIsFoundAtTheirEndpoint() {
     LearntPod found = new LearntPod("n", settings("m").set("events", settings("e")), "vLLM 0.32.0", false, List.of());
     LearntPod missed = new LearntPod("n", settings("m"), "vLLM 0.32.0", false, List.of("nobody is there"));

@@ -64,6 +64,8 @@ public final class FakeCells implements Cells {
   /** The chains that were asked about last. */
   public volatile List<Chain> askedChains = List.of();
   public final List<String> drained = new CopyOnWriteArrayList<>();
+  private final AtomicInteger looks = new AtomicInteger();
+  private final Set<String> ill = ConcurrentHashMap.newKeySet();
   private final Map<String, Integer> losses = new ConcurrentHashMap<>();
   /** Pods whose source gives them nothing new. */
   public final Set<String> withheld = ConcurrentHashMap.newKeySet();
@@ -259,12 +261,28 @@ public final class FakeCells implements Cells {
     losses.merge(worker, 1, Integer::sum);
   }
 
+  /** A worker does not answer, or does again. */
+  public void setIll(String worker, boolean on) {
+    if (on) {
+      ill.add(worker);
+    } else {
+      ill.remove(worker);
+    }
+  }
+
+  /** How often somebody has looked at all workers. */
+  public int looks() {
+    return looks.get();
+  }
+
   @Override
   public List<WorkerSummary> workers() {
+    looks.incrementAndGet();
     return workers.stream()
         .map(worker -> new WorkerSummary(
             worker.id(), worker.pod(), worker.url(), worker.models(), worker.labels(), drained.contains(worker.pod()),
-            WorkerStatus.Health.HEALTHY, losses.getOrDefault(worker.id(), 0)))
+            ill.contains(worker.id()) ? WorkerStatus.Health.UNHEALTHY : WorkerStatus.Health.HEALTHY,
+            losses.getOrDefault(worker.id(), 0)))
         .toList();
   }
 
