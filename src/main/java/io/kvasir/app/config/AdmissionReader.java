@@ -45,6 +45,10 @@ final class AdmissionReader {
     if (ofTenant > most) {
       section.fault("max-waiting-per-tenant", "has to be at most max-waiting");
     }
+    if (section.has("first-token")) {
+      section.fault("first-token", "is no setting any more: set engine-queue, how much work a worker may have queued"
+          + " when a request of the class goes there; 200 ms suits interactive ones");
+    }
     ClassSettings settings =
         new ClassSettings(
             section.duration("engine-queue"), longest, starvation, most, ofTenant, section.bytes("max-bytes"));
