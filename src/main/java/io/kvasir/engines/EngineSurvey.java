@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * endpoint, and whether it answers {@code /tokenize}. Thread-safe; waits for the engine.
  */
 public final class EngineSurvey {
-  /** Where vLLM and SGLang publish unless told otherwise; rank r at the port + r. */
+  /** Where vLLM, SGLang and TensorRT-LLM publish unless told otherwise; rank r at the port + r. */
   private static final int EVENTS_PORT = 5557;
 
   private final HttpCalls calls;
@@ -110,13 +110,13 @@ public final class EngineSurvey {
             + host + ":" + (EVENTS_PORT + rank) + ", the default.");
       }
     }
-    return new EventOrigin.Assumed(endpoint);
+    return new EventOrigin.Assumed(endpoint, engine.identity().kind() == EngineKind.TENSORRT_LLM);
   }
 
   private static boolean publishesAtDefaultPort(EngineKind kind) {
     return switch (kind) {
-      case VLLM, SGLANG, LLM_D_SIMULATOR -> true;
-      case TENSORRT_LLM, LLAMA_CPP, UNKNOWN -> false;
+      case VLLM, SGLANG, TENSORRT_LLM, LLM_D_SIMULATOR -> true;
+      case LLAMA_CPP, UNKNOWN -> false;
     };
   }
 

@@ -5,8 +5,12 @@ public sealed interface EventOrigin {
   /** From where the engine says that it publishes them. */
   record Announced(EventPublishing.Zmq zmq) implements EventOrigin {}
 
-  /** From the default endpoint of its kind, where somebody publishes and no other engine is known to. */
-  record Assumed(String endpoint) implements EventOrigin {}
+  /**
+   * From the default endpoint of its kind, where somebody publishes and no other engine is known to.
+   *
+   * @param plainOnly whether engines of its kind leave out adapters and salts there
+   */
+  record Assumed(String endpoint, boolean plainOnly) implements EventOrigin {}
 
   /**
    * From nowhere: the router believes an engine to keep what it was sent.

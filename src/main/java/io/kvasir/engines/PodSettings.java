@@ -25,7 +25,12 @@ public final class PodSettings {
     KvHandover.of(engine).ifPresent(handover -> put(settings, handover));
     switch (engine.events()) {
       case EventOrigin.Announced(EventPublishing.Zmq zmq) -> put(settings.putObject("events"), zmq);
-      case EventOrigin.Assumed(String endpoint) -> settings.putObject("events").put("endpoint", endpoint);
+      case EventOrigin.Assumed(String endpoint, boolean plainOnly) -> {
+        ObjectNode events = settings.putObject("events").put("endpoint", endpoint);
+        if (plainOnly) {
+          events.put("plain-only", true);
+        }
+      }
       case EventOrigin.None _ -> {
         // The router believes that it keeps what it was sent.
       }

@@ -42,9 +42,14 @@ public record SurveyedEngine(String name, EngineDescription description, EventOr
           remarks.add("Without replay_endpoint in --kv-events-config, cache events that are lost stay lost.");
         }
       }
-      case EventOrigin.Assumed(String endpoint) ->
-          remarks.add("It does not tell whether it publishes cache events; " + endpoint + ", the default, is taken for"
-              + " its own. Where --kv-events-config has a replay_endpoint, set events of the pod with it.");
+      case EventOrigin.Assumed(String endpoint, boolean plainOnly) -> {
+        remarks.add("It does not tell whether it publishes cache events; " + endpoint + ", the default, is taken for"
+            + " its own. Where " + (plainOnly ? "kv_cache_config.kv_events_config" : "--kv-events-config") + " has a"
+            + " replay_endpoint, set events of the pod with it.");
+        if (plainOnly) {
+          remarks.add("Its events leave out adapters and salts: serve such requests by other engines.");
+        }
+      }
       case EventOrigin.None(String why) ->
           remarks.add(why + " The router believes that it keeps what it was sent.");
     }

@@ -19,8 +19,9 @@ final class TensorRtReader implements DescriptionReader {
           + " 32 unless set."));
     }
     unknowns.add(new Unknown(Unknown.EVENTS, "Set events of the pod: source = tensorrt with"
-        + " kv_cache_config.event_buffer_max_size above 0, zmq with kv_cache_config.kv_events_config where it serves no"
-        + " adapters and gets no salts, neither of which those events name."));
+        + " kv_cache_config.event_buffer_max_size above 0; or zmq and plain-only = true with"
+        + " kv_cache_config.kv_events_config, where it serves no adapters and gets no salts: those events leave out"
+        + " both."));
     unknowns.add(new Unknown("ranks", "Set ranks of the pod as its attention data parallelism has."));
     unknowns.add(new Unknown("role", "Set role and kv-transfer of the pod, as its configuration divides prefill and"
         + " decode."));

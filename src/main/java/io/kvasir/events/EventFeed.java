@@ -48,14 +48,26 @@ public interface EventFeed {
   }
 
   /**
-   * ZMQ sockets, as vLLM and SGLang have them. Rank r is found at each port + r.
+   * ZMQ sockets, as vLLM, SGLang and TensorRT-LLM have them. Rank r is found at each port + r.
    *
    * @param endpoint what the router's SUB socket connects to, or binds when {@code bind}
    * @param replay the replay ROUTER's endpoint, null when the engine offers none
    * @param topic topic prefix, a pattern; when binding, it distinguishes this pod's messages from others'
    * @param bind whether the router binds and the engines connect
+   * @param plainOnly whether events leave out adapters and salts, as TensorRT-LLM's do
    */
-  record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) implements EventFeed {
+  record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly)
+      implements EventFeed {
+    /** The sockets of an engine whose events have adapters and salts. */
+    public Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) {
+      this(endpoint, replay, topic, bind, false);
+    }
+
+    @Override
+    public boolean reportsNamespaces() {
+      return !plainOnly;
+    }
+
     /** The endpoints of a worker. */
     public ZmqEndpoints endpoints(WorkerAddress worker) {
       return new ZmqEndpoints(endpoint, replay, worker.expand(topic), bind).ofRank(worker.rank());

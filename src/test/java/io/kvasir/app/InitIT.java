@@ -17,6 +17,7 @@ import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import io.kvasir.time.NanoClock;
@@ -89,6 +90,23 @@ final class InitIT {
         assertThat(pod(both, 0).hasPath("events")).isFalse();
         assertThat(words(both)).contains("other engines are on the same host");
       }
+    }
+  }
+
+  @Test
+  void tensorRtWithAPublisherAtTheDefaultPort_isListenedToForPlainPromptsOnly() throws Exception {
+    String host = "127.0.77.2";
+    assumeTrue(System.getProperty("os.name", "").equals("Linux"), "all of 127.0.0.0/8 is this machine");
+    EventSettings events =
+        new EventSettings(
+            true, host, EventSettings.PubSettings.bound(5557), new EventSettings.ReplaySettings(true, 5657, true, 100),
+            "", new EventFormat(EventFormat.Encoding.TENSORRT_LLM, false, false));
+    try (SimEngine engine =
+        SimEngine.start(settings().api(EngineApi.TENSORRT_LLM).host(host).events(events).build())) {
+      String written = init(engine.url().toString()).out();
+      assertThat(pod(written, 0).getString("events.endpoint")).isEqualTo("tcp://" + host + ":5557");
+      assertThat(pod(written, 0).getBoolean("events.plain-only")).isTrue();
+      assertThat(words(written)).contains("leave out adapters and salts", "replay = \"tcp://" + host + ":5657\"");
     }
   }
 

@@ -11,6 +11,7 @@ import io.kvasir.app.node.Node;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.publisher.EventFormat;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
@@ -49,6 +50,28 @@ final class PredictionsIT {
   void modelWithoutTokenizer_samePrefix_sameWorker() throws Exception {
     start(EventSettings.DEFAULT.withLoopback(), "[]");
     followsItsPrefix();
+  }
+
+  @Test
+  void tensorRtOverZmq_isExactOfPlainPromptsAndPromisesNothingOfSalted() throws Exception {
+    EventFormat format = new EventFormat(EventFormat.Encoding.TENSORRT_LLM, false, false);
+    start(EventSettings.DEFAULT.withLoopback().withFormat(format), TOKENISED, ", plain-only = true");
+    String system = words(7, 300);
+    HttpResponse<String> cold = chat(system, "What is cached?").join();
+    await(() -> node.cells().describeWorkers().stream().anyMatch(worker -> worker.index().blocks() > 0));
+    await(() -> node.cells().describeWorkers().stream().allMatch(worker -> worker.index().predictedBlocks() == 0));
+    HttpResponse<String> warm = chat(system, "And now?").join();
+    assertThat(header(warm, "X-Router-Backend")).isEqualTo(header(cold, "X-Router-Backend"));
+    int cached = JSON.readTree(warm.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
+    assertThat(cached).isGreaterThan(300);
+    assertThat(header(warm, "X-Router-Reason")).contains("cached=" + cached + "/").doesNotContain("predicted=");
+
+    for (int i = 0; i < 3; i++) {
+      String body = chatBody(system, "Again?").replace("{\"model\"", "{\"cache_salt\": \"s\", \"model\"");
+      HttpResponse<String> salted = TestNodes.postAsync(node, "/v1/chat/completions", body).join();
+      assertThat(salted.statusCode()).isEqualTo(200);
+      assertThat(header(salted, "X-Router-Reason")).contains("cached=0/");
+    }
   }
 
   private void followsItsPrefix() throws Exception {
@@ -90,6 +113,10 @@ final class PredictionsIT {
   }
 
   private void start(EventSettings events, String models) throws Exception {
+    start(events, models, "");
+  }
+
+  private void start(EventSettings events, String models, String ofFeed) throws Exception {
     StringBuilder pods = new StringBuilder();
     for (int i = 0; i < 4; i++) {
       SimEngine engine = engine(events, i);
@@ -97,8 +124,8 @@ final class PredictionsIT {
       String told =
           engine.eventsEndpoint() == null
               ? ""
-              : "events { endpoint = \"%s\", replay = \"%s\" }"
-                  .formatted(engine.eventsEndpoint(), engine.replayEndpoint());
+              : "events { endpoint = \"%s\", replay = \"%s\"%s }"
+                  .formatted(engine.eventsEndpoint(), engine.replayEndpoint(), ofFeed);
       pods.append(
           "{ name = sim-%d, url = \"%s\", models = [%s], %s }\n".formatted(i, engine.url(), MODEL, told));
     }
@@ -112,12 +139,15 @@ final class PredictionsIT {
   }
 
   private CompletableFuture<HttpResponse<String>> chat(String system, String question) {
-    String body =
+    return TestNodes.postAsync(node, "/v1/chat/completions", chatBody(system, question));
+  }
+
+  private static String chatBody(String system, String question) {
+    return
         """
         {"model": "%s", "max_tokens": 1, "messages": [
           {"role": "system", "content": "%s"}, {"role": "user", "content": "%s"}]}
         """
             .formatted(MODEL, system, question);
-    return TestNodes.postAsync(node, "/v1/chat/completions", body);
   }
 }

@@ -30,7 +30,8 @@ final class EventOptions {
   @Option(
       names = "--event-encoding",
       defaultValue = "vllm-map",
-      description = "How events are encoded: vllm-map (0.24 and later), vllm-array (before), sglang.")
+      description = "How events are encoded: vllm-map (0.24 and later), vllm-array (before), sglang,"
+          + " tensorrt-llm.")
   private String encoding = "";
 
   @Option(
@@ -52,7 +53,8 @@ final class EventOptions {
     try {
       chosen = EventFormat.Encoding.valueOf(encoding.toUpperCase(Locale.ROOT).replace('-', '_'));
     } catch (IllegalArgumentException unknown) {
-      wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang");
+      wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang,"
+          + " tensorrt-llm");
     }
     return new EventSettings(
         true,
@@ -61,7 +63,7 @@ final class EventOptions {
         new EventSettings.ReplaySettings(
             true,
             replayPort,
-            chosen == EventFormat.Encoding.VLLM_MAP,
+            chosen == EventFormat.Encoding.VLLM_MAP || chosen == EventFormat.Encoding.TENSORRT_LLM,
             EventSettings.DEFAULT.replay().bufferSteps()),
         topic,
         new EventFormat(chosen, byteHashes, zeroParent));

@@ -68,7 +68,8 @@ final class EventFeedReader {
     String replay = section.zmq("replay");
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
-            endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"));
+            endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
+            section.flag("plain-only"));
     if (!endpoint.isEmpty()) {
       try {
         zmq.endpoints().ofRank(ranks - 1);

@@ -219,11 +219,16 @@ final class FleetConfiguration {
         }
         text.close("}");
       }
-      case EventOrigin.Assumed(String endpoint) -> {
+      case EventOrigin.Assumed(String endpoint, boolean plainOnly) -> {
         text.comment("Cache events: not told, but somebody publishes at the default endpoint, and no other engine is"
-            + " on that host. Where --kv-events-config has a replay_endpoint, name it, or lost events stay lost:");
+            + " on that host. Where " + (plainOnly ? "kv_events_config" : "--kv-events-config") + " has a"
+            + " replay_endpoint, name it, or lost events stay lost:");
         text.open("events {");
         text.value("endpoint", endpoint);
+        if (plainOnly) {
+          text.comment("TensorRT-LLM's leave out adapters and salts: serve such requests by other engines.");
+          text.choice("plain-only", "true");
+        }
         text.suggestion("replay = \"" + endpoint.substring(0, endpoint.lastIndexOf(':')) + ":5657\"");
         text.close("}");
       }
@@ -244,7 +249,7 @@ final class FleetConfiguration {
         blockSize == null ? "KV blocks of unknown size" : "KV blocks of %d tokens".formatted(blockSize),
         switch (engine.events()) {
           case EventOrigin.Announced(EventPublishing.Zmq zmq) -> "cache events at " + zmq.endpoint();
-          case EventOrigin.Assumed(String endpoint) ->
+          case EventOrigin.Assumed(String endpoint, boolean _) ->
               "cache events at " + endpoint + ", the default, where somebody publishes";
           case EventOrigin.None(String why) ->
               "no cache events: the router believes that it keeps what it was sent. " + why;

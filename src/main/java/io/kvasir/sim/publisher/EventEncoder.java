@@ -20,7 +20,7 @@ import org.msgpack.core.MessagePack;
 
 /**
  * Writes one step's events as one MessagePack batch {@code [seconds, [event …], rank]}, byte for byte as
- * msgspec writes vLLM's and SGLang's {@code KVEventBatch}. Thread-safe.
+ * msgspec writes vLLM's, SGLang's and TensorRT-LLM's {@code KVEventBatch}. Thread-safe.
  */
 public final class EventEncoder {
   private static final String ATTENTION = "full_attention";
@@ -48,6 +48,7 @@ public final class EventEncoder {
         switch (format.encoding()) {
           case VLLM_MAP -> packMap(out, event);
           case VLLM_ARRAY -> packArray(out, event);
+          case TENSORRT_LLM -> packTensorRt(out, event);
           case SGLANG -> packSglang(out, event);
         }
       }
@@ -130,6 +131,36 @@ public final class EventEncoder {
     }
   }
 
+  private void packTensorRt(MessageBufferPacker out, CacheEvent event) throws IOException {
+    switch (event) {
+      case Stored stored -> {
+        out.packMapHeader(8);
+        out.packString("type").packString("BlockStored");
+        out.packString("block_hashes");
+        packKeys(out, stored.keys());
+        out.packString("parent_block_hash");
+        packParent(out, stored.parent());
+        out.packString("token_ids");
+        packTokens(out, stored.tokens());
+        out.packString("block_size").packInt(stored.blockSize());
+        out.packString("lora_id").packNil();
+        out.packString("medium").packString(stored.medium());
+        out.packString("lora_name").packNil();
+      }
+      case Removed removed -> {
+        out.packMapHeader(3);
+        out.packString("type").packString("BlockRemoved");
+        out.packString("block_hashes");
+        packKeys(out, removed.keys());
+        out.packString("medium").packString(removed.medium());
+      }
+      case Cleared() -> {
+        out.packMapHeader(1);
+        out.packString("type").packString("AllBlocksCleared");
+      }
+    }
+  }
+
   private void packSglang(MessageBufferPacker out, CacheEvent event) throws IOException {
     switch (event) {
       case Stored stored -> {
@@ -171,7 +202,7 @@ public final class EventEncoder {
       byte[] digest = digest(key);
       out.packBinaryHeader(digest.length);
       out.writePayload(digest);
-    } else if (key >= 0 || format.encoding() == Encoding.SGLANG) {
+    } else if (key >= 0 || format.encoding() == Encoding.SGLANG || format.encoding() == Encoding.TENSORRT_LLM) {
       out.packLong(key);
     } else {
       out.packBigInteger(new BigInteger(Long.toUnsignedString(key)));

@@ -18,6 +18,8 @@ public record EventFormat(Encoding encoding, boolean byteKeys, boolean zeroParen
     VLLM_MAP,
     /** vLLM 0.22 and 0.23: events are arrays of twelve. */
     VLLM_ARRAY,
+    /** TensorRT-LLM ({@code kv_events_config}): maps of few fields, keys signed, neither adapters nor salts. */
+    TENSORRT_LLM,
     /** SGLang: arrays of seven or eight, keys signed, runs of stores and removals merged. */
     SGLANG
   }

@@ -30,6 +30,7 @@ final class EventFeedReaderTest {
                 """
                 [
                   { endpoint = "tcp://h:5557" }
+                  { endpoint = "tcp://h:5557", replay = "tcp://h:5657", plain-only = true }
                   { source = push, key = k }
                   { source = nats, servers = "nats://a:4222, nats://b:4222", history = 10 m }
                   { source = redis, url = "rediss://u:p@h/2", stream = "s" }
@@ -39,6 +40,7 @@ final class EventFeedReaderTest {
                 """))
         .containsExactly(
             new EventFeed.Zmq("tcp://h:5557", null, "", false),
+            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true),
             new EventFeed.Push("k"),
             new EventFeed.Nats(
                 "nats://a:4222, nats://b:4222", "", "kvasir.events.{pod}.{rank}", Duration.ofMinutes(10), null),

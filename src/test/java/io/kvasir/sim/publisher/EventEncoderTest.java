@@ -75,6 +75,21 @@ final class EventEncoderTest {
   }
 
   @Test
+  void tensorRt_isGolden_whateverAdapterAndSalt() {
+    EventFormat format = new EventFormat(Encoding.TENSORRT_LLM, false, false);
+    Stored child = new Stored(B, new long[] {7}, new int[] {9, 10, 11, 12}, 4, "poet", "tenant-a", "GPU");
+    assertThat(hex(format, TIME, 3, TWO_BLOCKS, child, new Removed(new long[] {B}, "GPU"), new Cleared()))
+        .isEqualTo(
+            "93cb41d9acb9302000009488a474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657392cf1122334455667788d3"
+                + "fedcba9876543210b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473980102cd012cce000111700506"
+                + "0708aa626c6f636b5f73697a6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e616d65c088a4747970"
+                + "65ab426c6f636b53746f726564ac626c6f636b5f6861736865739107b1706172656e745f626c6f636b5f68617368d3fedcba"
+                + "9876543210a9746f6b656e5f69647394090a0b0caa626c6f636b5f73697a6504a76c6f72615f6964c0a66d656469756da347"
+                + "5055a96c6f72615f6e616d65c083a474797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391d3fedcba"
+                + "9876543210a66d656469756da347505581a474797065b0416c6c426c6f636b73436c656172656403");
+  }
+
+  @Test
   void sglang_runsOfEvents_areMerged() throws IOException {
     Value events =
         decoded(
