@@ -205,9 +205,12 @@ public final class BlockIndex {
     return evictions.share(checked(slot));
   }
 
-  /** Writes the {@link #evictionLoss} of every worker to {@code bySlot}, which has room for all slots. */
-  public void evictionLosses(double[] bySlot) {
-    evictions.shares(bySlot);
+  /**
+   * The {@link #evictionLoss} of every worker, by slot: not a copy, but where they are learnt. Each value is as of some
+   * moment about when it is read; only the index writes them.
+   */
+  public double[] evictionLosses() {
+    return evictions.shares();
   }
 
   /** The memory itself, for tests of the layout. */

@@ -18,9 +18,10 @@ import org.jspecify.annotations.Nullable;
  * because it once lost much would never show that it no longer does.
  *
  * <p>A sample of the blocks stands for all, those whose mixed hash begins with zeros: of each worker's between {@value
- * #SAMPLES} and twice as many. The table is taken with the first eviction and has a fixed size; of two blocks that fall
- * on one place the later eviction is remembered, which underestimates losses a little. Where the index's memory budget
- * has no room for it, no losses are known. An index that takes another's place learns them anew.
+ * #SAMPLES} and twice as many. The table is taken with the first eviction and doubled as more workers evict; of two
+ * blocks that fall on one place the later eviction is remembered, and what is remembered while the table is doubled may
+ * be forgotten, which underestimates losses a little. Where the index's memory budget has no room for it, no losses are
+ * known. An index that takes another's place learns them anew.
  *
  * <p>One thread at a time reports a worker's evictions, any thread may report stored blocks and read. Nothing waits but
  * for the table.
@@ -35,9 +36,15 @@ final class Evictions {
   /** How often a worker reports that others are to fade, while it turns over what it holds once. */
   private static final int ROUNDS = 4;
 
-  private static final int PLACES_PER_SLOT = 4096;
+  /** Places of the table for each worker that evicts: twice what is remembered of one within the horizon. */
+  private static final int PLACES = 4 * HORIZON * SAMPLES;
 
-  // An entry has 32 bits of the hash, 8 of the slot and 24 of the evictor's count.
+  /** Workers that the first table is for. */
+  private static final int FIRST_EVICTORS = 4;
+
+  // An entry has 32 bits of the mixed hash, its tag, 8 of the slot and 24 of the evictor's count. The tag has neither
+  // the bits that a sample is chosen by, nor the lowest, which depend on the lowest of the hash alone.
+  private static final int TAG_BITS = 24;
   private static final int TAG_SHIFT = 32;
   private static final int SLOT_SHIFT = 24;
   private static final int SLOT_MASK = 0xff;
@@ -65,9 +72,10 @@ final class Evictions {
   /** The number of zeros that the sampled hashes of each worker begin with at least. */
   private final int[] zeros;
 
-  /** The least of them: a hash with fewer is in no sample. */
-  private volatile int leastZeros = Long.SIZE;
+  /** The last mixed hash, unsigned, that has the least of them: those beyond are in no sample. */
+  private volatile long lastSampled;
 
+  /** A power of two of entries, each at the place that the lowest bits of its tag say. */
   private volatile long @Nullable [] table;
 
   /** Nothing has been evicted. */
@@ -92,26 +100,52 @@ final class Evictions {
 
   /** A worker evicted a block, and holds so many yet. */
   void evicted(int slot, long hash, int blocks) {
-    int sampled = Math.max(0, Integer.SIZE - Integer.numberOfLeadingZeros(blocks / SAMPLES) - 1);
+    int sampled = sampled(slot, blocks);
+    long mixed = Segments.mix(hash);
+    if (Long.numberOfLeadingZeros(mixed) >= sampled) {
+      evictedSampled(slot, mixed, blocks, sampled);
+    }
+  }
+
+  /**
+   * A worker evicted blocks, whose rows it has yet, and will hold so many. All hashes are read at once, instead of one
+   * at a time while the evicted are looked up.
+   */
+  void evicted(int slot, Segments segments, int[] rows, int count, int blocks) {
+    int sampled = sampled(slot, blocks);
+    for (int i = 0; i < count; i++) {
+      long mixed = Segments.mix(segments.hash(rows[i]));
+      if (Long.numberOfLeadingZeros(mixed) >= sampled) {
+        evictedSampled(slot, mixed, blocks + count - 1 - i, sampled);
+      }
+    }
+  }
+
+  /** The number of zeros that the sampled hashes of a worker with so many blocks begin with. */
+  private int sampled(int slot, int blocks) {
+    int sampled = Math.max(0, Integer.SIZE - 1 - Integer.numberOfLeadingZeros(blocks / SAMPLES));
     if (zeros[slot] != sampled) {
       sample(slot, sampled);
     }
-    long mixed = Segments.mix(hash);
-    if (Long.numberOfLeadingZeros(mixed) < sampled) {
-      return;
+    return sampled;
+  }
+
+  private void evictedSampled(int slot, long mixed, int blocks, int sampled) {
+    int holds = Math.max(1, blocks >>> sampled);
+    boolean first = sampledBlocks[slot] == 0;
+    INTS.setOpaque(sampledBlocks, slot, holds);
+    long[] entries = table;
+    if (first || entries == null) {
+      entries = widened();
     }
-    long @Nullable [] entries = table();
     if (entries == null) {
       return;
     }
     int count = sampledEvictions[slot] + 1;
     INTS.setOpaque(sampledEvictions, slot, count);
+    int tag = tag(mixed);
     Segments.LONGS.setOpaque(
-        entries,
-        place(mixed, entries),
-        mixed << TAG_SHIFT | (long) slot << SLOT_SHIFT | (count & COUNT_MASK));
-    int holds = Math.max(1, blocks >>> sampled);
-    INTS.setOpaque(sampledBlocks, slot, holds);
+        entries, place(tag, entries), (long) tag << TAG_SHIFT | (long) slot << SLOT_SHIFT | (count & COUNT_MASK));
     int lost = (int) INTS.getAndSet(losses, slot, 0);
     DOUBLES.setOpaque(shares, slot, Math.min(1, shares[slot] + (lost - shares[slot]) / holds));
     INTS.setOpaque(active, slot, 1);
@@ -122,17 +156,21 @@ final class Evictions {
 
   /** A worker stored a block that it did not hold. */
   void stored(long hash) {
+    long mixed = Segments.mix(hash);
+    if (Long.compareUnsigned(mixed, lastSampled) <= 0) {
+      storedSampled(mixed);
+    }
+  }
+
+  private void storedSampled(long mixed) {
     long[] entries = table;
     if (entries == null) {
       return;
     }
-    long mixed = Segments.mix(hash);
-    if (Long.numberOfLeadingZeros(mixed) < leastZeros) {
-      return;
-    }
-    int place = place(mixed, entries);
+    int tag = tag(mixed);
+    int place = place(tag, entries);
     long entry = (long) Segments.LONGS.getOpaque(entries, place);
-    if (entry >>> TAG_SHIFT != (mixed & 0xffff_ffffL) || entry == 0
+    if ((int) (entry >>> TAG_SHIFT) != tag || entry == 0
         || !Segments.LONGS.compareAndSet(entries, place, entry, 0L)) {
       return;
     }
@@ -145,11 +183,7 @@ final class Evictions {
 
   /** A worker has turned over a part of what it holds: others that evicted nothing meanwhile are known less well. */
   private void fadeOthers(int slot) {
-    int workers = 0;
-    for (int other = 0; other < sampledBlocks.length; other++) {
-      workers += (int) INTS.getOpaque(sampledBlocks, other) > 0 ? 1 : 0;
-    }
-    double kept = 1 - 1.0 / (HORIZON * ROUNDS * workers);
+    double kept = 1 - 1.0 / (HORIZON * ROUNDS * evictors());
     for (int other = 0; other < shares.length; other++) {
       // A share that its own worker changes at the same time may stay as it was: then that one is not idle.
       if (other != slot && (int) INTS.getAndSet(active, other, 0) == 0) {
@@ -158,40 +192,58 @@ final class Evictions {
     }
   }
 
+  /** The number of workers that have evicted. */
+  private int evictors() {
+    int workers = 0;
+    for (int slot = 0; slot < sampledBlocks.length; slot++) {
+      workers += (int) INTS.getOpaque(sampledBlocks, slot) > 0 ? 1 : 0;
+    }
+    return workers;
+  }
+
   /** The share of what a worker evicts that is stored again, 0 to 1. */
   double share(int slot) {
     return (double) DOUBLES.getOpaque(shares, slot);
   }
 
-  /** Writes the share of each worker into {@code bySlot}. */
-  void shares(double[] bySlot) {
-    for (int slot = 0; slot < shares.length; slot++) {
-      bySlot[slot] = (double) DOUBLES.getOpaque(shares, slot);
-    }
+  /** The share of each worker, as it is learnt. */
+  double[] shares() {
+    return shares;
   }
 
-  private static int place(long mixed, long[] entries) {
-    // Neither the bits of the entry nor those that a sample is chosen by.
-    return (int) (mixed >>> TAG_SHIFT) & (entries.length - 1);
+  private static int tag(long mixed) {
+    return (int) (mixed >>> TAG_BITS);
   }
 
-  private long @Nullable [] table() {
+  private static int place(int tag, long[] entries) {
+    return tag & (entries.length - 1);
+  }
+
+  /** The table with room for all workers that have evicted; as it is where the memory budget is reached. */
+  private synchronized long @Nullable [] widened() {
     long[] entries = table;
-    return entries == null ? begin() : entries;
-  }
-
-  private synchronized long @Nullable [] begin() {
-    long[] entries = table;
-    long longs = (long) zeros.length * PLACES_PER_SLOT;
-    if (entries == null && budget.reserve(Budget.arrayOf(longs))) {
-      entries = new long[(int) longs];
-      table = entries;
+    int places = FIRST_EVICTORS * PLACES;
+    while (places < evictors() * PLACES) {
+      places *= 2;
     }
-    return entries;
+    if (entries == null) {
+      table = budget.reserve(Budget.arrayOf(places)) ? new long[places] : null;
+    } else if (entries.length < places && budget.reserve((long) (places - entries.length) * Long.BYTES)) {
+      long[] wider = new long[places];
+      for (long entry : entries) {
+        wider[place((int) (entry >>> TAG_SHIFT), wider)] = entry;
+      }
+      table = wider;
+    }
+    return table;
   }
 
   private synchronized void sample(int slot, int sampled) {
     zeros[slot] = sampled;
-    leastZeros = Arrays.stream(zeros).min().orElse(Long.SIZE);
+    int least = Long.SIZE;
+    for (int zero : zeros) {
+      least = Math.min(least, zero);
+    }
+    lastSampled = least == Long.SIZE ? 0 : -1L >>> least;
   }
 }

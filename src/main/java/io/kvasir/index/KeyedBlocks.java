@@ -91,7 +91,7 @@ final class KeyedBlocks {
     int room = keys.reserve(count) ? count : roomFor(blockKeys, from, count);
     int done = rows.place(parent, hashes, from, room, word, bit, placed);
     int named = 0;
-    while (named < done && bind(blockKeys[from + named], placed[named], tier, counted)) {
+    while (named < done && bind(blockKeys[from + named], placed[named], hashes[from + named], tier, counted)) {
       named++;
     }
     for (int i = named; i < done; i++) {
@@ -115,7 +115,7 @@ final class KeyedBlocks {
   }
 
   /** Makes a key name a row, or counts a copy if it does already; false when the budget does not allow it. */
-  private boolean bind(long key, int placedRow, int tier, boolean counted) {
+  private boolean bind(long key, int placedRow, long hash, int tier, boolean counted) {
     int row = placedRow & ~Rows.FRESH;
     int at = keys.find(key);
     if (at >= 0) {
@@ -139,7 +139,7 @@ final class KeyedBlocks {
     if (confirms) {
       predictions.confirm(row);
     } else if (fresh) {
-      evictions.stored(segments.hash(row));
+      evictions.stored(hash);
     }
     long value = KeyMap.withCopies(row, tier, 1);
     if (at >= 0) {
@@ -184,7 +184,7 @@ final class KeyedBlocks {
   boolean remove(long key, Tier tier, boolean counted) {
     int at = keys.find(key);
     boolean last = at >= 0 && removeOne(at, tier.index(), counted);
-    flush();
+    evict();
     return last;
   }
 
@@ -201,9 +201,17 @@ final class KeyedBlocks {
           last++;
         }
       }
-      flush();
+      evict();
     }
     return last;
+  }
+
+  /** Releases the queued rows, which the engine evicted. */
+  private void evict() {
+    if (releasedCount != 0) {
+      evictions.evicted(slot, segments, released, releasedCount, keys.size());
+      flush();
+    }
   }
 
   private boolean removeOne(int at, int tier, boolean counted) {
@@ -223,7 +231,6 @@ final class KeyedBlocks {
     }
     int row = KeyMap.row(value);
     if (tiers.isEmpty() || tiers.subtract(row, tier)) {
-      evictions.evicted(slot, segments.hash(row), keys.size());
       release(row);
     }
     return true;
@@ -265,7 +272,7 @@ final class KeyedBlocks {
     for (int tier = 0; tier < TIERS; tier++) {
       int count = (copies >>> (8 * tier)) & KeyMap.MAX_COPIES;
       if (count != 0) {
-        if (!bind(key, row, tier, true)) {
+        if (!bind(key, row, segments.hash(row & ~Rows.FRESH), tier, true)) {
           return row != placedRow;
         }
         int at = keys.find(key);

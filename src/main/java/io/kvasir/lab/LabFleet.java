@@ -90,7 +90,7 @@ final class LabFleet implements Fleet {
   public void snapshot(Candidates candidates) {
     candidates.workers = table;
     Arrays.fill(candidates.live, 0);
-    index.evictionLosses(candidates.evictionLoss);
+    candidates.evictionLoss = index.evictionLosses();
     for (int slot = 0; slot < workers; slot++) {
       candidates.live[slot >>> 6] |= serves[slot] ? 1L << slot : 0;
       candidates.inFlight[slot] = inFlight[slot];

@@ -39,9 +39,10 @@ public final class Candidates {
 
   /**
    * Share of what the worker evicted lately that had to be computed again, 0 to 1: how likely a block that is stored
-   * there evicts one that will be missed. 0 where memory has room or nothing is known.
+   * there evicts one that will be missed. 0 where memory has room or nothing is known. Where the fleet learns it, not a
+   * copy: a value may change from one reading to the next, and plugins only read.
    */
-  public final double[] evictionLoss;
+  public double[] evictionLoss;
 
   /**
    * Leading tokens of the prompt that the worker can load from a cache layer, at {@link #loadableTier}; 0 where nothing

@@ -228,8 +228,8 @@ final class EvictionsTest {
     }
 
     assertThat(index.evictionLoss(0)).isCloseTo(1 / 3.0, within(0.12));
-    double[] losses = new double[64];
-    index.evictionLosses(losses);
+    double[] losses = index.evictionLosses();
+    assertThat(losses).hasSize(64);
     assertThat(losses[0]).isEqualTo(index.evictionLoss(0));
     assertThat(losses[1]).isZero();
   }

@@ -49,7 +49,7 @@ public final class CellFleet implements Fleet {
   public void snapshot(Candidates candidates) {
     candidates.workers = table.workers();
     health.copyTo(candidates);
-    table.index().evictionLosses(candidates.evictionLoss);
+    candidates.evictionLoss = table.index().evictionLosses();
     @Nullable WorkerLoad[] loads = table.loads();
     // Local, since after each volatile read the compiler would read the fields again.
     int[] inFlight = candidates.inFlight;

@@ -177,9 +177,8 @@ final class CellGauges implements MultiCollector {
     Scrape<WorkerStatus> workers = new Scrape<>(WORKER);
     GaugeSnapshot.Builder events = GaugeSnapshot.builder().name(EVENTS).help(EVENTS_HELP);
     GaugeSnapshot.Builder losses = GaugeSnapshot.builder().name(LOSS).help(LOSS_HELP);
-    double[] loss = new double[BlockIndex.MAX_SLOTS];
     watched.forEach((name, cell) -> {
-      cell.index().evictionLosses(loss);
+      double[] loss = cell.index().evictionLosses();
       Labels labels = Labels.of("cell", name);
       cells.add(cell.view(), labels);
       indexes.add(cell.index(), labels);
