@@ -120,16 +120,16 @@ public final class Candidates {
   /** The greatest value of a column without negative ones among the remaining candidates; 0 if there are none. */
   int greatest(int[] column) {
     int greatest = 0;
+    if (count() == slots) {
+      // One long loop, which the compiler makes vector instructions of; those of 64 are too short for it.
+      for (int value : column) {
+        greatest = Math.max(greatest, value);
+      }
+      return greatest;
+    }
     for (int word = 0; word < live.length; word++) {
-      int from = word << 6;
-      if (live[word] == -1) {
-        for (int slot = from; slot < from + Long.SIZE; slot++) {
-          greatest = Math.max(greatest, column[slot]);
-        }
-      } else {
-        for (long left = live[word]; left != 0; left &= left - 1) {
-          greatest = Math.max(greatest, column[from + Long.numberOfTrailingZeros(left)]);
-        }
+      for (long left = live[word]; left != 0; left &= left - 1) {
+        greatest = Math.max(greatest, column[(word << 6) + Long.numberOfTrailingZeros(left)]);
       }
     }
     return greatest;

@@ -72,10 +72,10 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
-    double computingPrice = computing.among(candidates);
+    computing.at(candidates, out);
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       int hinted = hintWorth == 0 ? 0 : Math.min(held, candidates.hintedBlocks(slot) * prompt.blockSize());
-      double price = computingPrice + computing.evicting(candidates, slot) + gamma * candidates.inFlight[slot];
+      double price = out[slot] + gamma * candidates.inFlight[slot];
       out[slot] =
           candidates.queueMs[slot]
               + promptMs(candidates, engines, slot, prompt, hinted, price)

@@ -51,14 +51,19 @@ final class ExpectedCostScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
-    double price = computing.among(candidates);
-    for (int slot = 0; slot < candidates.slots(); slot++) {
-      int uncached = prompt.uncached(candidates.depth[slot]);
-      double computed = price + computing.evicting(candidates, slot) + gamma * candidates.inFlight[slot];
-      out[slot] =
-          candidates.queueMs[slot]
-              + engines.prefillMs(slot, uncached, prompt.tokens()) * computed
-              + decode * engines.msPerContextToken(slot) * candidates.contextTokens[slot];
+    int tokens = prompt.tokens();
+    int[] depth = candidates.depth;
+    int[] inFlight = candidates.inFlight;
+    double[] queueMs = candidates.queueMs;
+    long[] contextTokens = candidates.contextTokens;
+    computing.at(candidates, out);
+    // In two loops: the compiler makes vector instructions of the first, where there are none to convert a long.
+    for (int slot = 0; slot < out.length; slot++) {
+      double price = out[slot] + gamma * inFlight[slot];
+      out[slot] = queueMs[slot] + engines.prefillMs(slot, prompt.uncached(depth[slot]), tokens) * price;
+    }
+    for (int slot = 0; slot < out.length; slot++) {
+      out[slot] += decode * engines.msPerContextToken(slot) * contextTokens[slot];
     }
   }
 
