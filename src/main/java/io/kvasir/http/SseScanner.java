@@ -1,5 +1,8 @@
 package io.kvasir.http;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -46,6 +49,10 @@ public final class SseScanner {
   private static final byte[] NEWLINE = {'\n'};
   private static final byte[] DATA = "data".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] EVENT = "event".getBytes(StandardCharsets.US_ASCII);
+
+  private static final VarHandle LONGS =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long ONES = 0x0101010101010101L;
 
   private final Listener listener;
   private final byte[] fieldName = new byte[MAX_FIELD];
@@ -183,12 +190,25 @@ public final class SseScanner {
     nameLength = 0;
   }
 
+  /** The first end of a line in {@code bytes[from, to)}, {@code to} without one; eight bytes at a time. */
   private static int endOfLine(byte[] bytes, int from, int to) {
     int at = from;
+    for (; at <= to - Long.BYTES; at += Long.BYTES) {
+      long eight = (long) LONGS.get(bytes, at);
+      long found = zeroBytes(eight ^ '\n' * ONES) | zeroBytes(eight ^ '\r' * ONES);
+      if (found != 0) {
+        return at + Long.numberOfTrailingZeros(found) / Byte.SIZE;
+      }
+    }
     while (at < to && bytes[at] != '\n' && bytes[at] != '\r') {
       at++;
     }
     return at;
+  }
+
+  /** The high bit of each byte that is 0; of the bytes above the first of them perhaps also of others. */
+  private static long zeroBytes(long bytes) {
+    return (bytes - ONES) & ~bytes & (ONES << (Byte.SIZE - 1));
   }
 
   private static boolean is(byte[] text, int length, byte[] name) {

@@ -296,6 +296,11 @@ public final class PromptModel {
     };
   }
 
+  /** Tokens of a text by itself; -1 when the model has no tokenizer. */
+  int textTokens(String text) {
+    return tokenizer == null ? -1 : tokenizer.encode(text, false).length;
+  }
+
   /** Asks the engine for its version, by whose rules conversations are prepared from then on. Waits for the engine. */
   public void learnEngineVersion() {
     if (renderer == null || engine == null) {

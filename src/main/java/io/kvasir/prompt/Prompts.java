@@ -277,6 +277,11 @@ public final class Prompts {
     return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model(), beforeWaiting);
   }
 
+  /** Tokens of a text by the model's own tokenizer, without special tokens around it; -1 when it is not known. */
+  public int textTokens(String model, String text) {
+    return models.of(model, other).textTokens(text);
+  }
+
   private static void checkTemplate(PromptModel model, PromptRequest request) {
     // A completion's prompt is text or token ids: no template is rendered for it, here or at an engine.
     if (request.api() != Api.COMPLETIONS && !request.templateGranted() && !model.config().requestTemplates()) {

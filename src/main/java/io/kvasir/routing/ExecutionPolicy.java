@@ -4,7 +4,7 @@ package io.kvasir.routing;
  * How a plan of one worker is carried out: what a profile names under {@code execute}, of which there is one kind,
  * {@code forward}. The request is sent to the chosen worker as it came. When that fails before the client has received
  * anything, {@code on-failure} (next-candidate) applies; when it fails later, another worker continues the stream up to
- * {@code resumes} (0) times.
+ * {@code resumes} (1) times.
  *
  * @param onFailure what to do when the worker fails before anything has reached the client
  * @param resumes how often, at most, another worker continues a stream that its worker cut: 0 to {@value #MAX_RESUMES}
@@ -30,6 +30,6 @@ public record ExecutionPolicy(FailurePolicy onFailure, int resumes) implements P
   public static ExecutionPolicy of(Parameters parameters) {
     return new ExecutionPolicy(
         parameters.choice("on-failure", FailurePolicy.NEXT_CANDIDATE),
-        parameters.whole("resumes", 0, 0, MAX_RESUMES));
+        parameters.whole("resumes", 1, 0, MAX_RESUMES));
   }
 }

@@ -8,6 +8,12 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.prompt.Api;
+import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.PromptMode;
+import io.kvasir.prompt.PromptRequest;
+import io.kvasir.prompt.PromptSettings;
+import io.kvasir.prompt.Prompts;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.ProfileChoice;
 import io.kvasir.routing.Role;
@@ -17,19 +23,26 @@ import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -64,7 +77,7 @@ final class ResumeTest {
 
   @BeforeEach
   void start() throws IOException {
-    router = new TestRouter(PROFILE, CHOICE);
+    router = new TestRouter(ResumeTest::prompts, TestRouter.EXECUTION, PROFILE, CHOICE);
   }
 
   @AfterEach
@@ -169,7 +182,7 @@ final class ResumeTest {
     router.close();
     ExecutionSettings usual = TestRouter.EXECUTION;
     router = new TestRouter(
-        new ExecutionSettings(
+        ResumeTest::prompts, new ExecutionSettings(
             usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.maxBufferedBytes(), null,
             usual.workflows(), new ExecutionSettings.Disconnects(most, null), usual.webSocketIdle()),
         PROFILE, CHOICE);
@@ -179,7 +192,7 @@ final class ResumeTest {
   void silentWorker_isGivenUpAndTheOtherGoesOn() throws Exception {
     router.close();
     router = new TestRouter(
-        new ExecutionSettings(
+        ResumeTest::prompts, new ExecutionSettings(
             TestRouter.RETRIES, Duration.ofSeconds(30), Duration.ofMillis(500), Duration.ofSeconds(60), 1 << 20, null,
             10),
         PROFILE, CHOICE);
@@ -228,7 +241,7 @@ final class ResumeTest {
   void halfAnEvent_doesNotReachTheClient() throws Exception {
     pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).chunk("data: {\"id\":\"on").reset());
     ScriptedPod second = pod("b", (request, out) -> out.stream(
-        List.of(FIRST.replace("one", "two"), said("two", "lo"), "data: [DONE]\n\n")));
+        List.of(FIRST.replace("one", "two"), goesOn(HELLO, "Hel", "lo"), "data: [DONE]\n\n")));
 
     String told = router.post(CHAT, HELLO, "X-Request-Id", "r").body();
 
@@ -240,6 +253,67 @@ final class ResumeTest {
             + "{\"role\":\"assistant\",\"content\":\"Hel\"}]");
     assertThat(router.cells.requests.poll().constraints().excluded()).isEmpty();
     assertThat(router.cells.requests.poll().constraints().excluded()).containsExactly("a");
+  }
+
+  /** As busy engines do: an event is no token, and nobody has told how many there are. */
+  @Test
+  void severalTokensInOneEvent_areCountedByTheTokenizer() throws Exception {
+    String body = HELLO.replace("\"stream\":true", "\"max_tokens\":5,\"stream\":true");
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "The time") + said("one", " was")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.stream(
+        List.of(FIRST.replace("one", "two"), goesOn(body, "The time was", " good"), "data: [DONE]\n\n")));
+
+    assertThat(router.post(CHAT, body).body()).isEqualTo(
+        FIRST + said("one", "The time") + said("one", " was") + said("one", " good") + "data: [DONE]\n\n");
+
+    assertThat(second.next().text()).contains("\"max_tokens\":2,");
+  }
+
+  /** The tokenizer has " was" as one token; in two events it has been two. */
+  @Test
+  void textOfOtherTokensThanTheTokenizerMakes_isNotContinued() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "The time w") + said("one", "as")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(CHAT, HELLO)).isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
+  }
+
+  @Test
+  void engineThatBeginsAnAnswerOfItsOwn_isNotBelieved() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
+    pod("b", (request, out) -> out.stream(
+        List.of(FIRST.replace("one", "two"), goesOn(HELLO, "Hel and more", "Hello"), "data: [DONE]\n\n")));
+
+    assertThatThrownBy(() -> router.post(CHAT, HELLO)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes_refused", "diverged")).isEqualTo(1);
+  }
+
+  @Test
+  void modelWithoutATokenizer_isContinuedOnlyWhereNothingCounts() throws Exception {
+    String asked = "{\"model\":\"other\",\"stream\":true,\"prompt\":\"Once\",\"max_tokens\":%d}";
+    String text = "data: {\"id\":\"one\",\"choices\":[{\"index\":0,\"text\":\"%s\"}]}\n\n";
+    AtomicInteger cuts = new AtomicInteger();
+    for (String id : List.of("a", "b")) {
+      ScriptedPod pod = new ScriptedPod((request, out) -> {
+        if (cuts.getAndIncrement() % 2 == 0) {
+          out.events().chunk(text.formatted(" upon")).reset();
+        } else {
+          out.stream(List.of(text.formatted(" a time"), "data: [DONE]\n\n"));
+        }
+      });
+      pods.add(pod);
+      router.cells.worker(id, pod.url(), "other");
+    }
+
+    assertThat(router.post(COMPLETIONS, asked.formatted(-1)).body())
+        .isEqualTo(text.formatted(" upon") + text.formatted(" a time") + "data: [DONE]\n\n");
+    assertThatThrownBy(() -> router.post(COMPLETIONS, asked.formatted(9))).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
   }
 
   @Test
@@ -331,10 +405,11 @@ final class ResumeTest {
   /** What a model has said before it may call a tool is text as any other. */
   @Test
   void cutBeforeACall_isContinued_andCutWithinIt_isNot() throws Exception {
-    String body = HELLO.replace("\"stream\"", "\"tools\":[{}],\"stream\"");
+    String body = HELLO.replace(
+        "]}", "],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]}");
     String call = said("one", "").replace("\"content\":\"\"", "\"tool_calls\":[{\"index\":0}]");
     pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Let me see.")).reset());
-    pod("b", (request, out) -> out.events().chunk(call).reset());
+    pod("b", (request, out) -> out.events().chunk(goesOn(body, "Let me see.", " Yes.") + call).reset());
 
     assertThatThrownBy(() -> router.post(CHAT, body)).isInstanceOf(IOException.class);
 
@@ -347,7 +422,7 @@ final class ResumeTest {
   @ValueSource(strings = {CHAT, COMPLETIONS})
   void workerCrashes_underEightStreams_eachIsWhole(String path) throws Exception {
     router.close();
-    router = new TestRouter("random { execute { resumes = 1 } }", CHOICE);
+    router = new TestRouter(ResumeTest::prompts, TestRouter.EXECUTION, "", CHOICE);
     List<JsonNode> unbroken = events(engine(0).url(), path);
     SimEngine dying = engine(SLOW);
     worker("a", dying);
@@ -383,15 +458,36 @@ final class ResumeTest {
     assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(8);
   }
 
+  /** The tokenizer and template of the engines. */
+  private static Prompts prompts(Metrics metrics) throws IOException {
+    ModelConfig model = new ModelConfig(
+        "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0, false);
+    return Prompts.load(
+        List.of(model), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
+        metrics);
+  }
+
   private static String said(String id, String text) {
     return "data: {\"id\":\"" + id + "\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + text + "\"}}]}\n\n";
+  }
+
+  /** The same, with usage that shows on which tokens the engine goes on: those of a request and of the text. */
+  private String goesOn(String request, String told, String text) throws IOException {
+    String rest = request.replaceFirst(
+        "}]", "},{\"role\":\"assistant\",\"content\":\"" + told + "\"}],\"continue_final_message\":true,"
+            + "\"add_generation_prompt\":false");
+    int[] prompt =
+        Objects.requireNonNull(
+            router.prompts.tokens(new PromptRequest(Api.CHAT, "m", JSON.readTree(rest), false, null), () -> { }));
+    return said("two", text)
+        .replace("]}\n", "],\"usage\":{\"prompt_tokens\":" + prompt.length + ",\"completion_tokens\":1}}\n");
   }
 
   /** Has two workers join, of which that for prompts finds all of the answer. */
   private Runnable finishedPrefill() {
     ScriptedPod prefill = new ScriptedPod((request, out) -> out.json(200,
         "{\"id\":\"p\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"lo\"},"
-            + "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}"));
+            + "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":14,\"completion_tokens\":1}}"));
     ScriptedPod decode = new ScriptedPod((request, out) -> out.json(500, "{}"));
     pods.addAll(List.of(prefill, decode));
     return () -> {

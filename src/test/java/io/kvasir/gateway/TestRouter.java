@@ -95,6 +95,13 @@ final class TestRouter implements AutoCloseable {
     this(execution, GatewaySettings.defaults(), PreprocessingStep.builtIn(), own, choice, null);
   }
 
+  /** The same with these prompts. */
+  TestRouter(PromptLoader loader, ExecutionSettings execution, String own, ProfileChoice choice) throws IOException {
+    this(
+        GatewayAccess.open(), execution, GatewaySettings.defaults(), PreprocessingStep.builtIn(), own, choice, null,
+        loader, _ -> Tracing.OFF);
+  }
+
   /** A gateway that keeps answers. */
   TestRouter(AnswerSettings answers, ProfileChoice choice) throws IOException {
     this(EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "", choice, answers);
@@ -215,8 +222,9 @@ final class TestRouter implements AutoCloseable {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
     pods = new PodClient(podSettings, metrics, NanoClock.SYSTEM);
-    dispatcher = new Dispatcher(KIT.system(), cells, pods, execution, preparations, Warmup.NONE, metrics);
     prompts = loader.load(metrics);
+    dispatcher = new Dispatcher(
+        KIT.system(), cells, pods, execution, preparations, Warmup.NONE, new PromptTokenCounter(prompts), metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =
         new LiveProfiles(

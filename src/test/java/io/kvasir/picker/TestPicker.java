@@ -7,6 +7,7 @@ import io.kvasir.events.EventMetrics;
 import io.kvasir.events.PushEvents;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
+import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.dispatch.Dispatcher;
@@ -84,7 +85,8 @@ final class TestPicker implements AutoCloseable {
     pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
     dispatcher =
         new Dispatcher(
-            KIT.system(), cells, pods, ExecutionSettings.defaults(), PreprocessingStep.builtIn(), Warmup.NONE, metrics);
+            KIT.system(), cells, pods, ExecutionSettings.defaults(), PreprocessingStep.builtIn(), Warmup.NONE,
+            TokenCounter.NONE, metrics);
     Prompts prompts =
         Prompts.load(
             List.of(), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,

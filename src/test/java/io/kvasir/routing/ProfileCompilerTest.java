@@ -128,7 +128,7 @@ final class ProfileCompilerTest {
         """;
 
     assertThat(routing.compile(own)).hasEntrySatisfying("expected-cost", has(2))
-        .hasEntrySatisfying("prefill-decode", has(3)).hasEntrySatisfying("random", has(0));
+        .hasEntrySatisfying("prefill-decode", has(3)).hasEntrySatisfying("random", has(1));
     assertThatThrownBy(() -> routing.compile("random { execute { resumes = yes } }"))
         .hasMessageContaining("parameter \"resumes\"").hasMessageContaining("a whole number between 0 and 10");
   }

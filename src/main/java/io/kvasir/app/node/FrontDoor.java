@@ -11,6 +11,7 @@ import io.kvasir.gateway.CorsHandler;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.gateway.PromptTokenCounter;
 import io.kvasir.gateway.WebSocketSettings;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpHandler;
@@ -75,7 +76,7 @@ final class FrontDoor {
     this.metrics = node.metrics();
     this.readiness = node.readiness();
     this.resources = node.resources();
-    Dispatcher dispatcher = dispatcher(routing.lmcache());
+    Dispatcher dispatcher = dispatcher(routing.lmcache(), prompts);
     this.answers = storedAnswers();
     this.access =
         resources.own(
@@ -142,7 +143,7 @@ final class FrontDoor {
     return limiter;
   }
 
-  private Dispatcher dispatcher(@Nullable LmCache lmcache) {
+  private Dispatcher dispatcher(@Nullable LmCache lmcache, Prompts prompts) {
     PodClient.Settings pods = config.execution().pods().withKeys(config.fleet().podKeys());
     return resources.own(
         new Dispatcher(
@@ -153,6 +154,7 @@ final class FrontDoor {
             config.execution().requests(),
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
+            new PromptTokenCounter(prompts),
             metrics));
   }
 

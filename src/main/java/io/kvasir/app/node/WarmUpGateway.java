@@ -14,6 +14,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.client.LocalCells;
 import io.kvasir.events.EventFeed;
+import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.dispatch.Dispatcher;
@@ -99,7 +100,7 @@ final class WarmUpGateway {
         resources.own(
             new Dispatcher(
                 system, cells, client, config.execution().requests(), PreprocessingStep.builtIn(), Warmup.NONE,
-                metrics));
+                TokenCounter.NONE, metrics));
     Gateway gateway =
         resources.own(
             new Gateway(

@@ -4,6 +4,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.BodyFilter;
+import io.kvasir.execution.stream.TappedSink;
 import io.kvasir.execution.stream.UsageFilter;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.DeferringSink;
@@ -55,7 +56,7 @@ final class AnswerRelay implements StreamingBody {
 
   /** Relays piece by piece on the thread that calls, which waits for the worker and for the client. */
   private void copy(ByteSink client) throws IOException {
-    BodyFilter sink = sink(client);
+    BodyFilter sink = sink(client, client);
     byte[] buffer = firstBytes.buffer();
     int read = firstBytes.length();
     while (read >= 0) {
@@ -67,7 +68,7 @@ final class AnswerRelay implements StreamingBody {
 
   /** Relays on a thread that does the same for other streams, as long as the client keeps up. */
   private void stream(DeferringSink client) throws IOException {
-    BodyFilter sink = sink(client::offer);
+    BodyFilter sink = sink(client, client::offer);
     byte[] buffer = firstBytes.buffer();
     pass(buffer, firstBytes.length(), sink);
     do {
@@ -99,18 +100,27 @@ final class AnswerRelay implements StreamingBody {
     exchange.streamEnded(task, new Outcome.Cancelled());
   }
 
-  private BodyFilter sink(ByteSink client) {
+  /**
+   * The sink of the worker's bytes.
+   *
+   * @param into takes what is for {@code client}, in the way in which it is to be written
+   */
+  private BodyFilter sink(ByteSink client, ByteSink into) {
     boolean events = tap.form() == AnswerTap.Form.EVENTS;
     boolean strips = task.handling().rules().stripUsage();
     Translation translation = task.handling().translation();
     if (translation != null && events) {
-      BodyFilter translated = strips ? new UsageFilter(client) : new PassThroughFilter(client);
+      BodyFilter translated = strips ? new UsageFilter(into) : new PassThroughFilter(into);
       return new TappedFilter(tap, new TranslatingFilter(translation.stream(translated), translated));
     }
     if (strips && events) {
-      return new UsageFilter(client, tap);
+      return new UsageFilter(into, tap);
     }
-    return new TappedFilter(tap, new PassThroughFilter(client));
+    if (events && client instanceof TappedSink reader) {
+      reader.beginStream(tap);
+      return new ReaderFilter(reader, into);
+    }
+    return new TappedFilter(tap, new PassThroughFilter(into));
   }
 
   private Outcome streamed() {
@@ -136,6 +146,19 @@ final class AnswerRelay implements StreamingBody {
     public void end() throws IOException {
       tap.end();
       next.end();
+    }
+  }
+
+  /** The client's side reads the events itself, with our tap. */
+  private record ReaderFilter(TappedSink reader, ByteSink into) implements BodyFilter {
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      into.write(bytes, offset, length);
+    }
+
+    @Override
+    public void end() {
+      reader.endStream();
     }
   }
 

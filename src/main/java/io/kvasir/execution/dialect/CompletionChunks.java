@@ -29,8 +29,13 @@ final class CompletionChunks {
       part.set("logprobs", choice.get("logprobs"));
     }
     part.set("finish_reason", choice.path("finish_reason"));
+    JsonNode options = request.members().value("stream_options");
+    boolean usage = options.path("include_usage").asBoolean(false);
+    if (usage && options.path("continuous_usage_stats").asBoolean(false)) {
+      chunk.set("usage", whole.path("usage"));
+    }
     StringBuilder stream = new StringBuilder().append("data: ").append(chunk).append("\n\n");
-    if (request.members().value("stream_options").path("include_usage").asBoolean(false)) {
+    if (usage) {
       ObjectNode counts = envelope(whole, chat);
       counts.putArray("choices");
       counts.set("usage", whole.path("usage"));

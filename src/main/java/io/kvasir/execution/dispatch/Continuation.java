@@ -27,7 +27,10 @@ record Continuation(ClientRequest original) {
   private static final List<String> LOG_PROBABILITIES = List.of("top_logprobs", "prompt_logprobs");
   private static final List<String> SEVERAL = List.of("n", "best_of");
   /** What depends on how long ago something was generated, which the rest's engine takes for a prompt. */
-  private static final List<String> PENALTIES = List.of("frequency_penalty", "presence_penalty");
+  private static final List<String> PENALTIES = List.of("frequency_penalty", "presence_penalty", "bad_words");
+  /** What some engines count over the whole text and others over what they have generated; 1 for none. */
+  private static final String REPETITION = "repetition_penalty";
+  private static final String STREAM_OPTIONS = "stream_options";
   /** Members about the prompt or the text behind it, which will be another prompt. */
   private static final List<String> PROMPT =
       List.of("echo", "suffix", "return_token_ids", "prompt_embeds", "truncate_prompt_tokens", "use_beam_search");
@@ -38,7 +41,26 @@ record Continuation(ClientRequest original) {
 
   /** Whether the request has the event with a stream's usage. */
   boolean usageRequested() {
-    return original.members().value("stream_options").path("include_usage").asBoolean(false);
+    return original.members().value(STREAM_OPTIONS).path("include_usage").asBoolean(false);
+  }
+
+  /** Whether the request has usage in every event. */
+  boolean continuousUsageRequested() {
+    return original.members().value(STREAM_OPTIONS).path("continuous_usage_stats").asBoolean(false);
+  }
+
+  /** Whether the answer depends on the number of tokens that have been generated. */
+  boolean countsTokens(boolean usageInjected) {
+    JsonMembers members = original.members();
+    return (usageRequested() && !usageInjected)
+        || LIMITS.stream().anyMatch(name -> isLimit(members.value(name)))
+        || isTrue(members, "min_tokens")
+        || (!chat() && LIMITS.stream().noneMatch(name -> members.value(name).isNumber()));
+  }
+
+  /** Whether an engine may have generated tokens whose text it held back, for it may be the begin of a stop text. */
+  boolean mayHoldText() {
+    return isTrue(original.members(), "stop");
   }
 
   /** Tokens that may still be generated, 0 or less when there are none, {@link Integer#MAX_VALUE} without a limit. */
@@ -68,7 +90,8 @@ record Continuation(ClientRequest original) {
   }
 
   /**
-   * The body of the request for the rest.
+   * The body of the request for the rest, whose events have the usage up to them: what the prompt's tokens are shows
+   * whether its engine goes on from the text, as some would begin an answer of their own.
    *
    * @param text what the client has of the answer; without any, only the limits change
    * @param generated its tokens
@@ -78,6 +101,7 @@ record Continuation(ClientRequest original) {
     if (text.isEmpty()) {
       return members.bytes();
     }
+    members = reporting(members);
     String quoted = TextNode.valueOf(text).toString();
     if (!chat()) {
       String prompt = String.valueOf(members.json("prompt"));
@@ -90,6 +114,13 @@ record Continuation(ClientRequest original) {
         .with("continue_final_message", "true")
         .with("add_generation_prompt", "false")
         .bytes();
+  }
+
+  private static JsonMembers reporting(JsonMembers members) {
+    JsonMembers given = members.object(STREAM_OPTIONS);
+    JsonMembers options = given == null ? JsonMembers.empty() : given;
+    return members.with(
+        STREAM_OPTIONS, options.with("include_usage", "true").with("continuous_usage_stats", "true").toString());
   }
 
   private JsonMembers limited(int generated) {
@@ -114,11 +145,14 @@ record Continuation(ClientRequest original) {
   /**
    * Why the stream cannot be continued, for metrics; null when it can. Without a text so far, all of it is requested
    * again.
+   *
+   * @param text what the client has of the answer, as far as it is known
    */
-  @Nullable String unsupportedReason(boolean hasText) {
+  @Nullable String unsupportedReason(boolean hasText, String text) {
     JsonMembers members = original.members();
     return hasSeveralAnswers() ? "several-answers"
         : !hasText ? null
+        : endsInStop(members.value("stop"), text) ? "stop"
         : bindsTools(members) ? "tools"
         : isStructured(members) ? "structured-output"
         : hasLogProbabilities(members) ? "log-probabilities"
@@ -133,6 +167,20 @@ record Continuation(ClientRequest original) {
   private static boolean isContinuable(JsonNode prompt) {
     String text = prompt.textValue();
     return text != null && (text.isEmpty() || !Character.isWhitespace(text.charAt(text.length() - 1)));
+  }
+
+  /** Whether the text ends with what may be the begin of a stop text: its end would not be recognised as that. */
+  private static boolean endsInStop(JsonNode stop, String text) {
+    if (stop.isArray()) {
+      return stop.valueStream().anyMatch(each -> endsInStop(each, text));
+    }
+    String end = stop.asText("");
+    for (int length = Math.min(end.length() - 1, text.length()); length > 0; length--) {
+      if (text.regionMatches(text.length() - length, end, 0, length)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Whether the stream has more than one answer. */
@@ -161,7 +209,7 @@ record Continuation(ClientRequest original) {
   /** Whether the rest depends on more than the text before it: a seed would begin anew, penalties would forget. */
   private static boolean dependsOnPosition(JsonMembers members) {
     boolean seeded = members.hasValue("seed") && members.value("temperature").asDouble(1) > 0;
-    return seeded || any(members, PENALTIES);
+    return seeded || any(members, PENALTIES) || members.value(REPETITION).asDouble(1) != 1;
   }
 
   private static @Nullable String unsupportedConversation(JsonMembers members) {

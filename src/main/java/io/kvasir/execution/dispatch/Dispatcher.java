@@ -10,6 +10,7 @@ import io.kvasir.execution.CallListener;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.Attempt;
@@ -61,6 +62,7 @@ public final class Dispatcher implements AutoCloseable {
    * @param system runs the workflow actors
    * @param preprocessing how steps before prefill are done, by the names that plans give them
    * @param warmup runs before a worker is sent a prompt
+   * @param tokens counts what was generated of streams that are to be continued
    */
   public Dispatcher(
       ActorSystem<?> system,
@@ -69,6 +71,7 @@ public final class Dispatcher implements AutoCloseable {
       ExecutionSettings settings,
       Map<String, PreprocessingStep> preprocessing,
       Warmup warmup,
+      TokenCounter tokens,
       Metrics metrics) {
     this.cells = cells;
     NanoClock clock = NanoClock.SYSTEM;
@@ -79,7 +82,8 @@ public final class Dispatcher implements AutoCloseable {
         () -> ThreadLocalRandom.current().nextDouble());
     this.deaths = new DeathWatch(retryPolicy, this::isDown, services.timer());
     this.resumptions = new Resumption.Services(
-        retryPolicy, services.metrics(), new TextBudget(Runtime.getRuntime().maxMemory() / TEXTS), this::execute);
+        retryPolicy, services.metrics(), new TextBudget(Runtime.getRuntime().maxMemory() / TEXTS), tokens,
+        this::execute);
     this.workflows = new WorkflowSupervisor(system, cells, services, retryPolicy, preprocessing);
   }
 

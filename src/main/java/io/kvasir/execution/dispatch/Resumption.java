@@ -7,13 +7,18 @@ import io.kvasir.execution.CallListener;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.TokenCounter.CutStream;
+import io.kvasir.execution.TokenCounter.TokenCount;
+import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.attempt.CallContext;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.execution.stream.DivergedStreamException;
 import io.kvasir.execution.stream.PartialAnswer;
+import io.kvasir.execution.stream.RestOfStream;
 import io.kvasir.execution.stream.StitchedStream;
 import io.kvasir.execution.stream.TextBudget;
 import io.kvasir.execution.stream.UsageFilter;
@@ -46,9 +51,11 @@ final class Resumption implements StreamingBody, CallListener {
    * @param retries decides whether a stream is continued
    * @param metrics counts resumptions
    * @param texts for what streams have said so far
+   * @param tokens counts what was generated
    * @param executor carries out the call that continues
    */
-  record Services(RetryPolicy retries, ExecutionMetrics metrics, TextBudget texts, CallExecutor executor) {}
+  record Services(
+      RetryPolicy retries, ExecutionMetrics metrics, TextBudget texts, TokenCounter tokens, CallExecutor executor) {}
 
   /** Carries out a call. */
   @FunctionalInterface
@@ -77,6 +84,8 @@ final class Resumption implements StreamingBody, CallListener {
   /** How the first worker, and the last, came to their ends. */
   private @Nullable Report firstReport;
   private @Nullable Report lastReport;
+  /** How the worker that was continued last came to its end. */
+  private @Nullable Report begunCut;
   /** How the whole came to its end, where that is another than the last worker's. */
   private @Nullable Report totalReport;
 
@@ -194,6 +203,8 @@ final class Resumption implements StreamingBody, CallListener {
         current.run(stream);
       } catch (PodException e) {
         cut = e;
+      } catch (DivergedStreamException e) {
+        throw diverged(e);
       }
       Report report = last();
       if (!(report.outcome() instanceof Outcome.Failed) || stream.failed()) {
@@ -226,37 +237,94 @@ final class Resumption implements StreamingBody, CallListener {
       return refused("body", cut);
     }
     Continuation continuation = new Continuation(request);
-    boolean over = stream.done() || (answer.finished() && !continuation.hasSeveralAnswers());
+    boolean injected = call.rules().stripUsage();
+    boolean usage = continuation.usageRequested() && !injected;
+    if (stream.done() || (answer.finished() && !continuation.hasSeveralAnswers())) {
+      return usage && !stream.done() && !answer.hasUsageEvent() && !answer.isReported()
+          ? refused("usage", cut)
+          : finished(stream, usage, cut);
+    }
     String unfit = answer.unsupportedReason();
     if (unfit == null) {
-      unfit = continuation.unsupportedReason(answer.hasText());
+      unfit = continuation.unsupportedReason(answer.hasText(), answer.text());
     }
-    if (!over && unfit != null) {
+    if (unfit != null) {
       return refused(unfit, cut);
     }
-    int prompt = answer.promptTokens() < 0 ? call.decision().prompt().tokens() : answer.promptTokens();
-    if (over || continuation.remainingTokens(answer.generated()) <= 0) {
-      stream.finish(!call.rules().stripUsage() && continuation.usageRequested(), prompt);
-      totalReport = total(cut, Outcome.UNKNOWN, answer);
-      services.metrics().resumed("finished");
-      return null;
+    Rest rest = rest(continuation, answer, injected);
+    if (rest == null) {
+      return refused("tokens", cut);
+    }
+    answer.count(rest.generated());
+    if (continuation.remainingTokens(rest.generated()) <= 0) {
+      return finished(stream, usage, cut);
     }
     RetryState next = Objects.requireNonNull(retries).afterTruncation(cut);
     String why = resumes >= call.maxResumes() ? "most" : services.retries().acquireResume(next);
-    return why == null ? continued(continuation, answer, cut, next) : refused(why, cut);
+    if (why != null) {
+      return refused(why, cut);
+    }
+    stream.resume(
+        new RestOfStream(
+            rest.prompt(), continuation.chat() && !rest.text().isEmpty(),
+            continuation.continuousUsageRequested() && !injected));
+    return continued(continuation, rest, cut, next);
   }
 
-  private @Nullable StreamingBody continued(
-      Continuation continuation, PartialAnswer answer, Report cut, RetryState next) throws IOException {
+  private @Nullable StreamingBody finished(StitchedStream stream, boolean withUsage, Report cut) throws IOException {
+    int reported = stream.answer().promptTokens();
+    stream.finish(withUsage, reported < 0 ? call.decision().prompt().tokens() : reported);
+    totalReport = total(cut, Outcome.UNKNOWN, stream.answer());
+    services.metrics().resumed("finished");
+    return null;
+  }
+
+  /**
+   * What another worker is to go on from.
+   *
+   * @param text the text that its prompt ends with
+   * @param generated its tokens
+   * @param prompt tokens of the whole prompt, {@link Outcome#UNKNOWN} when they are not known
+   */
+  private record Rest(String text, int generated, int prompt) {}
+
+  /**
+   * What another worker is to go on from; null where it is not known to be what was generated, as far as the client
+   * could notice: by a limit that does not hold, by its usage, by a conversation that goes on from something else.
+   */
+  private @Nullable Rest rest(Continuation continuation, PartialAnswer answer, boolean usageInjected) {
+    if (!answer.hasText()) {
+      return new Rest("", 0, Outcome.UNKNOWN);
+    }
     // The stream expects the blanks behind it once more.
-    String text = answer.text().stripTrailing();
-    int generated = answer.generated();
-    DecisionRequest decision = call.decision().without(next.excluded()).withPromptTokens(generated);
-    Call rest = call.withUsage().continuation(decision, continuation.body(text, generated));
+    String whole = answer.text();
+    String text = whole.stripTrailing();
+    int blanks = whole.length() - text.length();
+    int reported = answer.isReported() ? answer.generated() : Outcome.UNKNOWN;
+    Rest rest = switch (services.tokens().count(
+        new CutStream(call, continuation.body(text, 0), answer.pieces(), blanks))) {
+      case TokenCount.Exact exact ->
+          reported == Outcome.UNKNOWN || exact.text() <= reported ? new Rest(text, exact.text(), exact.prompt()) : null;
+      case TokenCount.Different _ -> null;
+      case TokenCount.Unknown _ when reported != Outcome.UNKNOWN && blanks == 0 && !continuation.mayHoldText() ->
+          new Rest(text, reported, answer.promptTokens() < 0 ? Outcome.UNKNOWN : answer.promptTokens() + reported);
+      case TokenCount.Unknown _ -> continuation.countsTokens(usageInjected)
+          ? null
+          : new Rest(text, answer.generated(), Outcome.UNKNOWN);
+    };
+    boolean provable = rest != null && (rest.prompt() != Outcome.UNKNOWN || !continuation.chat() || text.isEmpty());
+    return provable ? rest : null;
+  }
+
+  private @Nullable StreamingBody continued(Continuation continuation, Rest next, Report cut, RetryState state)
+      throws IOException {
+    DecisionRequest decision = call.decision().without(state.excluded()).withPromptTokens(next.generated());
+    Call rest = call.withUsage().continuation(decision, continuation.body(next.text(), next.generated()));
     resumed = true;
+    begunCut = cut;
     Execution execution;
     try {
-      execution = services.executor().execute(new CallContext(rest, cancellation, this), next);
+      execution = services.executor().execute(new CallContext(rest, cancellation, this), state);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while a stream was to be resumed");
@@ -268,7 +336,7 @@ final class Resumption implements StreamingBody, CallListener {
       services.metrics().resumed("resumed");
       call.logIds().in(LOG.atInfo()).log(
           "worker {} cut its stream after {} characters, worker {} continues it",
-          id(cut), text.length(), describe(result));
+          id(cut), next.text().length(), describe(result));
       return body;
     }
     if (result instanceof Result.Streaming unreadable) {
@@ -281,8 +349,19 @@ final class Resumption implements StreamingBody, CallListener {
     services.metrics().resumed("failed");
     call.logIds().in(LOG.atWarn()).log(
         "worker {} cut its stream after {} characters and no worker continues it: {}",
-        id(cut), text.length(), describe(result));
+        id(cut), next.text().length(), describe(result));
     return null;
+  }
+
+  /** The worker that was to continue does something else: the stream ends as the one before it was cut. */
+  private IOException diverged(DivergedStreamException e) {
+    Report other = last();
+    totalReport = begunCut;
+    services.metrics().resumeRefused("diverged");
+    call.logIds().in(LOG.atWarn()).log(
+        "worker {} does not go on from the text of the stream that it was to continue, which ends cut: {}",
+        id(other), e.getMessage());
+    return e;
   }
 
   /** The events of a result, also those that came whole; null when it has none. */

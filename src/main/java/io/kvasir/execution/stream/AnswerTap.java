@@ -70,6 +70,11 @@ public final class AnswerTap {
     this.scan = new JsonScan(choices);
   }
 
+  /** Has {@code choices} told of the choices in the events to come. */
+  void listen(ChoiceListener choices) {
+    scan.listen(choices);
+  }
+
   /** The form of a body with these headers; one that is compressed cannot be looked into. */
   public static Form formOf(Headers headers) {
     String type = headers.first("Content-Type");
@@ -143,6 +148,11 @@ public final class AnswerTap {
   /** Whether the last event carried usage and no choice: what {@code include_usage} adds to a stream. */
   boolean usageOnly() {
     return usageOnly;
+  }
+
+  /** Whether the last event carried usage: the counts are those of the answer up to it. */
+  boolean hasUsage() {
+    return scan.hasUsage();
   }
 
   /** The answer's id, empty when it has not been seen. */

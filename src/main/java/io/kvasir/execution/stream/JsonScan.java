@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Token counts outlive {@link #reset}, later ones replacing earlier ones: a stream reports them
  * in pieces, and some engines in every event. Keys written with escapes are not recognised.
  *
+ * <p>The events of a stream begin alike: with the members before their {@code choices}. What a document has up to there
+ * is kept, and a later document that begins with the same bytes is read on from there.
+ *
  * <p>Where it is to note why the answer ended, it looks for that in an event's {@code delta}, too, and has a {@link
  * ChoiceScan} read the {@code choices}; so it does for whoever listens to them.
  */
@@ -26,6 +29,8 @@ final class JsonScan {
   static final long NONE = -1;
 
   private static final int MAX_KEY = 32;
+  /** Bytes before the choices that are kept. */
+  private static final int MAX_HEAD = 512;
   private static final int MAX_TEXT = 256;
 
   private static final byte[] ERROR = ascii("error");
@@ -105,11 +110,18 @@ final class JsonScan {
   }
 
   private final @Nullable FinishReasons finishReasons;
-  private final @Nullable ChoiceScan choices;
+  private @Nullable ChoiceScan choices;
   private final Scope[] scopes = new Scope[Scope.values().length];
   private final byte[] key = new byte[MAX_KEY];
   private final byte[] type = new byte[MAX_TEXT];
   private final byte[] id = new byte[MAX_TEXT];
+
+  /** The bytes of a document up to the bracket that opens its choices, if it has nothing for us before that. */
+  private byte[] head = {};
+
+  private int headLength;
+  /** Where the current document begins in the bytes that are being read; -1 in later bytes of it, or it is not kept. */
+  private int documentStart = -1;
 
   private State state = State.START;
   private ValueKind target = ValueKind.NOTHING;
@@ -143,6 +155,11 @@ final class JsonScan {
     this.choices = new ChoiceScan(listener);
   }
 
+  /** Has {@code listener} told of the choices of all documents to come, too. */
+  void listen(ChoiceListener listener) {
+    choices = new ChoiceScan(finishReasons == null ? listener : finishReasons.and(listener));
+  }
+
   /** Makes ready for the next document of the same answer. */
   void reset() {
     state = State.START;
@@ -157,6 +174,18 @@ final class JsonScan {
   /** Takes the next bytes of the document. */
   void accept(byte[] bytes, int from, int to) {
     int at = from;
+    documentStart = -1;
+    if (state == State.START && depth < 0) {
+      if (beginsAsBefore(bytes, from, to)) {
+        at += headLength;
+        scopes[0] = Scope.ROOT;
+        depth = 0;
+        target = ValueKind.CHOICES;
+        beginChoices();
+      } else if (idTaken) {
+        documentStart = from;
+      }
+    }
     while (at < to) {
       at = switch (state) {
         case SKIP -> skip(bytes, at, to);
@@ -172,9 +201,42 @@ final class JsonScan {
         case DONE, LOST -> to;
         default -> {
           step(bytes[at]);
-          yield at + 1;
+          at++;
+          if (documentStart >= 0 && noChoices) {
+            keepHead(bytes, at);
+          }
+          yield at;
         }
       };
+    }
+  }
+
+  private boolean beginsAsBefore(byte[] bytes, int from, int to) {
+    return headLength > 0
+        && to - from >= headLength
+        && Arrays.equals(bytes, from, from + headLength, head, 0, headLength);
+  }
+
+  /** Behind the bracket that opens the choices. */
+  private void keepHead(byte[] bytes, int end) {
+    int length = end - documentStart;
+    if (length <= MAX_HEAD && depth == 0 && typeLength == 0 && !error && !hasUsage) {
+      if (head.length == 0) {
+        head = new byte[MAX_HEAD];
+      }
+      System.arraycopy(bytes, documentStart, head, 0, length);
+      headLength = length;
+    }
+    documentStart = -1;
+  }
+
+  private void beginChoices() {
+    noChoices = true;
+    if (choices == null) {
+      skipContainer();
+    } else {
+      choices.begin();
+      state = State.CHOICES;
     }
   }
 
@@ -191,6 +253,11 @@ final class JsonScan {
   /** Whether this document has a {@code usage} object and an empty {@code choices}. */
   boolean usageOnly() {
     return hasUsage && noChoices;
+  }
+
+  /** Whether this document has a {@code usage} object. */
+  boolean hasUsage() {
+    return hasUsage;
   }
 
   /** Whether this document's {@code type} is {@code expected}. */
@@ -286,10 +353,8 @@ final class JsonScan {
         }
       }
       case '[' -> {
-        noChoices |= target == ValueKind.CHOICES;
-        if (target == ValueKind.CHOICES && choices != null) {
-          choices.begin();
-          state = State.CHOICES;
+        if (target == ValueKind.CHOICES) {
+          beginChoices();
         } else {
           skipContainer();
         }

@@ -5,39 +5,49 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Outcome;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
-import java.util.Set;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a client has of an answer that several workers may give one after the other, and what all of them have reported
  * of its tokens. It is noted while the events pass, and counts when they have passed whole.
  *
- * <p>Tokens are those the engine reports; while it does not, an event with text counts as one. Where no usage had come
- * from the first worker, its prompt is the second's without what was added to it, and its cached tokens are not known.
- * One thread at a time.
+ * <p>Tokens are those the engine reports, or those that were counted at a cut; till then, an event with text counts as
+ * one. Where no usage had come from the first worker, its prompt is the second's without what was added to it, and its
+ * cached tokens are not known. One thread at a time.
  */
 public final class PartialAnswer implements ChoiceListener {
   /** Bytes of text that are kept. */
   static final int MAX_TEXT = 1 << 20;
 
   private static final int FIRST_TEXT = 1 << 10;
+
+  /** A byte that no text has in JSON. */
+  private static final byte END_OF_EVENT = 0;
+
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final TextBudget budget;
 
-  /** The text as JSON writes it: what has passed whole, and behind it what the current event has of it. */
+  /**
+   * The text as JSON writes it: what has passed whole, and behind it what the current event has of it. Behind the text
+   * of each event stands {@link #END_OF_EVENT}.
+   */
   private byte[] text = {};
 
   private int noted;
   private int passed;
-  private final Set<Part> notedParts = EnumSet.noneOf(Part.class);
-  private final Set<Part> parts = EnumSet.noneOf(Part.class);
+  /** The parts of the current event, and of those that have passed: a bit each. */
+  private int notedParts;
+
+  private int parts;
   private @Nullable String shortage;
   private boolean notedText;
   private boolean hasText;
   private boolean hasUsageEvent;
+  private boolean reported;
   private boolean resumed;
   /** Tokens of the answers of the workers before, and of the current one. */
   private int before;
@@ -52,16 +62,35 @@ public final class PartialAnswer implements ChoiceListener {
 
   /** What the client has of it; empty where that is not kept. */
   public String text() {
-    String read = readText();
-    return read == null ? "" : read;
+    StringBuilder all = new StringBuilder();
+    List<String> read = readPieces();
+    if (read != null) {
+      read.forEach(all::append);
+    }
+    return all.toString();
   }
 
-  private @Nullable String readText() {
-    try {
-      return JSON.readValue('"' + new String(text, 0, passed, StandardCharsets.UTF_8) + '"', String.class);
-    } catch (IOException e) {
-      return null;
+  /** The text of each event that had some, in their order; none where that is not kept. */
+  public List<String> pieces() {
+    List<String> read = readPieces();
+    return read == null ? List.of() : read;
+  }
+
+  private @Nullable List<String> readPieces() {
+    List<String> pieces = new ArrayList<>();
+    int from = 0;
+    for (int at = 0; at < passed; at++) {
+      if (text[at] == END_OF_EVENT) {
+        try {
+          pieces.add(
+              JSON.readValue('"' + new String(text, from, at - from, StandardCharsets.UTF_8) + '"', String.class));
+        } catch (IOException e) {
+          return null;
+        }
+        from = at + 1;
+      }
     }
+    return pieces;
   }
 
   /** Whether the client has some text. */
@@ -72,6 +101,17 @@ public final class PartialAnswer implements ChoiceListener {
   /** Its tokens, as far as they are known. */
   public int generated() {
     return (int) Math.min(Integer.MAX_VALUE, (long) before + generated);
+  }
+
+  /** Whether the engine reported the tokens with the last of the text, or with its end. */
+  public boolean isReported() {
+    return reported;
+  }
+
+  /** Between two workers: its tokens were counted. */
+  public void count(int tokens) {
+    before = tokens;
+    generated = 0;
   }
 
   /** Tokens of the client's prompt, {@link Outcome#UNKNOWN} while no engine has reported it. */
@@ -86,16 +126,16 @@ public final class PartialAnswer implements ChoiceListener {
 
   /** Whether it has its finish reason: there is no more text. */
   public boolean finished() {
-    return parts.contains(Part.END);
+    return has(Part.END);
   }
 
   /** Whether it has its role. */
   boolean hasRole() {
-    return parts.contains(Part.ROLE);
+    return has(Part.ROLE);
   }
 
   /** Whether the event that has usage alone has come. */
-  boolean hasUsageEvent() {
+  public boolean hasUsageEvent() {
     return hasUsageEvent;
   }
 
@@ -103,11 +143,15 @@ public final class PartialAnswer implements ChoiceListener {
   public @Nullable String unsupportedReason() {
     // A message to be continued has no place for thoughts, nor for the half of a call.
     return shortage != null ? shortage
-        : parts.contains(Part.ANOTHER) ? "several-answers"
-        : parts.contains(Part.TOOL_CALL) ? "tools"
-        : parts.contains(Part.REASONING) ? "reasoning"
-        : parts.contains(Part.OTHER) ? "other"
+        : has(Part.ANOTHER) ? "several-answers"
+        : has(Part.TOOL_CALL) ? "tools"
+        : has(Part.REASONING) ? "reasoning"
+        : has(Part.OTHER) ? "other"
         : null;
+  }
+
+  private boolean has(Part part) {
+    return (parts & part.bit()) != 0;
   }
 
   @Override
@@ -115,7 +159,7 @@ public final class PartialAnswer implements ChoiceListener {
 
   @Override
   public void part(Part part) {
-    notedParts.add(part);
+    notedParts |= part.bit();
   }
 
   @Override
@@ -170,13 +214,19 @@ public final class PartialAnswer implements ChoiceListener {
    * @param tap has read what its worker reports
    */
   void eventPassed(AnswerTap tap) {
-    parts.addAll(notedParts);
-    notedParts.clear();
+    parts |= notedParts;
+    if (notedText || (notedParts & Part.END.bit()) != 0) {
+      reported = tap.hasUsage() && tap.outputTokens() != Outcome.UNKNOWN;
+    }
+    if (notedText) {
+      endPiece();
+    }
     generated = tap.outputTokens() != Outcome.UNKNOWN ? tap.outputTokens()
         : notedText ? generated + 1
         : generated;
     hasText |= notedText;
     notedText = false;
+    notedParts = 0;
     passed = noted;
     hasUsageEvent |= tap.usageOnly();
     if (promptTokens == Outcome.UNKNOWN && tap.promptTokens() != Outcome.UNKNOWN) {
@@ -187,9 +237,15 @@ public final class PartialAnswer implements ChoiceListener {
     }
   }
 
+  private void endPiece() {
+    if (shortage == null && hasRoom(1)) {
+      text[noted++] = END_OF_EVENT;
+    }
+  }
+
   /** The current event is lost, and another worker goes on, from the beginning where there is no text. */
   void nextWorker() {
-    notedParts.clear();
+    notedParts = 0;
     notedText = false;
     noted = passed;
     if (!isReadable()) {
@@ -206,8 +262,7 @@ public final class PartialAnswer implements ChoiceListener {
 
   /** Whether the text is JSON's and has whole characters: no engine can be told half of one. */
   private boolean isReadable() {
-    String read = readText();
-    return read != null && StandardCharsets.UTF_8.newEncoder().canEncode(read);
+    return readPieces() != null && StandardCharsets.UTF_8.newEncoder().canEncode(text());
   }
 
   /** The prompt's tokens, should no engine have reported them. */

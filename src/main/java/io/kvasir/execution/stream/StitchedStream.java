@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * events pass. Those of the first worker pass as they came, without waiting where the client's sink allows it, while
  * their text is noted; those of the next are {@link ContinuedEvents}. One thread at a time.
  */
-public final class StitchedStream implements DeferringSink, AutoCloseable {
+public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Bytes of one event that are held back. */
   static final int MAX_HELD = 1 << 20;
 
@@ -36,11 +36,14 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
   private final ByteSink client;
   private final boolean chat;
   private final boolean withoutUsage;
+  private final TextBudget budget;
   private final SseEvents reader = new SseEvents((_, read) -> data = read);
   private final PartialAnswer answer;
 
   private AnswerTap tap;
   private WholeEvents events;
+  /** Makes the next worker's events those of the first; null while there is only one. */
+  private @Nullable ContinuedEvents continued;
   /** Whether what passes is offered to the client, not written. */
   private boolean offering;
   private byte @Nullable [] data;
@@ -60,15 +63,42 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
    *
    * @param chat whether it is the chat API's, not the completions API's
    * @param withoutUsage whether the event that has usage alone is kept from the client
-   * @param budget for what is noted of the text
+   * @param budget for what is noted of the text, and for long events while they are held
    */
   public StitchedStream(ByteSink client, boolean chat, boolean withoutUsage, TextBudget budget) {
     this.client = client;
     this.chat = chat;
+    this.budget = budget;
     this.answer = new PartialAnswer(budget);
     this.withoutUsage = withoutUsage;
-    this.tap = new AnswerTap(answer);
-    this.events = new WholeEvents(this::pass, tap, MAX_HELD, unlessFailed(this::note));
+    this.tap = new AnswerTap(AnswerTap.Form.EVENTS);
+    this.events = events(tap);
+  }
+
+  @Override
+  public void beginStream(AnswerTap another) {
+    tap = another;
+    events.close();
+    events = events(another);
+  }
+
+  @Override
+  public void endStream() {
+    events.endTap();
+  }
+
+  private WholeEvents events(AnswerTap read) {
+    ContinuedEvents next = continued;
+    if (next == null) {
+      read.listen(answer);
+      return new WholeEvents(this::pass, read, MAX_HELD, budget, unlessFailed(this::note));
+    }
+    return new WholeEvents(this::pass, read, MAX_HELD, budget, unlessFailed((bytes, from, to) -> {
+      byte[] eventData = dataOf(bytes, from, to);
+      done |= tap.ended();
+      byte[] instead = eventData == null || isDone(eventData) ? null : next.edit(eventData, tap);
+      return instead == null || instead.length == 0 ? instead : event(instead);
+    }));
   }
 
   @Override
@@ -129,19 +159,22 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
     if (last != null && (isDone(last) || JsonMembers.tryOf(last) != null)) {
       // Nothing but the line's end, or not even that, and the blank line behind it are missing.
       int from = held[held.length - 1] == '\n' ? 1 : 0;
-      events.write(BLANK_LINE, from, BLANK_LINE.length - from);
+      events.endWith(BLANK_LINE, from, BLANK_LINE.length);
     }
     answer.nextWorker();
     lastFailure = failure;
     failure = NONE;
-    tap = new AnswerTap(AnswerTap.Form.EVENTS);
-    ContinuedEvents continued = new ContinuedEvents(answer, tap, chat, withoutUsage, first);
-    events = new WholeEvents(this::pass, tap, MAX_HELD, unlessFailed((bytes, from, to) -> {
-      byte[] read = dataOf(bytes, from, to);
-      done |= tap.ended();
-      byte[] instead = read == null || isDone(read) ? null : continued.edit(read);
-      return instead == null || instead.length == 0 ? instead : event(instead);
-    }));
+    continued = null;
+  }
+
+  /**
+   * Another worker is to go on.
+   *
+   * @param rest what is known of the request that it gets
+   */
+  public void resume(RestOfStream rest) {
+    continued = new ContinuedEvents(answer, rest, chat, withoutUsage, first);
+    beginStream(new AnswerTap(AnswerTap.Form.EVENTS));
   }
 
   /** No worker continues: the client gets what the last one told of its failure, if it did. */
@@ -174,9 +207,10 @@ public final class StitchedStream implements DeferringSink, AutoCloseable {
     done = true;
   }
 
-  /** Gives back what is noted of the text, which is known no more then. Idempotent. */
+  /** Gives back what is noted of the text and what is held, which are known no more then. Idempotent. */
   @Override
   public void close() {
+    events.close();
     answer.close();
   }
 

@@ -2,7 +2,10 @@ package io.kvasir.execution.stream;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The memory that the texts of all streams of a node may take together, kept so that they can be continued. */
+/**
+ * The memory that all streams of a node may take together for their texts, kept so that they can be continued, and for
+ * events that are held until they are whole. Thread-safe.
+ */
 public final class TextBudget {
   private final long limit;
   private final AtomicLong used = new AtomicLong();

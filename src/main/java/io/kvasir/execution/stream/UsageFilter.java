@@ -24,7 +24,7 @@ public final class UsageFilter implements BodyFilter {
   /** A filter that has {@code tap}, an event stream's, watch what passes: nobody else shows it the bytes. */
   public UsageFilter(ByteSink client, AnswerTap tap) {
     events = new WholeEvents(
-        client, tap, MAX_HELD, (_, _, _) -> tap.usageOnly() ? WholeEvents.Editor.NOTHING : null);
+        client, tap, MAX_HELD, null, (_, _, _) -> tap.usageOnly() ? WholeEvents.Editor.NOTHING : null);
   }
 
   /** The whole events of a stream without the event that has usage alone. */

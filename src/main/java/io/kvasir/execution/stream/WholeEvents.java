@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Passes an event stream on in whole events, each as it came or as an {@link Editor} will have it. An event is held
  * until it is whole, or longer than may be held: then it passes as it comes. One thread at a time.
  */
-final class WholeEvents implements BodyFilter {
+final class WholeEvents implements BodyFilter, AutoCloseable {
   /** Decides about events. */
   @FunctionalInterface
   interface Editor {
@@ -28,23 +28,27 @@ final class WholeEvents implements BodyFilter {
   private final ByteSink client;
   private final AnswerTap tap;
   private final int maxHeld;
+  private final @Nullable TextBudget budget;
   private final Editor editor;
   private byte[] pending = new byte[KEPT];
   private int length;
   /** Whether a part of the current event has been written to the client. */
   private boolean passThrough;
   private boolean hadLong;
+  private boolean tapEnded;
 
   /**
    * A stream about to begin.
    *
-   * @param tap an event stream's: nobody else shows it the bytes
+   * @param tap an event stream's: nobody else shows it the bytes, nor their end
    * @param maxHeld bytes of an event that are held
+   * @param budget for what is held beyond the first {@value #KEPT} bytes; null for none, where {@code maxHeld} is small
    */
-  WholeEvents(ByteSink client, AnswerTap tap, int maxHeld, Editor editor) {
+  WholeEvents(ByteSink client, AnswerTap tap, int maxHeld, @Nullable TextBudget budget, Editor editor) {
     this.client = client;
     this.tap = tap;
     this.maxHeld = maxHeld;
+    this.budget = budget;
     this.editor = editor;
   }
 
@@ -62,8 +66,11 @@ final class WholeEvents implements BodyFilter {
         return;
       }
       if (length > 0) {
-        append(bytes, from, end);
-        edit();
+        if (append(bytes, from, end)) {
+          edit();
+        } else {
+          passLong(bytes, from, end);
+        }
         unwritten = end;
       } else if (!passThrough) {
         byte[] instead = editor.edit(bytes, from, end);
@@ -82,9 +89,24 @@ final class WholeEvents implements BodyFilter {
   /** The stream is over: an event without its end is one, too. */
   @Override
   public void end() throws IOException {
-    tap.end();
+    endTap();
     if (length > 0) {
       edit();
+    }
+  }
+
+  /** Has the tap learn that the bytes are over, as they may be within an event, which is still held. Idempotent. */
+  void endTap() {
+    if (!tapEnded) {
+      tapEnded = true;
+      tap.end();
+    }
+  }
+
+  /** The stream is over, and these bytes were missing of the event that is held. */
+  void endWith(byte[] missing, int from, int to) throws IOException {
+    if (append(missing, from, to)) {
+      end();
     }
   }
 
@@ -111,8 +133,18 @@ final class WholeEvents implements BodyFilter {
   private void release() {
     length = 0;
     if (pending.length > MOST_KEPT) {
-      pending = new byte[KEPT];
+      close();
     }
+  }
+
+  /** Gives back what is held, which is lost then. Idempotent. */
+  @Override
+  public void close() {
+    if (budget != null) {
+      budget.give(pending.length - KEPT);
+    }
+    pending = new byte[KEPT];
+    length = 0;
   }
 
   private void flush(byte[] bytes, int from, int to) throws IOException {
@@ -122,23 +154,32 @@ final class WholeEvents implements BodyFilter {
   }
 
   private void hold(byte[] bytes, int from, int to) throws IOException {
-    if (passThrough || length + to - from > maxHeld) {
-      flush(pending, 0, length);
-      flush(bytes, from, to);
-      release();
+    if (passThrough || !append(bytes, from, to)) {
+      passLong(bytes, from, to);
       passThrough = true;
-      hadLong = true;
-    } else {
-      append(bytes, from, to);
     }
   }
 
-  private void append(byte[] bytes, int from, int to) {
-    int added = to - from;
-    if (length + added > pending.length) {
-      pending = Arrays.copyOf(pending, Math.max(2 * pending.length, length + added));
+  /** Passes an event that is too long to be held, as far as it has come. */
+  private void passLong(byte[] bytes, int from, int to) throws IOException {
+    flush(pending, 0, length);
+    flush(bytes, from, to);
+    release();
+    hadLong = true;
+  }
+
+  /** Holds more of an event; false when that is too much. */
+  private boolean append(byte[] bytes, int from, int to) {
+    int needed = length + to - from;
+    if (needed > pending.length) {
+      int grown = Math.max(2 * pending.length, needed);
+      if (needed > maxHeld || (budget != null && !budget.tryTake(grown - pending.length))) {
+        return false;
+      }
+      pending = Arrays.copyOf(pending, grown);
     }
-    System.arraycopy(bytes, from, pending, length, added);
-    length += added;
+    System.arraycopy(bytes, from, pending, length, to - from);
+    length = needed;
+    return true;
   }
 }

@@ -10,6 +10,7 @@ import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
+import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.Warmup;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
@@ -47,7 +48,7 @@ final class AbandonedBodyTest {
   private final FakeCells cells = new FakeCells();
   private final PodClient pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
   private final Dispatcher dispatcher =
-      new Dispatcher(kit.system(), cells, pods, SETTINGS, Map.of(), Warmup.NONE, metrics);
+      new Dispatcher(kit.system(), cells, pods, SETTINGS, Map.of(), Warmup.NONE, TokenCounter.NONE, metrics);
   private final CompletableFuture<Void> cut = new CompletableFuture<>();
   private final ScriptedPod pod = new ScriptedPod((request, out) -> {
     out.events().chunk("data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n").awaitClosed();

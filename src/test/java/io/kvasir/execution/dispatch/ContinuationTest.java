@@ -14,6 +14,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ContinuationTest {
   private static final String CHAT = "/v1/chat/completions";
   private static final String COMPLETIONS = "/v1/completions";
+  private static final String REPORTING =
+      ",\"stream_options\":{\"include_usage\":true,\"continuous_usage_stats\":true}";
   private static final String MESSAGES = "\"messages\":[ {\"role\":\"user\", \"content\":\"H\\u00e9]\"} ]";
 
   @Test
@@ -23,14 +25,15 @@ final class ContinuationTest {
 
     assertThat(body(COMPLETIONS, asked, "\n\"upon\"", 3)).isEqualTo(
         "{\"prompt\":\"Once \\u00e9\\n\\\"upon\\\"\",\"x\":1.50,\"max_tokens\":7,\"min_tokens\":1,"
-            + "\"seed\":12345678901234567890}");
+            + "\"seed\":12345678901234567890" + REPORTING + "}");
   }
 
   @Test
   void completionWithoutALimit_hasTheStandardOne() {
     String asked = "{\"prompt\":\"a\"}";
 
-    assertThat(body(COMPLETIONS, asked, "b", 6)).isEqualTo("{\"prompt\":\"ab\",\"max_tokens\":10}");
+    assertThat(body(COMPLETIONS, asked, "b", 6)).isEqualTo(
+        "{\"prompt\":\"ab\",\"max_tokens\":10" + REPORTING + "}");
     assertThat(of(COMPLETIONS, asked).remainingTokens(16)).isZero();
     assertThat(of(COMPLETIONS, asked).remainingTokens(17)).isEqualTo(Integer.MAX_VALUE);
   }
@@ -50,8 +53,8 @@ final class ContinuationTest {
 
     assertThat(body(CHAT, asked, "Hel", 2)).isEqualTo(
         "{\"messages\":[ {\"role\":\"user\", \"content\":\"H\\u00e9]\"} ,"
-            + "{\"role\":\"assistant\",\"content\":\"Hel\"}],\"max_completion_tokens\":3,\"max_tokens\":7,"
-            + "\"continue_final_message\":true,\"add_generation_prompt\":false}");
+            + "{\"role\":\"assistant\",\"content\":\"Hel\"}],\"max_completion_tokens\":3,\"max_tokens\":7"
+            + REPORTING + ",\"continue_final_message\":true,\"add_generation_prompt\":false}");
     assertThat(of(CHAT, asked).remainingTokens(5)).isZero();
     assertThat(of(CHAT, "{" + MESSAGES + "}").remainingTokens(1000)).isEqualTo(Integer.MAX_VALUE);
   }
@@ -78,6 +81,10 @@ final class ContinuationTest {
       "\"seed\":1|sampling",
       "\"frequency_penalty\":0.1|sampling",
       "\"presence_penalty\":-1|sampling",
+      "\"repetition_penalty\":1.1|sampling",
+      "\"bad_words\":[\"a\"]|sampling",
+      "\"stop\":\"lorry\"|stop",
+      "\"stop\":[\"x\",\"elbow\"]|stop",
       "\"n\":2|several-answers",
       "\"best_of\":3|several-answers",
       "\"echo\":true|prompt",
@@ -101,24 +108,40 @@ final class ContinuationTest {
   void severalAnswers_areUnfit_whateverOfThemIsThere(String asked) {
     Continuation several = of(COMPLETIONS, "{" + asked + "}");
 
-    assertThat(several.unsupportedReason(true)).isEqualTo("several-answers");
-    assertThat(several.unsupportedReason(false)).isEqualTo("several-answers");
+    assertThat(several.unsupportedReason(true, "Hel")).isEqualTo("several-answers");
+    assertThat(several.unsupportedReason(false, "")).isEqualTo("several-answers");
     assertThat(several.hasSeveralAnswers()).isTrue();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"\"tool_choice\":\"required\"", "\"logprobs\":true", "\"seed\":1", "\"guided_regex\":\"a\""})
   void withoutText_mostIsFit(String member) {
-    assertThat(of(CHAT, "{" + MESSAGES + "," + member + "}").unsupportedReason(false)).isNull();
+    assertThat(of(CHAT, "{" + MESSAGES + "," + member + "}").unsupportedReason(false, "")).isNull();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {
       "\"tools\":null", "\"tools\":[{}]", "\"tool_choice\":\"auto\"", "\"seed\":1,\"temperature\":0", "\"seed\":null",
       "\"logprobs\":false", "\"logprobs\":null", "\"n\":1", "\"best_of\":1",
-      "\"suffix\":null", "\"echo\":false", "\"response_format\":{\"type\":\"text\"}", "\"add_generation_prompt\":true"})
+      "\"suffix\":null", "\"repetition_penalty\":1", "\"stop\":[\"Hel\",\"e\"]", "\"stop\":\"\"",
+      "\"echo\":false", "\"response_format\":{\"type\":\"text\"}", "\"add_generation_prompt\":true"})
   void whatAsksForNothing_isFit(String member) {
     assertThat(unfit(CHAT, "{" + MESSAGES + "," + member + "}")).isNull();
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "\"max_tokens\":9|true", "\"max_completion_tokens\":9|true", "\"min_tokens\":3|true", "\"max_tokens\":-1|false",
+      "\"stream_options\":{\"include_usage\":true}|true", "\"stream_options\":{}|false", "\"min_tokens\":0|false"})
+  void limitsAndUsage_countTokens(String member, boolean counts) {
+    assertThat(of(CHAT, "{" + MESSAGES + "," + member + "}").countsTokens(false)).isEqualTo(counts);
+  }
+
+  @Test
+  void usageThatTheRouterAdded_andTheStandardLimitOfCompletions() {
+    String usage = "{" + MESSAGES + ",\"stream_options\":{\"include_usage\":true}}";
+    assertThat(of(CHAT, usage).countsTokens(true)).isFalse();
+    assertThat(of(COMPLETIONS, "{\"prompt\":\"a\"}").countsTokens(true)).isTrue();
   }
 
   private static String body(String path, String asked, String text, int generated) {
@@ -126,7 +149,7 @@ final class ContinuationTest {
   }
 
   private static @Nullable String unfit(String path, String asked) {
-    return of(path, asked).unsupportedReason(true);
+    return of(path, asked).unsupportedReason(true, "Hel");
   }
 
   private static Continuation of(String path, String asked) {

