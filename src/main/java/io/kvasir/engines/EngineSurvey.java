@@ -89,6 +89,8 @@ public final class EngineSurvey {
       case EventPublishing.Zmq zmq -> new EventOrigin.Announced(zmq);
       case EventPublishing.Off _ -> new EventOrigin.None("It publishes no cache events; start it with"
           + " --kv-events-config.");
+      case EventPublishing.UntoldPorts _ -> new EventOrigin.None("The system chooses the ports of its cache events,"
+          + " which it does not tell over HTTP; set ports in endpoint and replay_endpoint of its --kv-events-config.");
       case EventPublishing.Untold _ -> untold(engine, alone);
     };
   }

@@ -18,6 +18,9 @@ public sealed interface EventPublishing {
       String endpoint, @Nullable String replay, String topic, @Nullable Integer bufferSteps, boolean connects)
       implements EventPublishing {}
 
+  /** By ZMQ sockets at ports that the system chose and that the engine does not tell. */
+  record UntoldPorts() implements EventPublishing {}
+
   /** It publishes none. */
   record Off() implements EventPublishing {}
 

@@ -81,6 +81,10 @@ final class VllmReader implements DescriptionReader {
     if (!own.path("enable_kv_cache_events").asBoolean() || own.path("publisher").asText("zmq").equals("null")) {
       return new EventPublishing.Off();
     }
+    if (endpoint.endsWith(":0")) {
+      // Its gRPC frontend names them, and nothing over HTTP does.
+      return new EventPublishing.UntoldPorts();
+    }
     boolean connects = !PublishedEndpoint.vllmBinds(endpoint);
     String reached = connects ? endpoint : PublishedEndpoint.of(answers.url(), endpoint);
     return new EventPublishing.Zmq(

@@ -103,6 +103,28 @@ final class EngineInquiryTest {
   }
 
   @Test
+  void vllm_whosePortsTheSystemChooses_isToldToSetThem() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target().replaceFirst("\\?.*", "")) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
+        case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
+        case "/server_info" -> out.json(
+            200,
+            """
+            {"vllm_config": {"kv_events_config": {"enable_kv_cache_events": true, "publisher": "zmq",
+             "endpoint": "tcp://*:0", "replay_endpoint": "tcp://*:0"}}}
+            """);
+        default -> out.json(404, "{}");
+      }
+    })) {
+      assertThat(inquiry.describe(pod.url(), null).events()).isEqualTo(new EventPublishing.UntoldPorts());
+      SurveyedEngine surveyed = new EngineSurvey(calls, Duration.ofSeconds(10)).survey(pod.url(), null, true);
+      assertThat(surveyed.remarks())
+          .anyMatch(remark -> remark.contains("set ports in endpoint and replay_endpoint of its --kv-events-config"));
+    }
+  }
+
+  @Test
   void sglang_tellsAll() throws Exception {
     EngineDescription sglang = describe(settings().api(EngineApi.SGLANG).reportCachedTokens(false));
 
