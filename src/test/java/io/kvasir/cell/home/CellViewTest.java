@@ -20,6 +20,7 @@ import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent.Stored;
@@ -264,6 +265,22 @@ final class CellViewTest {
     assertThat(predicted()).as("of a rank that may not be the one").isEqualTo(before);
     assertThat(ranks).allMatch(member -> member.accuracy().trust() == 1);
     assertThat(decide(chain(1, 64)).worker()).isEqualTo(holder.worker());
+  }
+
+  /** Those that count on its blocks are sent after it. */
+  @Test
+  void request_isAwaitedUntilItIsSentOrEnds() throws InterruptedException {
+    Decision.Chosen first = decide(chain(1, 64));
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.worker()).isEqualTo(first.worker());
+    assertThat(second.depth()).as("of which the engine has confirmed nothing").isEqualTo(64);
+    SendOrder.Unsent third = member(first).sendOrder().add(chain(1, 64));
+
+    assertThat(third.awaitEarlier(0, 0)).isFalse();
+    first.reservation().sent();
+    assertThat(third.awaitEarlier(0, 0)).as("the second is not sent").isFalse();
+    second.reservation().close(new Outcome.Cancelled());
+    assertThat(third.awaitEarlier(0, 0)).isTrue();
   }
 
   /** Its events would confirm neither: what they tell is of prompts under no salt. */
