@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param accuracy when a worker's index is not believed any more
  * @param programs what is known of programs, and whether they wait
  * @param admission how requests wait
+ * @param fromZero which models may have no worker
  */
 public record CellSettings(
     IndexSettings index,
@@ -22,15 +23,18 @@ public record CellSettings(
     PredictionSettings prediction,
     AccuracySettings accuracy,
     ProgramSettings programs,
-    AdmissionSettings admission) {
-  /** Settings by which no programs are known, and no request waits. */
+    AdmissionSettings admission,
+    FromZeroSettings fromZero) {
+  /** Settings by which no programs are known, no request waits, and every model has workers. */
   public CellSettings(
       IndexSettings index,
       RemoteSettings remote,
       HealthSettings health,
       PredictionSettings prediction,
       AccuracySettings accuracy) {
-    this(index, remote, health, prediction, accuracy, ProgramSettings.OFF, AdmissionSettings.OFF);
+    this(
+        index, remote, health, prediction, accuracy, ProgramSettings.OFF, AdmissionSettings.OFF,
+        FromZeroSettings.NONE);
   }
 
   /** The most workers a cell can have. */

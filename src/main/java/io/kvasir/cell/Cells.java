@@ -93,7 +93,7 @@ public interface Cells {
    */
   Set<String> workerIds();
 
-  /** Every name requests may call a model by, wherever its workers are. */
+  /** Every name requests may call a model by, wherever its workers are; also of those that may have none. */
   Set<String> models();
 
   /** The pods of the roster, from this node's memory: never waits. */

@@ -16,10 +16,12 @@ import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +30,11 @@ import org.junit.jupiter.api.Test;
 final class ScaleIT {
   private static final String MODEL = "kvasir-demo";
   private static final String METRIC = "kvasir-desired-workers";
+
+  private static final String QUESTION =
+      """
+      {"model": "kvasir-demo", "max_tokens": 5, "messages": [{"role": "user", "content": "Are you there?"}]}
+      """;
 
   private SimEngine engine;
   private Node node;
@@ -126,6 +133,53 @@ final class ScaleIT {
     await("who has waited for too long is refused for what the fleet lacks", () ->
         target().path("refused_per_s").asDouble() > 0);
     requests.forEach(request -> request.cancel(true));
+  }
+
+  /** KEDA is told over its stream, and starts the engine; the request that woke it is answered. */
+  @Test
+  void requestForAModelWithoutWorkers_waitsForTheOneThatItOrders() throws Exception {
+    node.close();
+    node =
+        TestNodes.start(
+            """
+            kvasir {
+              models = [{ name = %1$s, directory = "bundled:kvasir-demo", block-size = 16 }]
+              scale {
+                models = [{ name = %1$s, least = 0 }], from-zero.most-waiting = 1
+                keda { enabled = on, host = "127.0.0.1", port = 0 }
+              }
+            }
+            """.formatted(MODEL));
+    await("the model is a target without workers", () -> target().path("model").asText().equals(MODEL));
+    assertThat(target().path("desired").asInt()).isZero();
+    int port = Objects.requireNonNull(node.scaler()).port();
+    ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().build();
+    try {
+      KedaClient keda = new KedaClient(channel);
+      Iterator<Boolean> activity = keda.activity(Map.of("model", MODEL));
+      assertThat(activity.next()).isFalse();
+      CompletableFuture<HttpResponse<String>> first =
+          TestNodes.postAsync(node, "/v1/chat/completions", QUESTION);
+      assertThat(activity.next()).as("it waits").isTrue();
+      assertThat(keda.metric(Map.of("model", MODEL), METRIC)).isEqualTo(METRIC + "/1/1.0");
+      HttpResponse<String> second = TestNodes.post(node, "/v1/chat/completions", QUESTION);
+      assertThat(second.statusCode()).as("no more than so many wait").isEqualTo(503);
+      assertThat(second.headers().firstValue("retry-after")).isPresent();
+      assertThat(first).isNotDone();
+
+      assertThat(
+          TestNodes.manage(
+              node, "POST", "/admin/workers",
+              """
+              {"name": "sim", "url": "%s", "models": ["%s"]}
+              """.formatted(engine.url(), MODEL))
+              .statusCode())
+          .isEqualTo(201);
+      assertThat(first.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+      await("nobody waits", () -> target().path("backlog_requests").asInt() == 0);
+    } finally {
+      channel.shutdownNow();
+    }
   }
 
   private JsonNode scale() throws Exception {

@@ -9,6 +9,7 @@ import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.CellSettings.RemoteSettings;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
+import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.programs.ProgramSettings;
 import java.time.Duration;
 import java.util.OptionalLong;
@@ -23,10 +24,12 @@ final class CellSettingsReader {
    *
    * @param programs what is to be known of programs
    * @param admission how requests wait
+   * @param fromZero which models may have no worker
    * @param automatic the limit of an index where the operator sets none, in bytes, by the most workers of a cell
    */
   static CellSettings read(
-      ConfigSection cell, ProgramSettings programs, AdmissionSettings admission, IntToLongFunction automatic) {
+      ConfigSection cell, ProgramSettings programs, AdmissionSettings admission, FromZeroSettings fromZero,
+      IntToLongFunction automatic) {
     int slots = cell.count("slots", 64, 256);
     if (slots != 64 && slots != 128 && slots != 256) {
       cell.fault("slots", "has to be 64, 128 or 256, not " + slots);
@@ -46,7 +49,8 @@ final class CellSettingsReader {
             prediction(cell.section("prediction")),
             accuracy(cell.section("truth")),
             programs,
-            admission);
+            admission,
+            fromZero);
     cell.rejectUnread();
     return settings;
   }

@@ -3,6 +3,7 @@ package io.kvasir.app.config;
 import com.typesafe.config.Config;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.Discovery;
@@ -146,8 +147,9 @@ public record KvasirConfig(
    *
    * @param advice what they are sized for
    * @param keda the listener for KEDA, null without one
+   * @param fromZero how requests wait for the first worker of a model
    */
-  public record ScalingConfig(ScaleSettings advice, @Nullable KedaSettings keda) {}
+  public record ScalingConfig(ScaleSettings advice, @Nullable KedaSettings keda, FromZeroSettings fromZero) {}
 
   /**
    * What operators use.

@@ -14,6 +14,7 @@ import io.kvasir.app.config.KvasirConfig.ScalingConfig;
 import io.kvasir.app.config.KvasirConfig.Source;
 import io.kvasir.app.config.KvasirConfig.WarmUpConfig;
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.http.client.PodClient;
@@ -93,7 +94,8 @@ final class KvasirConfigReader {
         new MemoryPlan(
             heap, MemoryPlan.requests(gateway, picker), prompts.settings().memoBytes(),
             MemoryPlan.answers(execution.answers()), 1, 0);
-    FleetConfig fleet = fleet(root.section("cell"), prompts.models(), discovery, memory);
+    ScalingConfig scaling = ScaleReader.read(root.section("scale"));
+    FleetConfig fleet = fleet(root.section("cell"), prompts.models(), discovery, memory, scaling.fromZero());
     OperationsConfig operations =
         new OperationsConfig(
             ManagementReader.read(management, discovery::connection),
@@ -104,7 +106,6 @@ final class KvasirConfigReader {
             TracingReader.read(root.section("tracing")),
             log(root.section("log")));
     management.rejectUnread();
-    ScalingConfig scaling = ScaleReader.read(root.section("scale"));
     ConfigSection cluster = root.section("cluster");
     ClusterReader clusterReader =
         new ClusterReader(config, cluster, operations.management(), maxPeerMessage(gateway, prompts));
@@ -226,7 +227,8 @@ final class KvasirConfigReader {
   }
 
   private FleetConfig fleet(
-      ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery, MemoryPlan memory) {
+      ConfigSection cell, List<ModelConfig> models, DiscoveryReader discovery, MemoryPlan memory,
+      FromZeroSettings fromZero) {
     PodListReader pods = new PodListReader(config, root, blockSizes(models));
     List<PodSpec> configured = pods.configured();
     AdmissionSettings admission = AdmissionReader.read(root.section("admission"));
@@ -235,6 +237,7 @@ final class KvasirConfigReader {
             cell,
             ProgramSettingsReader.read(root.section("programs"), admission.on()),
             admission,
+            fromZero,
             maxWorkers -> memory.withCellsOf(configured, models, maxWorkers).automaticIndex());
     MemoryPlan plan =
         memory.withCellsOf(configured, models, cells.index().maxWorkers()).withIndex(cells.index().budgetBytes());

@@ -3,12 +3,21 @@ package io.kvasir.app.config;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.KvasirConfig.ScalingConfig;
+import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.http.TlsFiles;
+import io.kvasir.routing.Role;
 import io.kvasir.scale.ScaleGoals;
+import io.kvasir.scale.ScaleTarget;
 import io.kvasir.scale.keda.KedaSettings;
 import io.kvasir.scale.live.ScaleSettings;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Reads {@code kvasir.scale}; faults are reported whether its parts are on or off. */
@@ -20,21 +29,58 @@ final class ScaleReader {
   static ScalingConfig read(ConfigSection scale) {
     ScaleGoals standard = goals(scale);
     Map<String, ScaleGoals> byModel = new HashMap<>();
+    Set<ScaleTarget> fromZero = new LinkedHashSet<>();
     for (ConfigSection model : scale.sections("models", written(scale))) {
       String name = model.name("name");
-      if (byModel.put(name, goals(model)) != null) {
+      ScaleGoals goals = goals(model);
+      if (byModel.put(name, goals) != null) {
         model.fault("name", "'" + name + "' is described twice");
+      }
+      List<Role> roles = roles(model);
+      if (goals.least() == 0) {
+        roles.forEach(role -> fromZero.add(new ScaleTarget(name, role)));
       }
       model.rejectUnread();
     }
     ScaleSettings advice =
-        new ScaleSettings(scale.flag("enabled"), scale.duration("interval"), standard, Map.copyOf(byModel));
+        new ScaleSettings(scale.flag("enabled"), scale.duration("interval"), standard, Map.copyOf(byModel), fromZero);
     KedaSettings keda = keda(scale.section("keda"));
     if (keda != null && !advice.enabled()) {
       scale.fault("keda.enabled", "needs kvasir.scale.enabled: without advice there is nothing to answer");
     }
+    FromZeroSettings waits = fromZero(scale.section("from-zero"), advice);
+    roles(scale);
     scale.rejectUnread();
-    return new ScalingConfig(advice, keda);
+    return new ScalingConfig(advice, keda, waits);
+  }
+
+  private static FromZeroSettings fromZero(ConfigSection section, ScaleSettings advice) {
+    FromZeroSettings settings =
+        new FromZeroSettings(
+            advice.enabled()
+                ? advice.fromZero().stream().map(ScaleTarget::model).collect(Collectors.toSet())
+                : Set.of(),
+            section.duration("wait"),
+            section.count("most-waiting", 1, 1_000_000));
+    section.rejectUnread();
+    return settings;
+  }
+
+  private static List<Role> roles(ConfigSection section) {
+    List<Role> roles = new ArrayList<>();
+    List<String> names = section.texts("roles");
+    for (String name : names) {
+      Arrays.stream(Role.values())
+          .filter(role -> role.label().equals(name))
+          .findFirst()
+          .ifPresentOrElse(
+              roles::add,
+              () -> section.fault("roles", "'" + name + "' is no role; there are both, prefill and decode"));
+    }
+    if (names.isEmpty()) {
+      section.fault("roles", "is empty; give it [both], or [prefill, decode]");
+    }
+    return roles;
   }
 
   /** The goals of all models, over which a model's own are laid. */
@@ -42,7 +88,8 @@ final class ScaleReader {
     Config all = scale.subtree();
     Config goals = ConfigFactory.empty();
     for (String key : new String[] {
-        "first-token", "per-token", "prefill-share", "startup", "settle", "least", "most"}) {
+        "first-token", "per-token", "prefill-share", "startup", "settle", "least", "most",
+        "roles"}) {
       goals = all.hasPath(key) ? goals.withValue(key, all.getValue(key)) : goals;
     }
     return goals;

@@ -34,6 +34,9 @@ final class ScaleAssembly implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ScaleAssembly.class);
   private static final String NAME = "kvasir-scale";
 
+  /** So long at most a request for a model without workers waits before the node that leads knows of it. */
+  private static final long PUBLISH_NANOS = 500_000_000;
+
   /** Crosses between nodes. */
   sealed interface Message {}
 
@@ -78,12 +81,13 @@ final class ScaleAssembly implements AutoCloseable {
     this.unserved =
         system.systemActorOf(Topic.create(Unserved.class, NAME + "-unserved"), NAME + "-unserved-topic", Props.empty());
     unserved.tell(
-        Topic.subscribe(system.systemActorOf(adding(monitor), NAME + "-unserved", Props.empty())));
+        Topic.subscribe(system.systemActorOf(adding(), NAME + "-unserved", Props.empty())));
     this.cells = cells;
     this.self = cluster.selfMember().address().hostPort();
     metrics.registry().register(new ScaleGauges(monitor::report));
     this.scaler = start(config.keda(), monitor);
     schedule();
+    schedulePublishing();
   }
 
   private static boolean leads(Cluster cluster) {
@@ -101,11 +105,13 @@ final class ScaleAssembly implements AutoCloseable {
     return Behaviors.supervise(following).onFailure(SupervisorStrategy.resume());
   }
 
-  private static Behavior<Unserved> adding(ScaleMonitor monitor) {
+  private Behavior<Unserved> adding() {
     Behavior<Unserved> adding =
         Behaviors.receiveMessage(
             message -> {
-              monitor.add(message.node(), message.demand());
+              if (monitor.add(message.node(), message.demand())) {
+                inBackground(this::workOut);
+              }
               return Behaviors.same();
             });
     return Behaviors.supervise(adding).onFailure(SupervisorStrategy.resume());
@@ -126,22 +132,38 @@ final class ScaleAssembly implements AutoCloseable {
     }
   }
 
+  private static void inBackground(Runnable work) {
+    Thread.ofVirtual().name(NAME).start(work);
+  }
+
   private void schedule() {
     if (!closed) {
-      timer.schedule(interval.toNanos(), () -> Thread.ofVirtual().name(NAME).start(this::tick));
+      timer.schedule(interval.toNanos(), () -> inBackground(this::tick));
     }
   }
 
   private void tick() {
+    workOut();
+    schedule();
+  }
+
+  private void workOut() {
     try {
       if (!closed) {
-        publishUnserved();
         monitor.tick();
       }
     } catch (RuntimeException failed) {
       LOG.warn("the advice for autoscalers could not be worked out; it stays as it was", failed);
     }
-    schedule();
+  }
+
+  private void schedulePublishing() {
+    if (!closed) {
+      timer.schedule(PUBLISH_NANOS, () -> {
+        publishUnserved();
+        schedulePublishing();
+      });
+    }
   }
 
   /** Also that there is nothing any more, and nothing while there was nothing. */

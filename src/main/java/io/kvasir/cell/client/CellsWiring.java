@@ -131,6 +131,7 @@ public final class CellsWiring {
         new DirectoryClient(system, directory),
         wiring.moves,
         cellMetrics,
+        settings.fromZero(),
         clock);
   }
 

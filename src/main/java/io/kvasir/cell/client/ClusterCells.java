@@ -7,6 +7,7 @@ import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.PartitionPolicy;
@@ -31,9 +32,11 @@ import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +61,7 @@ public final class ClusterCells implements Cells {
   private final RefusalCounter refusals = new RefusalCounter();
   private final CellChoices choices;
   private final RosterWorkers rosterWorkers;
+  private final FirstWorkerWaits firstWorkers;
   private final Fallback fallback;
   private final ClusterDescription description;
   private final DirectoryClient directory;
@@ -72,6 +76,7 @@ public final class ClusterCells implements Cells {
       DirectoryClient directory,
       CellMoves moves,
       CellMetrics metrics,
+      FromZeroSettings fromZero,
       NanoClock clock) {
     this.partitionPolicy = partitionPolicy;
     this.views = views;
@@ -81,6 +86,7 @@ public final class ClusterCells implements Cells {
     this.clock = clock;
     this.choices = new CellChoices(reports, metrics);
     this.rosterWorkers = new RosterWorkers(roster, views, reports);
+    this.firstWorkers = new FirstWorkerWaits(fromZero, rosterWorkers::serving, clock);
     this.fallback = new Fallback(clock);
     this.description = description;
     this.directory = directory;
@@ -95,15 +101,18 @@ public final class ClusterCells implements Cells {
 
   @Override
   public Decision decideInTurn(DecisionRequest request, Cancellation client) {
-    Decision decision =
-        request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
+    Decision decision = firstWorkers.decide(request, () -> decideNowOrInTurn(request, client), client);
     refusals.count(request.model(), decision);
     return decision;
   }
 
+  private Decision decideNowOrInTurn(DecisionRequest request, Cancellation client) {
+    return request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
+  }
+
   @Override
   public UnservedDemand takeUnserved() {
-    return new UnservedDemand(refusals.take(), List.of());
+    return new UnservedDemand(refusals.take(), firstWorkers.backlog());
   }
 
   private Decision decide(DecisionRequest request, Function<String, Decision> inCell) {
@@ -265,7 +274,14 @@ public final class ClusterCells implements Cells {
 
   @Override
   public Set<String> models() {
-    return roster.get().models();
+    Set<String> served = roster.get().models();
+    Set<String> known = firstWorkers.models();
+    if (served.containsAll(known)) {
+      return served;
+    }
+    Set<String> both = new TreeSet<>(served);
+    both.addAll(known);
+    return Collections.unmodifiableSet(both);
   }
 
   @Override

@@ -10,7 +10,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.DecodeCost;
-import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.EngineCost;
 import io.kvasir.scale.Backlog;
 import io.kvasir.scale.FleetDemand;
 import io.kvasir.scale.ScaleTarget;
@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -36,13 +37,30 @@ final class DemandMeter {
   /** Rates of tokens are smoothed over about so many seconds: answers end one by one. */
   private static final double SMOOTHING_SECONDS = 30;
 
+  /** An engine of which nothing is known. */
+  private static final String UNKNOWN_ENGINE = "";
+
+  /** Requests in flight of a worker of which nothing is known. */
+  private static final int UNKNOWN_IN_FLIGHT = 256;
+
   private final CostModel costs;
+  private final Set<ScaleTarget> fromZero;
+
+  /** The last workers of those. */
+  private final Map<ScaleTarget, List<Worker>> kinds = new HashMap<>();
+
   private final BacklogMeter backlogs = new BacklogMeter();
   private Map<String, List<Figures>> cells = new HashMap<>();
   private double lastSeconds = Double.NaN;
 
-  DemandMeter(CostModel costs) {
+  /**
+   * Has measured nothing yet.
+   *
+   * @param fromZero targets that there are without a worker, too
+   */
+  DemandMeter(CostModel costs, Set<ScaleTarget> fromZero) {
     this.costs = costs;
+    this.fromZero = fromZero;
   }
 
   /** A demand, and what one worker can do. */
@@ -109,6 +127,7 @@ final class DemandMeter {
   private SequencedMap<ScaleTarget, Measured> byTarget(double elapsed, Map<String, ModelFigures> backlog) {
     SequencedMap<ScaleTarget, List<Figures>> targets =
         new TreeMap<>(Comparator.comparing(ScaleTarget::model).thenComparing(ScaleTarget::role));
+    fromZero.forEach(target -> targets.put(target, new ArrayList<>()));
     cells.values().forEach(cell -> cell.forEach(figures -> {
       Worker worker = figures.status().worker();
       targets
@@ -119,7 +138,7 @@ final class DemandMeter {
     targets.forEach((target, workers) -> {
       ModelFigures waiting = backlog.get(target.model());
       measured.put(
-          target, measured(workers, waiting, elapsed, waiting == null ? 0 : share(target, targets)));
+          target, measured(target, workers, waiting, elapsed, waiting == null ? 0 : share(target, targets)));
     });
     return measured;
   }
@@ -128,26 +147,30 @@ final class DemandMeter {
   private static double share(ScaleTarget target, Map<ScaleTarget, List<Figures>> targets) {
     Role same = target.role() == Role.DECODE ? Role.DECODE : Role.PREFILL;
     int all = 0;
+    int like = 0;
     for (Map.Entry<ScaleTarget, List<Figures>> each : targets.entrySet()) {
-      all += each.getKey().model().equals(target.model()) && each.getKey().role().takes(same)
-          ? each.getValue().size()
-          : 0;
+      if (each.getKey().model().equals(target.model()) && each.getKey().role().takes(same)) {
+        like++;
+        all += each.getValue().size();
+      }
     }
-    return (double) Objects.requireNonNull(targets.get(target)).size() / all;
+    return all == 0 ? 1.0 / like : (double) Objects.requireNonNull(targets.get(target)).size() / all;
   }
 
   private Backlog backlog(
-      List<Figures> workers, ModelFigures figures, double share, double elapsed, double secondsPerPrompt) {
+      Role role, List<Worker> workers, ModelFigures figures, double share, double elapsed, double secondsPerPrompt) {
     ModelBacklog waiting = figures.waiting();
-    Role role = workers.getFirst().status().worker().role();
     int requests = (int) Math.ceil(share * waiting.requests());
-    double memory = share * waiting.heldTokens() / mean(workers, worker -> decode(worker).kvTokens());
+    double memory = share * waiting.heldTokens() / mean(workers, engine -> costs.decode(engine).kvTokens());
     double refused = share * figures.refusedPerSecond();
     if (!role.takes(Role.PREFILL)) {
       return new Backlog(
           requests, Math.round(share * waiting.promptTokens()), 0, 0, memory, waiting.oldestMillis() / 1e3, refused);
     }
-    double perToken = mean(workers, worker -> secondsPerToken(worker.worker().deployment(), figures.typical()));
+    double perToken = workers.stream()
+            .mapToDouble(worker -> secondsPerToken(costs.of(worker.deployment()), figures.typical()))
+            .average()
+            .orElseGet(() -> secondsPerToken(costs.of(UNKNOWN_ENGINE), figures.typical()));
     double more = elapsed > 0 ? share * figures.moreTokens() * perToken / elapsed : 0;
     return new Backlog(
         requests, Math.round(share * waiting.promptTokens()), share * waiting.tokens() * perToken,
@@ -155,17 +178,18 @@ final class DemandMeter {
   }
 
   /** Of a mean request among these. */
-  private double secondsPerToken(Deployment deployment, ModelBacklog typical) {
+  private static double secondsPerToken(EngineCost cost, ModelBacklog typical) {
     if (typical.tokens() == 0) {
-      return costs.of(deployment).msPerToken() / 1e3;
+      return cost.msPerToken() / 1e3;
     }
     int prompt = (int) (typical.promptTokens() / typical.requests());
     int uncached = Math.clamp(typical.tokens() / typical.requests(), 1, Math.max(1, prompt));
-    return costs.of(deployment).prefillMs(uncached, prompt) / uncached / 1e3;
+    return cost.prefillMs(uncached, prompt) / uncached / 1e3;
   }
 
   private Measured measured(
-      List<Figures> workers, @Nullable ModelFigures waiting, double elapsed, double share) {
+      ScaleTarget target, List<Figures> workers, @Nullable ModelFigures waiting, double elapsed, double share) {
+    List<Worker> like = like(target, workers);
     List<Figures> ready = workers.stream().filter(worker -> isReady(worker.status())).toList();
     double answers = sum(workers, Figures::answerRate);
     double tokens = sum(workers, worker -> worker.answerRate() * worker.answerTokens());
@@ -184,8 +208,17 @@ final class DemandMeter {
             tokens,
             (int) sum(workers, worker -> Math.max(0, worker.status().load().report().waiting())),
             ready.stream().mapToDouble(worker -> worker.status().load().work().owedMs()).min().orElse(0) / 1e3,
-            waiting == null ? Backlog.NONE : backlog(workers, waiting, share, elapsed, secondsPerPrompt));
-    return new Measured(demand, capacity(workers));
+            waiting == null ? Backlog.NONE : backlog(target.role(), like, waiting, share, elapsed, secondsPerPrompt));
+    return new Measured(demand, capacity(like));
+  }
+
+  /** A target's workers, or the last ones where it has none. */
+  private List<Worker> like(ScaleTarget target, List<Figures> workers) {
+    List<Worker> now = workers.stream().map(each -> each.status().worker()).toList();
+    if (!now.isEmpty() && fromZero.contains(target)) {
+      kinds.put(target, now);
+    }
+    return now.isEmpty() ? kinds.getOrDefault(target, List.of()) : now;
   }
 
   private static boolean isReady(WorkerStatus worker) {
@@ -209,18 +242,21 @@ final class DemandMeter {
   }
 
   /** The mean worker of a mixed fleet. */
-  private WorkerCapacity capacity(List<Figures> workers) {
+  private WorkerCapacity capacity(List<Worker> workers) {
     return new WorkerCapacity(
         new DecodeCost(
-            mean(workers, worker -> decode(worker).stepMs()),
-            mean(workers, worker -> decode(worker).msPerSequence()),
-            mean(workers, worker -> decode(worker).msPerContextToken()),
-            mean(workers, worker -> decode(worker).kvTokens())),
-        (int) Math.max(1, mean(workers, worker -> worker.worker().maxInFlight())));
+            mean(workers, engine -> costs.decode(engine).stepMs()),
+            mean(workers, engine -> costs.decode(engine).msPerSequence()),
+            mean(workers, engine -> costs.decode(engine).msPerContextToken()),
+            mean(workers, engine -> costs.decode(engine).kvTokens())),
+        (int) Math.max(1, workers.stream().mapToInt(Worker::maxInFlight).average().orElse(UNKNOWN_IN_FLIGHT)));
   }
 
-  private static double mean(List<Figures> workers, ToDoubleFunction<WorkerStatus> figure) {
-    return sum(workers, worker -> figure.applyAsDouble(worker.status())) / workers.size();
+  private static double mean(List<Worker> workers, ToDoubleFunction<String> figureOfEngine) {
+    return workers.stream()
+        .mapToDouble(worker -> figureOfEngine.applyAsDouble(worker.engine()))
+        .average()
+        .orElseGet(() -> figureOfEngine.applyAsDouble(UNKNOWN_ENGINE));
   }
 
   private static double sum(List<Figures> workers, ToDoubleFunction<Figures> figure) {

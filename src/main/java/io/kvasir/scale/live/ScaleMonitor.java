@@ -55,17 +55,27 @@ public final class ScaleMonitor {
     this.leads = leads;
     this.publisher = publisher;
     this.clock = clock;
-    this.meter = new DemandMeter(costs);
+    this.meter = new DemandMeter(costs, settings.fromZero());
     this.reportedNanos = clock.nanos() - settings.interval().toNanos() * SILENT_INTERVALS;
   }
 
   /** The requests of a node that no cell has, and when it published them. */
   private record FromNode(UnservedDemand demand, long nanos) {}
 
-  /** Takes what a node has published of its requests that no cell has; it goes on to count for some intervals. */
-  public synchronized void add(String node, UnservedDemand demand) {
+  /**
+   * Takes what a node has published of its requests that no cell has; it goes on to count for some intervals.
+   *
+   * @return whether requests wait for a model that is not active yet, so that the advice is to be worked out at once
+   */
+  public synchronized boolean add(String node, UnservedDemand demand) {
     unserved.put(node, new FromNode(demand, clock.nanos()));
     demand.refused().forEach((model, count) -> refused.merge(model, count, Integer::sum));
+    return leads.getAsBoolean()
+        && demand.waiting().stream()
+            .anyMatch(
+                waiting -> report.targets().stream()
+                    .noneMatch(
+                        advice -> advice.target().model().equals(waiting.model()) && advice.demand().isActive()));
   }
 
   /** All that nodes have published; each refusal once. */
@@ -124,7 +134,7 @@ public final class ScaleMonitor {
     return advisors.computeIfAbsent(target, _ -> new ScaleAdvisor(target, settings.of(target.model())));
   }
 
-  /** Forgets targets without workers: their history would be one of nothing. */
+  /** Forgets targets that there are no more: their history would be one of nothing. */
   private void accept(ScaleReport found) {
     advisors.keySet().retainAll(found.targets().stream().map(ScaleAdvice::target).toList());
     report = found;

@@ -16,7 +16,7 @@ public record ScaleReport(List<ScaleAdvice> targets, List<String> missingCells, 
   /** Nothing is known yet. */
   public static final ScaleReport NONE = new ScaleReport(List.of(), List.of(), List.of());
 
-  /** The advice for a target, empty when no worker of it is known. */
+  /** The advice for a target, empty when no worker of it is known and it may not go without. */
   public Optional<ScaleAdvice> of(ScaleTarget target) {
     return targets.stream().filter(advice -> advice.target().equals(target)).findFirst();
   }

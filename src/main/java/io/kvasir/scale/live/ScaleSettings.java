@@ -1,8 +1,10 @@
 package io.kvasir.scale.live;
 
 import io.kvasir.scale.ScaleGoals;
+import io.kvasir.scale.ScaleTarget;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Settings of the advice for autoscalers. Immutable.
@@ -11,8 +13,16 @@ import java.util.Map;
  * @param interval how often it is worked out
  * @param standard what models are sized for
  * @param byModel those with goals of their own, by base model
+ * @param fromZero targets that there are without a worker, too
  */
-public record ScaleSettings(boolean enabled, Duration interval, ScaleGoals standard, Map<String, ScaleGoals> byModel) {
+public record ScaleSettings(
+    boolean enabled, Duration interval, ScaleGoals standard, Map<String, ScaleGoals> byModel,
+    Set<ScaleTarget> fromZero) {
+  /** Copies the set. */
+  public ScaleSettings {
+    fromZero = Set.copyOf(fromZero);
+  }
+
   /** The goals of a model. */
   ScaleGoals of(String model) {
     return byModel.getOrDefault(model, standard);

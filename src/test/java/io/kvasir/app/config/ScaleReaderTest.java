@@ -5,12 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.KvasirConfig.ScalingConfig;
+import io.kvasir.cell.FromZeroSettings;
+import io.kvasir.routing.Role;
 import io.kvasir.scale.ScaleGoals;
+import io.kvasir.scale.ScaleTarget;
 import io.kvasir.scale.keda.KedaSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class ScaleReaderTest {
@@ -36,13 +40,21 @@ final class ScaleReaderTest {
   }
 
   @Test
+  void roles_areChecked() {
+    read("models = [{ name = llama, least = 0, roles = [reader] }]");
+    assertThat(faults).singleElement()
+        .satisfies(fault -> assertThat(fault.toString()).contains("roles", "'reader' is no role"));
+  }
+
+  @Test
   void everySetting_isRead() {
     ScalingConfig read =
         read(
             """
             interval = 1 s, first-token = 1 s, per-token = 20 ms, prefill-share = 0.5, startup = 1 m, settle = 2 m
             least = 0, most = 9
-            models = [{ name = llama, first-token = 5 s, most = 3 }]
+            models = [{ name = llama, first-token = 5 s, most = 3, roles = [prefill, decode] }]
+            from-zero { wait = 3 m, most-waiting = 7 }
             keda { enabled = on, host = "127.0.0.1", port = 7 }
             """);
     assertThat(faults).isEmpty();
@@ -54,6 +66,9 @@ final class ScaleReaderTest {
                 new ScaleGoals(
                     Duration.ofSeconds(5), Duration.ofMillis(20), 0.5, Duration.ofMinutes(1), Duration.ofMinutes(2), 0,
                     3)));
+    assertThat(read.advice().fromZero())
+        .containsExactlyInAnyOrder(new ScaleTarget("llama", Role.PREFILL), new ScaleTarget("llama", Role.DECODE));
+    assertThat(read.fromZero()).isEqualTo(new FromZeroSettings(Set.of("llama"), Duration.ofMinutes(3), 7));
     assertThat(read.keda()).isEqualTo(new KedaSettings("127.0.0.1", 7, null));
   }
 

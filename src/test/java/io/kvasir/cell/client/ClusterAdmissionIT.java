@@ -14,6 +14,7 @@ import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.TestPods;
@@ -253,7 +254,7 @@ final class ClusterAdmissionIT {
     CellSettings tests = TestSettings.CELL;
     return new CellSettings(
         tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(), tests.programs(),
-        new AdmissionSettings(true, classes, 1000, 2, Map.of(), Duration.ofMinutes(10)));
+        new AdmissionSettings(true, classes, 1000, 2, Map.of(), Duration.ofMinutes(10)), FromZeroSettings.NONE);
   }
 
   private static Node node() {

@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.Set;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -35,7 +36,7 @@ final class ExternalScalerTest {
               new ScaleGoals(
                   Duration.ofSeconds(2), Duration.ofMillis(50), 0.7, Duration.ofMinutes(5), Duration.ofMinutes(10), 1,
                   64),
-              Map.of()),
+              Map.of(), Set.of()),
           fleet::status, CostModel.bundled(), () -> true, _ -> {}, () -> 0);
   private final ExternalScaler scaler;
   private final ManagedChannel channel;

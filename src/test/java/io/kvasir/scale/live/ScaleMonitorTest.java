@@ -2,6 +2,8 @@ package io.kvasir.scale.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.admission.ModelBacklog;
+import io.kvasir.cell.UnservedDemand;
 import io.kvasir.cell.WorkerStatus.Work;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.CostModel;
@@ -13,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class ScaleMonitorTest {
@@ -21,9 +24,15 @@ final class ScaleMonitorTest {
       new ScaleGoals(
           Duration.ofSeconds(2), Duration.ofMillis(500), 0.7, Duration.ofMinutes(5), Duration.ofMinutes(10), 1, 64);
 
+  private static final ScaleTarget ZERO = new ScaleTarget("z", Role.BOTH);
+  private static final ScaleGoals FROM_ZERO =
+      new ScaleGoals(
+          Duration.ofSeconds(2), Duration.ofMillis(500), 0.7, Duration.ofMinutes(5), Duration.ofMinutes(10), 0, 64);
+
   private final TestFleet fleet = new TestFleet();
   private final List<ScaleReport> published = new ArrayList<>();
-  private final ScaleSettings settings = new ScaleSettings(true, Duration.ofSeconds(5), GOALS, Map.of());
+  private final ScaleSettings settings =
+      new ScaleSettings(true, Duration.ofSeconds(5), GOALS, Map.of("z", FROM_ZERO), Set.of(ZERO));
   private long nowNanos;
   private boolean leads = true;
   private int descriptions;
@@ -103,6 +112,23 @@ final class ScaleMonitorTest {
     assertThat(monitor.report().missingCells()).containsExactly("c");
     assertThat(monitor.report().missingNodes()).containsExactly("node:1");
     assertThat(monitor.report().of(TARGET)).isPresent();
+  }
+
+  @Test
+  void modelWithoutWorkers_isWokenByWhoWaits() {
+    UnservedDemand waits = new UnservedDemand(Map.of(), List.of(new ModelBacklog("z", 1, 100, 100, 0, 10)));
+    fleet.put("a", 1, Work.NONE);
+    monitor.tick();
+    assertThat(monitor.report().of(ZERO).orElseThrow().desired()).isZero();
+
+    assertThat(monitor.add("node:2", waits)).as("to be worked out at once").isTrue();
+    pass(1);
+    monitor.tick();
+    assertThat(monitor.report().of(ZERO)).hasValueSatisfying(advice -> {
+      assertThat(advice.desired()).isEqualTo(1);
+      assertThat(advice.demand().isActive()).isTrue();
+    });
+    assertThat(monitor.add("node:2", waits)).as("it is active").isFalse();
   }
 
   @Test

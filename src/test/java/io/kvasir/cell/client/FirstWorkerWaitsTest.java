@@ -1,0 +1,114 @@
+package io.kvasir.cell.client;
+
+import static io.kvasir.Await.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.cell.Decision;
+import io.kvasir.cell.Decision.NoWorker;
+import io.kvasir.cell.Decision.NoWorkerReason;
+import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.FromZeroSettings;
+import io.kvasir.http.Cancellation;
+import io.kvasir.http.CancellationSource;
+import io.kvasir.index.Chain;
+import io.kvasir.routing.PreparedSlots;
+import io.kvasir.routing.RequestShape;
+import io.kvasir.time.ManualClock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Requests for models without any worker. */
+final class FirstWorkerWaitsTest {
+  private static final NoWorker UNKNOWN = new NoWorker(NoWorkerReason.UNKNOWN_MODEL, "nobody serves it");
+
+  private final ManualClock clock = new ManualClock();
+  private final FirstWorkerWaits waits =
+      new FirstWorkerWaits(
+          new FromZeroSettings(Set.of("m"), Duration.ofMinutes(1), 1), _ -> List.of(), clock);
+
+  private static DecisionRequest request(String model) {
+    return new DecisionRequest(
+        "r", model, null, RequestShape.TEXT, new DecisionRequest.Prompt(new Chain(new long[] {1}, 16), 20),
+        PreparedSlots.EMPTY, false, DecisionRequest.Constraints.NONE);
+  }
+
+  @Test
+  void otherModels_areRefusedAtOnce() {
+    assertThat(waits.decide(request("other"), () -> UNKNOWN, Cancellation.NONE)).isSameAs(UNKNOWN);
+    NoWorker full = new NoWorker(NoWorkerReason.ALL_FULL, "it has workers");
+    assertThat(waits.decide(request("m"), () -> full, Cancellation.NONE)).isSameAs(full);
+  }
+
+  @Test
+  void waiting_isBounded_andEndsWithItsClient() throws Exception {
+    AtomicInteger attempts = new AtomicInteger();
+    CancellationSource client = new CancellationSource();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      CompletableFuture<Decision> first =
+          CompletableFuture.supplyAsync(
+              () -> waits.decide(
+                  request("m"),
+                  () -> {
+                    attempts.incrementAndGet();
+                    return UNKNOWN;
+                  },
+                  client),
+              threads);
+      await("it waits", () -> waits.backlog().size() == 1);
+      assertThat(waits.backlog().getFirst()).satisfies(backlog -> {
+        assertThat(backlog.model()).isEqualTo("m");
+        assertThat(backlog.requests()).isEqualTo(1);
+        assertThat(backlog.tokens()).isEqualTo(20);
+      });
+      assertThat(waits.decide(request("m"), () -> UNKNOWN, Cancellation.NONE))
+          .isInstanceOfSatisfying(
+              NoWorker.class, none -> assertThat(none.reason()).isEqualTo(NoWorkerReason.NOT_ADMITTED));
+      client.cancel();
+      assertThat(first.get(60, TimeUnit.SECONDS))
+          .isInstanceOfSatisfying(
+              NoWorker.class, none -> assertThat(none.reason()).isEqualTo(NoWorkerReason.STOPPING));
+    }
+    assertThat(attempts).as("nothing is tried while there is no worker").hasValue(1);
+    assertThat(waits.backlog()).isEmpty();
+  }
+
+  @Test
+  void waitInVain_ends() {
+    Decision decision =
+        waits.decide(
+            request("m"),
+            () -> {
+              clock.advance(Duration.ofSeconds(59));
+              return UNKNOWN;
+            },
+            advancing());
+    assertThat(decision)
+        .isInstanceOfSatisfying(
+            NoWorker.class, none -> {
+              assertThat(none.reason()).isEqualTo(NoWorkerReason.NONE_HEALTHY);
+              assertThat(none.detail()).contains("'m'", "60 s");
+            });
+  }
+
+  /** Time passes whenever the wait looks for its client. */
+  private Cancellation advancing() {
+    return new Cancellation() {
+      @Override
+      public boolean isCancelled() {
+        clock.advance(Duration.ofSeconds(59));
+        return false;
+      }
+
+      @Override
+      public Registration onCancelled(Runnable action) {
+        return () -> {};
+      }
+    };
+  }
+}
