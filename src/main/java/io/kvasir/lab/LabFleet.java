@@ -8,7 +8,7 @@ import io.kvasir.routing.Fleet;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
-import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.EngineInstance;
 import java.net.URI;
 import java.util.Arrays;
 import java.util.List;
@@ -76,9 +76,14 @@ final class LabFleet implements Fleet {
     return workers <= 64 ? 64 : workers <= 128 ? 128 : 256;
   }
 
-  /** A worker's deployment. */
-  Deployment deployment(int slot) {
-    return table[slot].deployment();
+  /** A worker's engine. */
+  EngineInstance engine(int slot) {
+    return table[slot].instance();
+  }
+
+  /** The engines, by slot. */
+  List<EngineInstance> engines() {
+    return Arrays.stream(table).limit(workers).map(Worker::instance).toList();
   }
 
   @Override

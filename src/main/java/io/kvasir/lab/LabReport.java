@@ -63,6 +63,10 @@ public final class LabReport {
       engines.put("most", run.engines().most());
       engines.put("changes", run.engines().changes());
       engines.put("turns", run.engines().turns());
+      ObjectNode costs = row.putObject("cost_estimates");
+      put(costs, "found_s", run.estimates().foundSeconds(), 1e1);
+      put(costs, "worst_error", run.estimates().worstError(), 1e3);
+      put(costs, "level", run.estimates().level(), 1e3);
       row.put("rejected", run.rejected());
       row.put("held", run.holds().held());
       put(row, "longest_hold_ms", run.holds().longestMs(), 1e2);

@@ -58,6 +58,7 @@ final class LabRun implements LabSequence.Listener {
   private final Outcomes outcomes;
   private final GuardedArrivals guarded;
   private final ElasticFleet elastic;
+  private final Estimates estimates;
   private final PriorityQueue<PendingArrival> arrivals = new PriorityQueue<>();
   private final PriorityQueue<PendingTransfer> transfers = new PriorityQueue<>();
   private final Map<Integer, PendingDecode> pendingDecodes = new HashMap<>();
@@ -129,6 +130,7 @@ final class LabRun implements LabSequence.Listener {
             run.router().guard(), trace.requests().size(), machines.engines().kvTokens(), fleet::heldTokens);
     this.elastic =
         new ElasticFleet(run, fleet, engines, costs.decode(machines.engines().first().name()), outputs);
+    this.estimates = new Estimates(costs, fleet.engines(), kinds);
     this.firstChild = new int[trace.requests().size()];
     this.nextSibling = new int[firstChild.length];
   }
@@ -171,7 +173,7 @@ final class LabRun implements LabSequence.Listener {
         clock.nowMs = stepEndsMs;
         engines[slot].endStep();
       } else {
-        return outcomes.report(run, elastic.used(clock.nowMs));
+        return outcomes.report(run, elastic.used(clock.nowMs), estimates.report());
       }
     }
   }
@@ -304,9 +306,10 @@ final class LabRun implements LabSequence.Listener {
     if (sequence.phase == RequestPhase.WHOLE && run.router().coefficients().learnt()) {
       int prompt = sequence.request().promptTokens();
       costs.observe(
-          fleet.deployment(sequence.slot),
+          fleet.engine(sequence.slot),
           new PrefillSample(
-              prompt, prompt - sequence.cachedTokens(), sequence.queueMs(), outcomes.ttftMs(sequence.index)));
+              prompt, prompt - sequence.cachedTokens(), sequence.queueMs(), outcomes.sentTtftMs(sequence.index)));
+      estimates.look(clock.nowMs);
     }
   }
 

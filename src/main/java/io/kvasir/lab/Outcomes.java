@@ -55,6 +55,11 @@ final class Outcomes {
     return firstMs[request] - arrivedMs[request];
   }
 
+  /** The time from when nothing held it back. */
+  double sentTtftMs(int request) {
+    return firstMs[request] - wentMs[request];
+  }
+
   void ended(LabSequence sequence, double nowMs) {
     endedMs[sequence.index] = nowMs;
     if (sequence.phase == LabSequence.RequestPhase.WHOLE) {
@@ -72,7 +77,7 @@ final class Outcomes {
   }
 
   /** The run's report. */
-  RunReport report(LabPlan.Run run, RunReport.Engines engines) {
+  RunReport report(LabPlan.Run run, RunReport.Engines engines, RunReport.CostEstimates estimates) {
     Slo slo = run.slo();
     int all = arrivedMs.length;
     int count = all - Math.min(arrivals, warmUp);
@@ -125,6 +130,7 @@ final class Outcomes {
             Latency.of(ttft, measured), Latency.of(tpot, multiToken), Latency.of(e2e, measured), sessions()),
         imbalance(),
         engines,
+        estimates,
         seconds > 0 ? outputs / seconds : 0);
   }
 

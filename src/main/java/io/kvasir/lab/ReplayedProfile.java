@@ -16,6 +16,7 @@ import io.kvasir.routing.Selector;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.EngineInstance;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.DecisionRecord;
@@ -77,7 +78,9 @@ final class ReplayedProfile {
     for (CandidateRecord candidate : pass.candidates()) {
       WorkerFacts facts = candidate.facts();
       String model = facts.models().isEmpty() ? "" : facts.models().getFirst();
-      costs.assume(new Deployment(facts.engine(), model), facts.msPerToken(), facts.msPerPair());
+      costs.assume(
+          new EngineInstance(new Deployment(facts.engine(), model), candidate.worker()), facts.msPerToken(),
+          facts.msPerPair());
     }
     outputs.assume(decision.model(), decision.expectedOutputTokens());
     fleet.load(pass.candidates());

@@ -32,6 +32,8 @@ final class ResultTable {
           new Column("engine hours", "%.1f", run -> run.engines().hours()),
           new Column("changes", "%.0f", run -> run.engines().changes()),
           new Column("turns", "%.0f", run -> run.engines().turns()),
+          new Column("cost error", "%.2f", run -> run.estimates().worstError()),
+          new Column("found s", "%.0f", run -> run.estimates().foundSeconds()),
           new Column("rejected", "%.0f", RunReport::rejected),
           new Column("held", "%.0f", run -> run.holds().held()),
           new Column("longest", "%.0f", run -> run.holds().longestMs()),

@@ -13,6 +13,7 @@ package io.kvasir.lab;
  * @param latencies times of the answered requests
  * @param imbalance prompt tokens computed by the busiest engine, in multiples of the mean
  * @param engines what the engines cost
+ * @param estimates what the router knew of their speed in the end
  * @param outputTokensPerSecond tokens of answers per second, from the first arrival to the last token
  */
 public record RunReport(
@@ -26,6 +27,7 @@ public record RunReport(
     Latencies latencies,
     double imbalance,
     Engines engines,
+    CostEstimates estimates,
     double outputTokensPerSecond) {
   /**
    * What tells a run from the others of its plan.
@@ -82,6 +84,16 @@ public record RunReport(
    * @param turns how often it went the other way than the time before
    */
   public record Engines(double hours, int fewest, int most, int changes, int turns) {}
+
+  /**
+   * What the router knew of the engines' speed.
+   *
+   * @param foundSeconds when its estimate of every engine came within a tenth of what the engine is, relative to the
+   *     others, to stay there; 0 when it began so, NaN when it never did
+   * @param worstError the worst such error in the end, as a share
+   * @param level the estimates in the end in multiples of what the engines are, the median engine's
+   */
+  public record CostEstimates(double foundSeconds, double worstError, double level) {}
 
   /**
    * The use of the engines' caches.

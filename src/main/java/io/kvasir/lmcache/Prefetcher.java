@@ -76,7 +76,7 @@ final class Prefetcher {
   }
 
   private PrefetchOutcome fetch(PrefetchCandidate prompt, Match match) {
-    if (!pays(settings, costs.of(prompt.worker().deployment()), prompt, match)) {
+    if (!pays(settings, costs.of(prompt.worker().instance()), prompt, match)) {
       return PrefetchOutcome.NOT_WORTH;
     }
     String instance = instance(prompt.worker().id());

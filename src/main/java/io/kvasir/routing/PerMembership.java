@@ -2,6 +2,7 @@ package io.kvasir.routing;
 
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.EngineInstance;
 import io.kvasir.routing.cost.FleetCosts;
 import java.util.Arrays;
 import java.util.function.Function;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param <V> type of the derived value
  */
 public final class PerMembership<V> {
-  private static final Deployment NO_DEPLOYMENT = new Deployment("", "");
+  private static final EngineInstance NO_ENGINE = new EngineInstance(new Deployment("", ""), "");
 
   private final Function<Worker[], V> derive;
   private final LongSupplier version;
@@ -39,7 +40,7 @@ public final class PerMembership<V> {
   /** The costs of the workers' engines. */
   public static PerMembership<FleetCosts> costs(CostModel costs) {
     return new PerMembership<>(
-        table -> costs.of(Arrays.stream(table).map(PerMembership::deployment).toList()), costs::version);
+        table -> costs.of(Arrays.stream(table).map(PerMembership::engine).toList()), costs::version);
   }
 
   /** The value for the candidates' table. */
@@ -55,8 +56,8 @@ public final class PerMembership<V> {
     return derived.value;
   }
 
-  private static Deployment deployment(@Nullable Worker worker) {
-    return worker == null ? NO_DEPLOYMENT : worker.deployment();
+  private static EngineInstance engine(@Nullable Worker worker) {
+    return worker == null ? NO_ENGINE : worker.instance();
   }
 
   private record Derived<V>(Worker[] table, long version, V value) {}

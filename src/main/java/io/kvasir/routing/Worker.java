@@ -1,6 +1,7 @@
 package io.kvasir.routing;
 
 import io.kvasir.routing.cost.Deployment;
+import io.kvasir.routing.cost.EngineInstance;
 import java.net.URI;
 import java.util.Iterator;
 import java.util.Map;
@@ -41,6 +42,11 @@ public record Worker(
   public Deployment deployment() {
     Iterator<String> names = models.iterator();
     return new Deployment(engine, names.hasNext() ? names.next() : "");
+  }
+
+  /** Its engine, whose pace its times to first token are samples of. */
+  public EngineInstance instance() {
+    return new EngineInstance(deployment(), id);
   }
 
   /** Whether it can decode without a prefill worker. */

@@ -25,7 +25,8 @@ final class LabReportTest {
         .containsExactly(
             "trace", "engine", "workers", "elastic", "scale", "seed", "index", "guard", "options",
             "profile", "goodput", "regret", "hit_rate",
-            "ttft_ms", "tpot_ms", "e2e_ms", "imbalance", "engines", "rejected", "held",
+            "ttft_ms", "tpot_ms", "e2e_ms", "imbalance", "engines",
+            "cost_estimates", "rejected", "held",
             "longest_hold_ms", "goodput_of_others", "session_ms", "tenants", "programs");
     assertThat(row.get("ttft_ms").fieldNames()).toIterable().containsExactly("mean", "p50", "p90", "p99");
     assertThat(row.get("tpot_ms").get("mean").isNull()).as("nothing measured").isTrue();
@@ -68,6 +69,6 @@ final class LabReportTest {
         goodput, new Fairness.Collector().fairness(),
         new RunReport.Holds(0, 0, goodput),
         new RunReport.CacheHits(0.2, 0.5), new RunReport.Latencies(SOME, none, SOME, none), 1.5,
-        new RunReport.Engines(2, 8, 8, 0, 0), 100);
+        new RunReport.Engines(2, 8, 8, 0, 0), new RunReport.CostEstimates(0, 0, 1), 100);
   }
 }

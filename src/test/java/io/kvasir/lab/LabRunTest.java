@@ -115,6 +115,26 @@ final class LabRunTest {
   }
 
   @Test
+  void execute_anEngineSlowerThanItsName_isFoundOut() {
+    String engines = "3*" + TestTraces.ENGINE + ",1*" + TestTraces.ENGINE + "/2";
+    RunReport report =
+        TestTraces.report(
+            TestTraces.random(3000, 5), TestTraces.machines(engines, 4, "off", 0), LabPlan.Conditions.NONE, "learnt");
+
+    assertThat(report.estimates().worstError()).isLessThan(0.15);
+  }
+
+  @Test
+  void execute_enginesNobodyNamed_areFoundOut() {
+    String engines = "3*h100-Llama-3.1-8B-tp1,1*a100-Llama-3.1-8B-tp1";
+    RunReport report =
+        TestTraces.report(
+            TestTraces.random(3000, 5), TestTraces.machines(engines, 4, "off", 0), LabPlan.Conditions.NONE, "unnamed");
+
+    assertThat(report.estimates().worstError()).isLessThan(0.15);
+  }
+
+  @Test
   void execute_enginesThatStall_haveALongTailAndTheSameMedian() {
     WorkloadTrace trace = TestTraces.random(2000, 5);
 

@@ -35,6 +35,6 @@ final class RegretsTest {
         new RunReport.RunSetup("t", "e", new Pools(1, 0, 0), "off", scale, seed, "exact", "off", "", profile), 1, 0,
         goodput, new Fairness.Collector().fairness(), new RunReport.Holds(0, 0, goodput),
         new RunReport.CacheHits(0, 0), new RunReport.Latencies(none, none, none, none), 1,
-        new RunReport.Engines(0, 1, 1, 0, 0), 0);
+        new RunReport.Engines(0, 1, 1, 0, 0), new RunReport.CostEstimates(0, 0, 1), 0);
   }
 }

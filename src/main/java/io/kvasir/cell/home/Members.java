@@ -208,7 +208,7 @@ final class Members {
   private Booking booking(Member member, int promptTokens, int uncachedTokens) {
     int prompt = Math.max(1, promptTokens);
     int uncached = Math.clamp(uncachedTokens, 1, prompt);
-    double millis = services.profiles().costs().of(member.worker().deployment()).prefillMs(uncached, prompt);
+    double millis = services.profiles().costs().of(member.worker().instance()).prefillMs(uncached, prompt);
     return new Booking(prompt, uncached, Math.max(1, Math.round(millis * 1e3)));
   }
 
@@ -221,6 +221,7 @@ final class Members {
     BlockIndex narrow = index;
     BlockIndex wide = resize == null ? narrow : resize.index();
     put(slot, null);
+    services.profiles().costs().forget(member.worker().instance());
     narrow.retire(slot);
     if (resize != null) {
       resize.memberRemoved(member);
@@ -305,7 +306,7 @@ final class Members {
 
     @Override
     public void prefillCompleted(Member member, PrefillSample prefill) {
-      services.profiles().costs().observe(member.worker().deployment(), prefill);
+      services.profiles().costs().observe(member.worker().instance(), prefill);
     }
 
     @Override

@@ -519,7 +519,9 @@ public final class CellView {
       if (member != null) {
         Deployment deployment = member.worker().deployment();
         double answerTokens = profiles.outputs().expected(deployment.model());
-        workers.add(member.status(cell, learnt.get(deployment), metrics.answers(member), answerTokens));
+        LearntCost cost = learnt.get(deployment);
+        LearntCost own = cost == null ? null : cost.paced(profiles.costs().pace(member.worker().instance()));
+        workers.add(member.status(cell, own, metrics.answers(member), answerTokens));
       }
     }
     return workers;

@@ -243,7 +243,7 @@ public final class DecisionRecorder {
   }
 
   private WorkerFacts facts(Worker worker) {
-    EngineCost cost = profiles.costs().of(worker.deployment());
+    EngineCost cost = profiles.costs().of(worker.instance());
     return new WorkerFacts(
         worker.pod(),
         worker.rank(),

@@ -19,8 +19,8 @@ import java.util.function.ToDoubleFunction;
  * mid-sized model on a current accelerator. It ranks workers of one kind as well as exact coefficients, and is only
  * inexact in how much queueing a cache hit is worth.
  *
- * <p>The table has initial values. A deployment's actual costs are learnt from its times to first token. Thread-safe;
- * reading never waits.
+ * <p>The table has initial values. A deployment's actual costs are learnt from its times to first token, and so is the
+ * pace of those of its engines that take longer or shorter than the others. Thread-safe; reading never waits.
  */
 public final class CostModel {
   /** The most deployments with learnt costs; further ones keep their initial values. */
@@ -28,6 +28,9 @@ public final class CostModel {
 
   /** The relative change at which a fit is published: decisions cache tables of costs. */
   private static final double PUBLISH_THRESHOLD = 0.02;
+
+  /** Where a prompt was faster than the fixed part says. */
+  private static final double MIN_RATIO = 1e-3;
 
   /** Times to first token from which on learnt costs count as known. */
   private static final int KNOWN_SAMPLES = 64;
@@ -37,6 +40,7 @@ public final class CostModel {
   private final Map<String, DecodeCost> decodes;
   private final DecodeCost unknownDecode;
   private final ConcurrentMap<Deployment, Learning> learning = new ConcurrentHashMap<>();
+  private final ConcurrentMap<EngineInstance, EngineCost> assumed = new ConcurrentHashMap<>();
   private final AtomicLong version = new AtomicLong();
 
   private CostModel(Map<String, EngineCost> engines, Map<String, DecodeCost> decodes) {
@@ -115,9 +119,26 @@ public final class CostModel {
     return learnt == null ? of(deployment.engine()) : learnt.published;
   }
 
-  /** The costs of a fleet, given the deployment at each slot. */
-  public FleetCosts of(List<Deployment> deployments) {
-    return new FleetCosts(this, deployments);
+  /** The learnt cost of one engine: its deployment's, times its own pace. */
+  public EngineCost of(EngineInstance engine) {
+    EngineCost known = assumed.get(engine);
+    if (known != null) {
+      return known;
+    }
+    EngineCost cost = of(engine.deployment());
+    double pace = pace(engine);
+    return pace == 1 ? cost : cost.paced(pace);
+  }
+
+  /** How many times as long an engine takes as the others of its deployment; 1 when it is like them. */
+  public double pace(EngineInstance engine) {
+    Learning learnt = learning.get(engine.deployment());
+    return learnt == null ? 1 : learnt.paces.of(engine.worker());
+  }
+
+  /** The costs of a fleet, given the engine at each slot. */
+  public FleetCosts of(List<EngineInstance> engines) {
+    return new FleetCosts(this, engines);
   }
 
   /** The version of the costs: another number after a deployment's published cost has changed. */
@@ -125,24 +146,32 @@ public final class CostModel {
     return version.get();
   }
 
-  /** Sets a deployment's cost until something is learnt, for the replay of past decisions. */
-  public void assume(Deployment deployment, double msPerToken, double msPerPair) {
-    EngineCost start = of(deployment.engine());
-    Learning known = learning.computeIfAbsent(deployment, _ -> new Learning(start));
-    if (known.published.msPerToken() != msPerToken || known.published.msPerPair() != msPerPair) {
-      known.published = new EngineCost(msPerToken, msPerPair, start.msPerContextToken(), start.kvTokens());
+  /** Sets an engine's cost, whatever is learnt, for the replay of past decisions. */
+  public void assume(EngineInstance engine, double msPerToken, double msPerPair) {
+    EngineCost known = of(engine);
+    if (known.msPerToken() != msPerToken || known.msPerPair() != msPerPair) {
+      assumed.put(engine, new EngineCost(msPerToken, msPerPair, known.msPerContextToken(), known.kvTokens()));
       version.incrementAndGet();
     }
   }
 
-  /** Learns from a deployment's time to first token; implausible samples are ignored. */
-  public void observe(Deployment deployment, PrefillSample prefill) {
+  /** Learns from an engine's time to first token; implausible samples are ignored. */
+  public void observe(EngineInstance engine, PrefillSample prefill) {
+    Deployment deployment = engine.deployment();
     Learning learnt = learning.get(deployment);
     if (learnt == null && learning.size() < MAX_FITS) {
       learnt = learning.computeIfAbsent(deployment, _ -> new Learning(of(deployment.engine())));
     }
-    if (learnt != null && prefill.isPlausible() && learnt.observe(prefill)) {
+    if (learnt != null && prefill.isPlausible() && learnt.observe(engine.worker(), prefill)) {
       version.incrementAndGet();
+    }
+  }
+
+  /** Forgets the pace of an engine that has left. */
+  public void forget(EngineInstance engine) {
+    Learning learnt = learning.get(engine.deployment());
+    if (learnt != null) {
+      learnt.paces.forget(engine.worker());
     }
   }
 
@@ -173,6 +202,7 @@ public final class CostModel {
   /** A deployment's fit, and its published cost, which decisions use. */
   private static final class Learning {
     private final CostFit fit;
+    private final DeploymentPaces paces = new DeploymentPaces();
     private volatile EngineCost published;
     private volatile long samples;
 
@@ -181,9 +211,27 @@ public final class CostModel {
       this.published = start;
     }
 
-    /** Adds a sample and returns whether the published cost changed. */
-    boolean observe(PrefillSample prefill) {
-      fit.observe(prefill);
+    /** Adds a sample of a worker's and returns whether a published cost changed. */
+    boolean observe(String worker, PrefillSample prefill) {
+      LearntCost before = fit.learnt();
+      double pace = paces.of(worker);
+      // What an engine of the deployment's own pace would have taken: it had the worker's pace when it was estimated.
+      double queueMs = prefill.queueMs() / pace;
+      double ownMs = before.cost().prefillMs(prefill.uncachedTokens(), prefill.promptTokens());
+      double share = ownMs / (ownMs + queueMs + before.fixedMs());
+      double ratio = Math.max(MIN_RATIO, (prefill.ttftMs() - before.fixedMs()) / (queueMs + ownMs));
+      boolean paced = paces.observe(worker, ratio, share * share);
+      double paceless = Math.max(0, prefill.ttftMs() - before.fixedMs()) / pace;
+      fit.observe(
+          pace == 1
+              ? prefill
+              : new PrefillSample(
+                  prefill.promptTokens(), prefill.uncachedTokens(), queueMs,
+                  Math.min(prefill.ttftMs(), before.fixedMs()) + paceless));
+      return publish() || paced;
+    }
+
+    private boolean publish() {
       LearntCost learnt = fit.learnt();
       samples = learnt.samples();
       EngineCost now = learnt.cost();

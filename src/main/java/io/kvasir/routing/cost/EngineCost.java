@@ -29,6 +29,11 @@ public record EngineCost(double msPerToken, double msPerPair, double msPerContex
     return new EngineCost(factor * msPerToken, factor * msPerPair, msPerContextToken, kvTokens);
   }
 
+  /** The cost of an engine that takes {@code factor} times as long for everything. */
+  EngineCost paced(double factor) {
+    return new EngineCost(factor * msPerToken, factor * msPerPair, factor * msPerContextToken, kvTokens);
+  }
+
   static double prefillMs(double msPerToken, double msPerPair, int uncached, int prompt) {
     double u = uncached;
     return u * (msPerToken + msPerPair * (prompt - u / 2));

@@ -12,9 +12,9 @@ public final class FleetCosts {
   private final double[] msPerContextToken;
   private final double[] kvTokens;
 
-  /** The costs of one deployment per slot; slots without a worker may have any. */
-  FleetCosts(CostModel model, List<Deployment> deployments) {
-    List<EngineCost> costs = deployments.stream().map(model::of).toList();
+  /** The costs of one engine per slot; slots without a worker may have any. */
+  FleetCosts(CostModel model, List<EngineInstance> engines) {
+    List<EngineCost> costs = engines.stream().map(model::of).toList();
     this.msPerToken = costs.stream().mapToDouble(EngineCost::msPerToken).toArray();
     this.msPerPair = costs.stream().mapToDouble(EngineCost::msPerPair).toArray();
     this.msPerContextToken = costs.stream().mapToDouble(EngineCost::msPerContextToken).toArray();

@@ -8,4 +8,9 @@ package io.kvasir.routing.cost;
  * @param samples number of samples
  * @param error relative error of predictions: the running mean of |predicted − actual| / actual TTFT, each at most 10
  */
-public record LearntCost(EngineCost cost, double fixedMs, long samples, double error) {}
+public record LearntCost(EngineCost cost, double fixedMs, long samples, double error) {
+  /** That of one engine, which takes {@code pace} times as long as the others of its deployment. */
+  public LearntCost paced(double pace) {
+    return pace == 1 ? this : new LearntCost(cost.paced(pace), fixedMs, samples, error);
+  }
+}

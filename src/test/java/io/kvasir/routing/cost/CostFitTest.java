@@ -16,6 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Engines whose true coefficients are far from those the fit begins with. */
 final class CostFitTest {
   private static final Deployment DEPLOYMENT = new Deployment("h100-Llama-3.1-8B-tp1", "m");
+  private static final EngineInstance ENGINE = new EngineInstance(DEPLOYMENT, "w0");
   private static final EngineCost START = CostModel.bundled().of(DEPLOYMENT.engine());
 
   private final CostModel costs = CostModel.bundled();
@@ -27,7 +28,7 @@ final class CostFitTest {
     Engine engine = new Engine(START.prefillScaled(factor), 25);
 
     for (int i = 0; i < 100; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(8000));
+      costs.observe(ENGINE, engine.prompt(8000));
     }
 
     double truth = engine.cost.prefillMs(8000, 8000);
@@ -39,7 +40,7 @@ final class CostFitTest {
     Engine engine = new Engine(START, 120);
 
     for (int i = 0; i < 300; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(i % 2 == 0 ? 64 : 6000));
+      costs.observe(ENGINE, engine.prompt(i % 2 == 0 ? 64 : 6000));
     }
 
     double truth = START.prefillMs(6000, 6000);
@@ -54,7 +55,7 @@ final class CostFitTest {
     Engine engine = new Engine(slowInAttention, 20);
 
     for (int i = 0; i < 1500; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(i % 3 == 0 ? 2000 : i % 3 == 1 ? 30_000 : 100_000));
+      costs.observe(ENGINE, engine.prompt(i % 3 == 0 ? 2000 : i % 3 == 1 ? 30_000 : 100_000));
     }
 
     EngineCost learnt = costs.of(DEPLOYMENT);
@@ -69,7 +70,7 @@ final class CostFitTest {
     for (int i = 0; i < 1000; i++) {
       PrefillSample prompt = engine.prompt(6000);
       costs.observe(
-          DEPLOYMENT,
+          ENGINE,
           i % 10 != 9 ? prompt : new PrefillSample(prompt.promptTokens(), prompt.uncachedTokens(), 0, 600_000));
     }
 
@@ -81,7 +82,7 @@ final class CostFitTest {
   void observe_promptsBehindOthers_sayAsMuchAsTheirOwnShare() {
     Engine engine = new Engine(START, 20);
     for (int i = 0; i < 300; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(6000));
+      costs.observe(ENGINE, engine.prompt(6000));
     }
 
     // The queue's estimate was twice what there was to wait for: nine tenths of all time was in it.
@@ -89,7 +90,7 @@ final class CostFitTest {
       PrefillSample idle = engine.prompt(6000);
       double queueMs = 9 * START.prefillMs(6000, 6000);
       costs.observe(
-          DEPLOYMENT, new PrefillSample(idle.promptTokens(), idle.uncachedTokens(), queueMs,
+          ENGINE, new PrefillSample(idle.promptTokens(), idle.uncachedTokens(), queueMs,
               idle.ttftMs() + queueMs / 2));
     }
 
@@ -102,11 +103,11 @@ final class CostFitTest {
     Engine before = new Engine(START.prefillScaled(4), 20);
     Engine after = new Engine(START.prefillScaled(0.5), 20);
     for (int i = 0; i < 2000; i++) {
-      costs.observe(DEPLOYMENT, before.prompt(6000));
+      costs.observe(ENGINE, before.prompt(6000));
     }
 
     for (int i = 0; i < 2000; i++) {
-      costs.observe(DEPLOYMENT, after.prompt(6000));
+      costs.observe(ENGINE, after.prompt(6000));
     }
 
     double truth = after.cost.prefillMs(6000, 6000);
@@ -116,8 +117,8 @@ final class CostFitTest {
   @Test
   void observe_nonsense_staysWithinBounds() {
     for (int i = 0; i < 5000; i++) {
-      costs.observe(DEPLOYMENT, new PrefillSample(8000, 8000, 0, i % 2 == 0 ? 3_600_000 : 1e-9));
-      costs.observe(DEPLOYMENT, new PrefillSample(1, 1, 0, 3_600_000));
+      costs.observe(ENGINE, new PrefillSample(8000, 8000, 0, i % 2 == 0 ? 3_600_000 : 1e-9));
+      costs.observe(ENGINE, new PrefillSample(1, 1, 0, 3_600_000));
     }
 
     EngineCost learnt = costs.of(DEPLOYMENT);
@@ -129,12 +130,12 @@ final class CostFitTest {
 
   @Test
   void observe_whatCannotBeTrue_isLeftOut() {
-    costs.observe(DEPLOYMENT, new PrefillSample(100, 0, 0, 10));
-    costs.observe(DEPLOYMENT, new PrefillSample(100, 101, 0, 10));
-    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, -1, 10));
-    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, 0, 0));
-    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, Double.NaN, 10));
-    costs.observe(DEPLOYMENT, new PrefillSample(100, 50, 0, Double.POSITIVE_INFINITY));
+    costs.observe(ENGINE, new PrefillSample(100, 0, 0, 10));
+    costs.observe(ENGINE, new PrefillSample(100, 101, 0, 10));
+    costs.observe(ENGINE, new PrefillSample(100, 50, -1, 10));
+    costs.observe(ENGINE, new PrefillSample(100, 50, 0, 0));
+    costs.observe(ENGINE, new PrefillSample(100, 50, Double.NaN, 10));
+    costs.observe(ENGINE, new PrefillSample(100, 50, 0, Double.POSITIVE_INFINITY));
 
     assertThat(learnt().samples()).isZero();
     assertThat(costs.of(DEPLOYMENT)).isEqualTo(START);
@@ -144,7 +145,7 @@ final class CostFitTest {
   void observe_oneDeployment_leavesOthersAsTheyWere() {
     Engine engine = new Engine(START.prefillScaled(5), 20);
     for (int i = 0; i < 100; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(6000));
+      costs.observe(ENGINE, engine.prompt(6000));
     }
 
     assertThat(costs.of(new Deployment(DEPLOYMENT.engine(), "another"))).isEqualTo(START);
@@ -155,12 +156,12 @@ final class CostFitTest {
   void version_whatIsLearntAlready_doesNotChangeIt() {
     Engine engine = new Engine(START, 20);
     for (int i = 0; i < 500; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(6000));
+      costs.observe(ENGINE, engine.prompt(6000));
     }
     long settled = costs.version();
 
     for (int i = 0; i < 200; i++) {
-      costs.observe(DEPLOYMENT, engine.prompt(6000));
+      costs.observe(ENGINE, engine.prompt(6000));
     }
 
     assertThat(costs.version() - settled).isLessThan(10);
@@ -172,7 +173,7 @@ final class CostFitTest {
     try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
       var all = IntStream.range(0, 4).<Callable<Boolean>>mapToObj(thread -> () -> {
         for (int i = 0; i < 2000; i++) {
-          costs.observe(DEPLOYMENT, new PrefillSample(4000, 4000, 0, 2 * START.prefillMs(4000, 4000) + 20));
+          costs.observe(ENGINE, new PrefillSample(4000, 4000, 0, 2 * START.prefillMs(4000, 4000) + 20));
         }
         return true;
       }).toList();
