@@ -1,14 +1,13 @@
 package io.kvasir.lab;
 
+import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.ObjectReader;
 import io.kvasir.lab.engine.EngineModel;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,7 +19,8 @@ import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A recorded trace: JSON lines, gzipped when the name ends in {@code .gz}, in one of three schemas.
+ * A recorded trace: JSON lines, gzipped when the name ends in {@code .gz}, in one of four schemas, which are told
+ * apart by their fields.
  *
  * <ul>
  *   <li>Mooncake (kvcache-ai/Mooncake): {@code timestamp} in ms, {@code input_length}, {@code output_length},
@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  *       of 16 tokens, {@code chat_id}, {@code parent_chat_id} (-1 for none), {@code turn}.
  *   <li>Sessions (as AIPerf writes them): Mooncake lines with {@code session_id} and, from the second turn
  *       on, {@code delay} in ms after the answer before it instead of a timestamp. Always a closed loop.
+ *   <li>WEKA's sessions of coding agents, an object each, see {@link WekaTrace}. Always a closed loop.
  * </ul>
  *
  * <p>{@code block_size} in a line overrides the schema's. Requests with the same timestamp, of a clock
@@ -61,12 +62,21 @@ final class TraceFile implements TraceSource {
     List<TraceLine> lines = new ArrayList<>();
     try (InputStream raw = Files.newInputStream(file);
         InputStream in = file.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
-        BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        if (!line.isBlank()) {
-          lines.add(TraceLine.read(JSON.readTree(line), lines.size() + 1));
+        MappingIterator<JsonNode> records = JSON.readValues(in)) {
+      for (int sessions = 0; records.hasNextValue(); ) {
+        JsonNode record = records.nextValue();
+        // Where the record ends; one of several lines is found there, too.
+        int number = records.getCurrentLocation().getLineNr();
+        if (WekaTrace.isOne(record)) {
+          lines.addAll(WekaTrace.read(record, number, sessions++));
+        } else {
+          lines.add(TraceLine.read(record, number));
         }
       }
+    } catch (JacksonException malformed) {
+      throw new IllegalArgumentException(
+          base + ": line " + malformed.getLocation().getLineNr() + " is no JSON: " + malformed.getOriginalMessage(),
+          malformed);
     } catch (IllegalArgumentException malformed) {
       throw new IllegalArgumentException(base + ": " + malformed.getMessage(), malformed);
     }

@@ -78,7 +78,7 @@ record TraceLine(
     return chain;
   }
 
-  private static int positive(JsonNode line, String field, int number) {
+  static int positive(JsonNode line, String field, int number) {
     JsonNode value = line.path(field);
     if (!value.isIntegralNumber() || value.asInt() < 0) {
       throw new IllegalArgumentException("line " + number + " has no " + field);

@@ -105,6 +105,42 @@ final class TraceFileTest {
   }
 
   @Test
+  void read_weka_followsTheSessionThroughItsAgents() throws IOException {
+    String session =
+        """
+        {"id": "s1", "models": ["m"], "block_size": 64, "hash_id_scope": "local", "tool_tokens": 0, "requests": [
+          {"t": 0.0, "type": "s", "model": "m", "in": 200, "out": 10, "hash_ids": [1, 2, 3], "api_time": 2.0},
+          {"t": 5.0, "type": "n", "model": "m", "in": 264, "out": 10, "hash_ids": [1, 2, 3, 4], "think_time": 1.5,
+           "api_time": 1.0},
+          {"t": 7.0, "type": "subagent", "agent_id": "a", "subagent_type": "Explore", "status": "completed",
+           "duration_ms": 4000, "models": ["m"], "requests": [
+             {"t": 0.5, "type": "n", "model": "m", "in": 130, "out": 5, "hash_ids": [9, 10]}]},
+          {"t": 13.0, "type": "n", "model": "m", "in": 330, "out": 10, "hash_ids": [1, 2, 3, 4, 5]}
+        ]}
+        """;
+    WorkloadTrace trace = read(session + session.replace("s1", "s2").replace("\n", ""));
+
+    assertThat(trace.blockSize()).isEqualTo(64);
+    List<LabRequest> requests = trace.requests();
+    assertThat(requests).extracting(LabRequest::parent).containsExactly(-1, 0, 1, 2, -1, 4, 5, 6);
+    assertThat(requests).extracting(LabRequest::thinkMs).startsWith(0.0, 1500.0, 1500.0, 2000.0);
+    assertThat(requests.subList(0, 4)).extracting(LabRequest::session).containsOnly("chat s1#0");
+    assertThat(requests.get(1).chain()).startsWith(requests.get(0).chain());
+    assertThat(requests.get(4).chain()).as("ids are a session's own").doesNotContain(requests.get(0).chain());
+    assertThat(requests.get(4).arrivalMs()).isGreaterThan(requests.get(0).arrivalMs());
+    assertThat(requests.get(3).promptTokens()).isEqualTo(330);
+  }
+
+  @Test
+  void read_wekaThatIsWrong_namesTheLine() throws IOException {
+    Path nameless = written("n.json", "{\"block_size\": 64,\n\"requests\": []}\n");
+    assertThatThrownBy(() -> TraceFile.read(nameless, LoopChoice.TRACE, null))
+        .hasMessageContaining("n.json: line 2 has requests and no id");
+    Path cut = written("c.jsonl", "{\"timestamp\": 5, \"input_length\": 9\n");
+    assertThatThrownBy(() -> TraceFile.read(cut, LoopChoice.TRACE, null)).hasMessageContaining("is no JSON");
+  }
+
+  @Test
   void read_tenants_areThoseOfTheLines() throws IOException {
     WorkloadTrace trace =
         read("{\"timestamp\": 5, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [], \"tenant\": \"x\"}\n");

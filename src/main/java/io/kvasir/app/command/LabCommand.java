@@ -50,7 +50,7 @@ public final class LabCommand implements Callable<Integer> {
       showDefaultValue = Visibility.NEVER,
       paramLabel = "FILE|gen:NAME",
       description = {
-        "Traffic: JSON lines in the schema of Mooncake, Qwen-Bailian or of sessions, gzipped (.gz) or not,",
+        "Traffic: JSON lines in the schema of Mooncake, Qwen-Bailian, of sessions or of WEKA, gzipped (.gz) or not,",
         "or a generator with parameters of its own, as in 'gen:shared-prefix?groups=20&skew=1.2' (see below)."
       })
   private List<String> traces = List.of();
