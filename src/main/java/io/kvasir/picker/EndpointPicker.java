@@ -97,6 +97,7 @@ public final class EndpointPicker implements AutoCloseable {
             keys,
             settings,
             new MemoryBudget(settings.limits().memoryBytes(), clock, metrics, "picker"),
+            new UnseenBookings(settings.unseenBooking(), clock),
             new PickerMetrics(metrics));
     try {
       this.gateways = gateways(settings, clock).start();
@@ -170,12 +171,13 @@ public final class EndpointPicker implements AutoCloseable {
     return address instanceof InetSocketAddress inet ? inet.getPort() : 0;
   }
 
-  /** Ends waits for memory in time, and says by health whether the node serves. */
+  /** Ends waits for memory and unseen load in time, and says by health whether the node serves. */
   private void tick() {
     boolean serving = false;
     try {
       while (!gateways.isTerminated()) {
         services.memory().endWaits();
+        services.unseen().endDue();
         boolean now = !draining && ready.getAsBoolean();
         if (now != serving) {
           serving = now;
@@ -225,5 +227,6 @@ public final class EndpointPicker implements AutoCloseable {
     probes.shutdownNow();
     ticks.interrupt();
     loops.close();
+    services.unseen().endAll();
   }
 }

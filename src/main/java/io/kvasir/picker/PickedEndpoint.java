@@ -8,7 +8,6 @@ import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -132,8 +131,8 @@ final class PickedEndpoint {
     return true;
   }
 
-  /** The response will not be seen: the load stays for so long. */
-  void unseen(Duration time) {
-    Objects.requireNonNull(booking).unseenFor(time);
+  /** The response will not be seen: the load stays among those. */
+  void unseen(UnseenBookings bookings) {
+    Objects.requireNonNull(booking).unseen(bookings);
   }
 }

@@ -36,6 +36,7 @@ final class ProxyCall implements PodCall {
   private final ReplySender proxy;
   private final ResponseInbox inbox;
   private final PickerSettings settings;
+  private final UnseenBookings unseen;
   private final PodKeys keys;
   private final PickerMetrics metrics;
   private final BooleanSupplier claim;
@@ -59,6 +60,7 @@ final class ProxyCall implements PodCall {
     this.proxy = proxy;
     this.inbox = inbox;
     this.settings = services.settings();
+    this.unseen = services.unseen();
     this.keys = services.keys();
     this.metrics = services.metrics();
     this.claim = claim;
@@ -97,7 +99,7 @@ final class ProxyCall implements PodCall {
   }
 
   private void unseen() {
-    placement.unseen(settings.unseenBooking());
+    placement.unseen(unseen);
     metrics.responseUnseen();
   }
 
@@ -170,8 +172,8 @@ final class ProxyCall implements PodCall {
         throw new PodException(Kind.ABORTED, "the proxy's stream has ended", gone);
       }
     }
-    boolean unseen = !whole && head.responseBody() == BodySendMode.NONE;
-    if (unseen) {
+    boolean hidden = !whole && head.responseBody() == BodySendMode.NONE;
+    if (hidden) {
       inbox.end(ResponseInbox.End.UNSEEN);
       unseen();
     }
@@ -179,8 +181,8 @@ final class ProxyCall implements PodCall {
         new ProxyResponse(
             ProxyHead.status(message.getResponseHeaders().getHeaders()),
             // They would promise a body, whose absence would be a failure.
-            unseen ? Headers.EMPTY : headers,
-            whole || unseen ? 0 : ProxyHead.contentLength(message.getResponseHeaders().getHeaders()),
+            hidden ? Headers.EMPTY : headers,
+            whole || hidden ? 0 : ProxyHead.contentLength(message.getResponseHeaders().getHeaders()),
             inbox,
             new AnswerWriter(head.responseBody(), whole, proxy, inbox));
     shownResponse.served(served);

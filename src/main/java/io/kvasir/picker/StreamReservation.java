@@ -2,7 +2,6 @@ package io.kvasir.picker;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
-import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -15,7 +14,7 @@ final class StreamReservation implements Reservation {
 
   // Guarded by this.
   private Reservation worker;
-  private @Nullable Duration unseen;
+  private @Nullable UnseenBookings unseen;
   private boolean firstToken;
   private @Nullable Outcome outcome;
 
@@ -49,9 +48,9 @@ final class StreamReservation implements Reservation {
     }
   }
 
-  /** Keeps the load so long when it is given back, as nobody sees when the work ends; its outcome says nothing. */
-  synchronized void unseenFor(Duration time) {
-    unseen = time;
+  /** Keeps the load among those when it is given back, as nobody sees when the work ends; its outcome says nothing. */
+  synchronized void unseen(UnseenBookings kept) {
+    unseen = kept;
   }
 
   private synchronized Reservation worker() {
@@ -97,7 +96,7 @@ final class StreamReservation implements Reservation {
   @Override
   public void close(Outcome how) {
     Reservation now;
-    Duration later;
+    UnseenBookings later;
     synchronized (this) {
       if (outcome != null) {
         return;
@@ -110,16 +109,11 @@ final class StreamReservation implements Reservation {
       now.close(how);
       closeEarlier();
     } else {
-      Thread.ofVirtual().name("picker-booking").start(() -> closeAfter(later));
+      later.add(this::closeUnseen);
     }
   }
 
-  private void closeAfter(Duration time) {
-    try {
-      Thread.sleep(time);
-    } catch (InterruptedException stopping) {
-      Thread.currentThread().interrupt();
-    }
+  private void closeUnseen() {
     worker().close(new Outcome.Cancelled());
     closeEarlier();
   }

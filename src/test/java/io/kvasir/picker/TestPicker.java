@@ -64,6 +64,7 @@ final class TestPicker implements AutoCloseable {
 
   final FakeCells cells = new FakeCells();
   final LivePools pools = new LivePools();
+  final UnseenBookings unseen = new UnseenBookings(SETTINGS.unseenBooking(), NanoClock.SYSTEM);
   final PrometheusRegistry registry = new PrometheusRegistry();
   final EndpointPicker picker;
   private final PodClient pods;
@@ -106,10 +107,10 @@ final class TestPicker implements AutoCloseable {
     channel = NettyChannelBuilder.forAddress("127.0.0.1", picker.ports().getFirst()).usePlaintext().build();
   }
 
-  /** What a stream needs that does not come over the socket. */
+  /** What a stream needs that does not come over the socket; who makes one ends its {@link #unseen} load. */
   PickerServices services(MemoryBudget memory) {
     return new PickerServices(
-        gateway, cells, new PoolExclusions(cells), pools, PodKeys.NONE, SETTINGS, memory,
+        gateway, cells, new PoolExclusions(cells), pools, PodKeys.NONE, SETTINGS, memory, unseen,
         new PickerMetrics(new Metrics(new PrometheusRegistry())));
   }
 

@@ -239,6 +239,10 @@ final class UnusualStreamTest {
           .isEqualTo(ByteString.copyFromUtf8(BODY));
       stream.onCancel();
     }
+    Await.await(() -> {
+      picker.unseen.endAll();
+      return cells.open.get() == 0;
+    });
   }
 
   private static ProcessingRequest piece(String text, boolean last) {
