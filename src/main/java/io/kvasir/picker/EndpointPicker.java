@@ -84,7 +84,7 @@ public final class EndpointPicker implements AutoCloseable {
     this.ready = ready;
     if (!StreamThread.isSupported()) {
       LOG.warn(
-          "requests of gateways take twice the CPU time: the JVM lacks the option {} of jvm.flags, or is a newer one",
+          "requests of gateways take more CPU time than need be: the JVM lacks {} of jvm.flags, or is a newer one",
           StreamThread.OPENING);
     }
     pools.replace(LivePools.Source.CONFIGURATION, settings.pools());
