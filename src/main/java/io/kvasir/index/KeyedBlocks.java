@@ -5,8 +5,9 @@ package io.kvasir.index;
  * used. Only {@link #tier} may be called from any thread.
  */
 final class KeyedBlocks {
-  // Events are processed in slices: rows first, map second, each as a batch of independent accesses.
-  private static final int SLICE = 256;
+  // Events are processed in slices: rows first, map second, each as a batch of independent accesses. What a slice
+  // touches in the key map and the shards' tables has to be in the first-level cache still when it is used: 8 KB.
+  private static final int SLICE = 64;
   private static final int TIERS = Tier.values().length;
 
   private final int slot;
