@@ -26,25 +26,31 @@ final class BacklogMeter {
   private Map<String, List<ModelBacklog>> rooms = new HashMap<>();
   private Map<String, ModelFigures> models = Map.of();
 
+  /** Those that are in no rate yet, by base model. */
+  private Map<String, Integer> refused = new HashMap<>();
+
   /**
    * What waits for a base model.
    *
    * @param waiting all that do
    * @param typical those that waited before, where none do now: what was given to workers was like them
-   * @param moreTokens tokens to be computed, of those that wait, that were added since the last time; may be negative
+   * @param countedTokens tokens to be computed, of those that waited when these rates were made
+   * @param moreTokensPerSecond by so many they grow; may be negative
    * @param refusedPerSecond requests
    */
   record ModelFigures(
-      ModelBacklog waiting, ModelBacklog typical, long moreTokens, double refusedPerSecond) {
+      ModelBacklog waiting, ModelBacklog typical, long countedTokens, double moreTokensPerSecond,
+      double refusedPerSecond) {
     private boolean isNothing() {
-      return waiting.requests() == 0 && moreTokens == 0 && refusedPerSecond == 0;
+      return waiting.requests() == 0 && countedTokens == 0 && moreTokensPerSecond == 0 && refusedPerSecond == 0;
     }
   }
 
   /**
    * Those of all models for which there are any.
    *
-   * @param elapsed seconds since the last time, NaN the first time
+   * @param elapsed seconds since the last time that rates were made, infinite the first time; NaN where they are to
+   *     stay as they were
    * @param baseModel of a model that requests name
    */
   Map<String, ModelFigures> measure(
@@ -58,7 +64,6 @@ final class BacklogMeter {
     Map<String, ModelBacklog> waiting = new HashMap<>();
     rooms.values().forEach(room -> addTo(waiting, room, baseModel));
     addTo(waiting, unserved.waiting(), baseModel);
-    Map<String, Integer> refused = new HashMap<>();
     unserved.refused().forEach((model, count) -> refused.merge(baseModel.apply(model), count, Integer::sum));
     Set<String> names = new TreeSet<>(models.keySet());
     names.addAll(waiting.keySet());
@@ -74,19 +79,31 @@ final class BacklogMeter {
       }
     }
     models = found;
+    if (!Double.isNaN(elapsed)) {
+      refused = new HashMap<>();
+    }
     return found;
   }
 
   private static ModelFigures figures(
       @Nullable ModelFigures before, ModelBacklog waiting, int refused, double elapsed) {
-    if (!(elapsed > 0)) {
-      return new ModelFigures(waiting, waiting, 0, 0);
+    if (Double.isNaN(elapsed)) {
+      return before == null
+          ? new ModelFigures(waiting, waiting, 0, 0, 0)
+          : new ModelFigures(
+              waiting, typical(before, waiting), before.countedTokens, before.moreTokensPerSecond,
+              before.refusedPerSecond);
     }
     double kept = Math.exp(-elapsed / REFUSALS_SECONDS);
     double rate = (before == null ? 0 : before.refusedPerSecond * kept) + (1 - kept) * refused / elapsed;
-    long tokensBefore = before == null ? 0 : before.waiting.tokens();
-    ModelBacklog typical = waiting.tokens() > 0 || before == null ? waiting : before.waiting;
-    return new ModelFigures(waiting, typical, waiting.tokens() - tokensBefore, rate < LEAST_REFUSALS ? 0 : rate);
+    long tokensBefore = before == null ? 0 : before.countedTokens;
+    return new ModelFigures(
+        waiting, typical(before, waiting), waiting.tokens(), (waiting.tokens() - tokensBefore) / elapsed,
+        rate < LEAST_REFUSALS ? 0 : rate);
+  }
+
+  private static ModelBacklog typical(@Nullable ModelFigures before, ModelBacklog waiting) {
+    return waiting.tokens() > 0 || before == null ? waiting : before.typical;
   }
 
   private static void addTo(

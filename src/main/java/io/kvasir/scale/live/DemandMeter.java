@@ -30,8 +30,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Turns descriptions of the cluster into the demand on each target. Every worker counts once, as its cell's home
- * describes it; what homes count becomes a rate between two descriptions. Of a cell whose home does not answer the last
- * description goes on to count. What waits for a model is shared among its targets by their workers. One thread.
+ * describes it; what homes count becomes a rate between two descriptions that are not too close. Of a cell whose home
+ * does not answer the last description goes on to count. What waits for a model is shared among its targets by their
+ * workers. One thread.
  */
 final class DemandMeter {
   /** Rates of tokens are smoothed over about so many seconds: answers end one by one. */
@@ -45,22 +46,25 @@ final class DemandMeter {
 
   private final CostModel costs;
   private final Set<ScaleTarget> fromZero;
+  private final double leastSeconds;
 
   /** The last workers of those. */
   private final Map<ScaleTarget, List<Worker>> kinds = new HashMap<>();
 
   private final BacklogMeter backlogs = new BacklogMeter();
   private Map<String, List<Figures>> cells = new HashMap<>();
-  private double lastSeconds = Double.NaN;
+  private double lastSeconds = Double.NEGATIVE_INFINITY;
 
   /**
    * Has measured nothing yet.
    *
    * @param fromZero targets that there are without a worker, too
+   * @param leastSeconds between two descriptions of which rates are made: within less a single prompt is a storm
    */
-  DemandMeter(CostModel costs, Set<ScaleTarget> fromZero) {
+  DemandMeter(CostModel costs, Set<ScaleTarget> fromZero, double leastSeconds) {
     this.costs = costs;
     this.fromZero = fromZero;
+    this.leastSeconds = leastSeconds;
   }
 
   /** A demand, and what one worker can do. */
@@ -69,20 +73,26 @@ final class DemandMeter {
   /**
    * A worker with its rates per second.
    *
+   * @param counted what its home had counted when these rates were made
    * @param prefillRate seconds of prefill
    * @param smoothPrefillRate the same, smoothed as answers are
    * @param answerRate answers, smoothed
    */
-  private record Figures(WorkerStatus status, double prefillRate, double smoothPrefillRate, double answerRate) {
+  private record Figures(
+      WorkerStatus status, WorkerStatus.Work counted, double prefillRate, double smoothPrefillRate, double answerRate) {
     double answerTokens() {
       return status.load().work().answerTokens();
     }
   }
 
-  /** The demand on each target, in order of model and role. */
+  /** The demand on each target, in order of model and role. Rates stay as they were where it is too soon for others. */
   SequencedMap<ScaleTarget, Measured> measure(double seconds, ClusterStatus cluster, UnservedDemand unserved) {
     double elapsed = seconds - lastSeconds;
-    lastSeconds = seconds;
+    if (elapsed < leastSeconds) {
+      elapsed = Double.NaN;
+    } else {
+      lastSeconds = seconds;
+    }
     Map<String, Figures> before = new HashMap<>();
     cells.values().forEach(cell -> cell.forEach(worker -> before.put(worker.status().worker().id(), worker)));
     Map<String, List<Figures>> now = new HashMap<>();
@@ -102,21 +112,24 @@ final class DemandMeter {
       worker.models().forEach(model -> baseModels.putIfAbsent(model, worker.deployment().model()));
     }));
     return byTarget(
-        elapsed, backlogs.measure(elapsed, cluster, unserved, model -> baseModels.getOrDefault(model, model)));
+        backlogs.measure(elapsed, cluster, unserved, model -> baseModels.getOrDefault(model, model)));
   }
 
   private static Figures figures(WorkerStatus now, @Nullable Figures before, double elapsed) {
-    if (before == null || !(elapsed > 0)) {
-      return new Figures(now, 0, 0, 0);
-    }
     WorkerStatus.Work work = now.load().work();
-    WorkerStatus.Work then = before.status().load().work();
+    if (before == null) {
+      return new Figures(now, work, 0, 0, 0);
+    }
+    WorkerStatus.Work then = before.counted();
+    if (Double.isNaN(elapsed)) {
+      return new Figures(now, then, before.prefillRate(), before.smoothPrefillRate(), before.answerRate());
+    }
     // A home that is new to the cell counts from 0.
     double booked = Math.max(0, work.bookedMs() - then.bookedMs()) / 1e3 / elapsed;
     double answers = Math.max(0, work.answers() - then.answers()) / elapsed;
     double smoothing = 1 - Math.exp(-elapsed / SMOOTHING_SECONDS);
     return new Figures(
-        now, booked, smooth(before.smoothPrefillRate(), booked, smoothing),
+        now, work, booked, smooth(before.smoothPrefillRate(), booked, smoothing),
         smooth(before.answerRate(), answers, smoothing));
   }
 
@@ -124,7 +137,7 @@ final class DemandMeter {
     return before + smoothing * (now - before);
   }
 
-  private SequencedMap<ScaleTarget, Measured> byTarget(double elapsed, Map<String, ModelFigures> backlog) {
+  private SequencedMap<ScaleTarget, Measured> byTarget(Map<String, ModelFigures> backlog) {
     SequencedMap<ScaleTarget, List<Figures>> targets =
         new TreeMap<>(Comparator.comparing(ScaleTarget::model).thenComparing(ScaleTarget::role));
     fromZero.forEach(target -> targets.put(target, new ArrayList<>()));
@@ -138,7 +151,7 @@ final class DemandMeter {
     targets.forEach((target, workers) -> {
       ModelFigures waiting = backlog.get(target.model());
       measured.put(
-          target, measured(target, workers, waiting, elapsed, waiting == null ? 0 : share(target, targets)));
+          target, measured(target, workers, waiting, waiting == null ? 0 : share(target, targets)));
     });
     return measured;
   }
@@ -158,7 +171,7 @@ final class DemandMeter {
   }
 
   private Backlog backlog(
-      Role role, List<Worker> workers, ModelFigures figures, double share, double elapsed, double secondsPerPrompt) {
+      Role role, List<Worker> workers, ModelFigures figures, double share, double secondsPerPrompt) {
     ModelBacklog waiting = figures.waiting();
     int requests = (int) Math.ceil(share * waiting.requests());
     double memory = share * waiting.heldTokens() / mean(workers, engine -> costs.decode(engine).kvTokens());
@@ -171,7 +184,7 @@ final class DemandMeter {
             .mapToDouble(worker -> secondsPerToken(costs.of(worker.deployment()), figures.typical()))
             .average()
             .orElseGet(() -> secondsPerToken(costs.of(UNKNOWN_ENGINE), figures.typical()));
-    double more = elapsed > 0 ? share * figures.moreTokens() * perToken / elapsed : 0;
+    double more = share * figures.moreTokensPerSecond() * perToken;
     return new Backlog(
         requests, Math.round(share * waiting.promptTokens()), share * waiting.tokens() * perToken,
         more + refused * secondsPerPrompt, memory, waiting.oldestMillis() / 1e3, refused);
@@ -188,7 +201,7 @@ final class DemandMeter {
   }
 
   private Measured measured(
-      ScaleTarget target, List<Figures> workers, @Nullable ModelFigures waiting, double elapsed, double share) {
+      ScaleTarget target, List<Figures> workers, @Nullable ModelFigures waiting, double share) {
     List<Worker> like = like(target, workers);
     List<Figures> ready = workers.stream().filter(worker -> isReady(worker.status())).toList();
     double answers = sum(workers, Figures::answerRate);
@@ -208,7 +221,7 @@ final class DemandMeter {
             tokens,
             (int) sum(workers, worker -> Math.max(0, worker.status().load().report().waiting())),
             ready.stream().mapToDouble(worker -> worker.status().load().work().owedMs()).min().orElse(0) / 1e3,
-            waiting == null ? Backlog.NONE : backlog(target.role(), like, waiting, share, elapsed, secondsPerPrompt));
+            waiting == null ? Backlog.NONE : backlog(target.role(), like, waiting, share, secondsPerPrompt));
     return new Measured(demand, capacity(like));
   }
 

@@ -55,7 +55,7 @@ public final class ScaleMonitor {
     this.leads = leads;
     this.publisher = publisher;
     this.clock = clock;
-    this.meter = new DemandMeter(costs, settings.fromZero());
+    this.meter = new DemandMeter(costs, settings.fromZero(), settings.interval().toNanos() / 2e9);
     this.reportedNanos = clock.nanos() - settings.interval().toNanos() * SILENT_INTERVALS;
   }
 

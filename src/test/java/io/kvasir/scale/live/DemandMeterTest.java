@@ -25,7 +25,7 @@ final class DemandMeterTest {
 
   private final TestFleet fleet = new TestFleet();
   private final CostModel costs = CostModel.bundled();
-  private final DemandMeter meter = new DemandMeter(costs, Set.of(new ScaleTarget("z", Role.BOTH)));
+  private final DemandMeter meter = new DemandMeter(costs, Set.of(new ScaleTarget("z", Role.BOTH)), 2.5);
 
   private FleetDemand at(double seconds) {
     return Objects.requireNonNull(meter.measure(seconds, fleet.status(), UnservedDemand.NONE).get(TARGET)).demand();
@@ -47,6 +47,30 @@ final class DemandMeterTest {
     assertThat(demand.contextTokens()).isEqualTo(5000);
     assertThat(demand.waitSeconds()).isEqualTo(0.5);
     assertThat(demand.tokensPerSecond()).isBetween(1.0, 100.0);
+  }
+
+  @Test
+  void whatIsCountedTooSoon_isPartOfTheNextRate() {
+    fleet.put("a", 0, Work.NONE);
+    at(0);
+    fleet.put("a", 0, new Work(0, 1000, 0, 0, 0));
+    assertThat(at(10).prefillPerSecond()).isEqualTo(0.1, within(1e-9));
+    fleet.put("a", 1, new Work(0, 3000, 0, 0, 0));
+    fleet.backlog("c", new ModelBacklog("m", 10, 10_000, 5000, 0, 1));
+    assertThat(at(10)).as("at the same time").satisfies(demand -> {
+      assertThat(demand.prefillPerSecond()).isEqualTo(0.1, within(1e-9));
+      assertThat(demand.inFlight()).isEqualTo(1);
+      assertThat(demand.backlog().requests()).isEqualTo(10);
+      assertThat(demand.backlog().morePerSecond()).isZero();
+    });
+    fleet.backlog("c");
+    assertThat(meter.measure(11, fleet.status(), new UnservedDemand(Map.of("m", 60), List.of()))).isNotEmpty();
+    fleet.put("a", 0, new Work(0, 5000, 0, 0, 0));
+    assertThat(at(20)).satisfies(demand -> {
+      assertThat(demand.prefillPerSecond()).isEqualTo(0.4, within(1e-9));
+      assertThat(demand.backlog().refusedPerSecond()).isBetween(0.9, 1.0);
+      assertThat(demand.backlog().morePerSecond()).as("they came and went").isZero();
+    });
   }
 
   @Test

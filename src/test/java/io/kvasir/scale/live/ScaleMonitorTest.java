@@ -132,6 +132,22 @@ final class ScaleMonitorTest {
   }
 
   @Test
+  void oneLongPrompt_ordersOneWorker_wheneverItComes() {
+    UnservedDemand waits =
+        new UnservedDemand(Map.of(), List.of(new ModelBacklog("z", 1, 30_000, 30_000, 0, 10)));
+    fleet.put("a", 1, Work.NONE);
+    for (int i = 0; i < 20; i++) {
+      monitor.tick();
+      pass(5);
+    }
+    monitor.tick();
+    assertThat(monitor.add("node:2", waits)).isTrue();
+    nowNanos += 10_000_000;
+    monitor.tick();
+    assertThat(monitor.report().of(ZERO).orElseThrow().desired()).isEqualTo(1);
+  }
+
+  @Test
   void listeners_areCalled_untilTheyEnd() {
     List<ScaleReport> seen = new ArrayList<>();
     Runnable end = monitor.listen(seen::add);
