@@ -292,6 +292,19 @@ final class ResumeTest {
     assertThat(router.metric("kvasir_resumes_refused", "diverged")).isEqualTo(1);
   }
 
+  /** What the first worker had to say of its failure is all that the client can be told. */
+  @Test
+  void errorInTheStream_thatAnotherAnswersOtherwise_reachesTheClient() throws Exception {
+    String error = "data: {\"error\":{\"message\":\"no\",\"code\":500}}\n\ndata: [DONE]\n\n";
+    pod("a", (request, out) -> out.stream(List.of(FIRST, said("one", "Hel"), error)));
+    pod("b", (request, out) -> out.stream(
+        List.of(FIRST.replace("one", "two"), goesOn(HELLO, "Hel and more", "Hello"), "data: [DONE]\n\n")));
+
+    assertThat(router.post(CHAT, HELLO).body()).isEqualTo(FIRST + said("one", "Hel") + error);
+
+    assertThat(router.metric("kvasir_resumes_refused", "diverged")).isEqualTo(1);
+  }
+
   @Test
   void modelWithoutATokenizer_isContinuedOnlyWhereNothingCounts() throws Exception {
     String asked = "{\"model\":\"other\",\"stream\":true,\"prompt\":\"Once\",\"max_tokens\":%d}";

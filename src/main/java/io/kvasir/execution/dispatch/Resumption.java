@@ -197,14 +197,22 @@ final class Resumption implements StreamingBody, CallListener {
   }
 
   private void stitch(StitchedStream stream) throws IOException {
+    PodException cut = null;
     for (int resumes = 0; current != null; resumes++) {
-      PodException cut = null;
+      PodException cutBefore = cut;
+      cut = null;
       try {
         current.run(stream);
       } catch (PodException e) {
         cut = e;
       } catch (DivergedStreamException e) {
-        throw diverged(e);
+        diverged(e);
+        stream.flush();
+        stream.abandoned();
+        if (cutBefore != null) {
+          throw cutBefore;
+        }
+        return;
       }
       Report report = last();
       if (!(report.outcome() instanceof Outcome.Failed) || stream.failed()) {
@@ -354,14 +362,13 @@ final class Resumption implements StreamingBody, CallListener {
   }
 
   /** The worker that was to continue does something else: the stream ends as the one before it was cut. */
-  private IOException diverged(DivergedStreamException e) {
+  private void diverged(DivergedStreamException e) {
     Report other = last();
     totalReport = begunCut;
     services.metrics().resumeRefused("diverged");
     call.logIds().in(LOG.atWarn()).log(
         "worker {} does not go on from the text of the stream that it was to continue, which ends cut: {}",
         id(other), e.getMessage());
-    return e;
   }
 
   /** The events of a result, also those that came whole; null when it has none. */

@@ -177,7 +177,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
     beginStream(new AnswerTap(AnswerTap.Form.EVENTS));
   }
 
-  /** No worker continues: the client gets what the last one told of its failure, if it did. */
+  /** No worker goes on from the text so far: the client gets what the one that was cut told of its failure, if any. */
   public void abandoned() throws IOException {
     pass(lastFailure, 0, lastFailure.length);
   }
