@@ -305,6 +305,22 @@ final class ResumeTest {
     assertThat(router.metric("kvasir_resumes_refused", "diverged")).isEqualTo(1);
   }
 
+  /** The router has the second worker report its usage; the client has not requested it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\"stream\":true", "\"stream\":true,\"stream_options\":{\"continuous_usage_stats\":true}"})
+  void usageThatOnlyTheRouterRequested_doesNotReachTheClient(String streaming) throws Exception {
+    String body = HELLO.replace("\"stream\":true", streaming);
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
+    pod("b", (request, out) -> out.stream(List.of(
+        FIRST.replace("one", "two"),
+        goesOn(HELLO, "Hel", "lo"),
+        "data: {\"id\":\"two\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}\n\n",
+        "data: [DONE]\n\n")));
+
+    assertThat(router.post(CHAT, body).body())
+        .isEqualTo(FIRST + said("one", "Hel") + said("one", "lo") + "data: [DONE]\n\n");
+  }
+
   @Test
   void modelWithoutATokenizer_isContinuedOnlyWhereNothingCounts() throws Exception {
     String asked = "{\"model\":\"other\",\"stream\":true,\"prompt\":\"Once\",\"max_tokens\":%d}";

@@ -44,7 +44,7 @@ record Continuation(ClientRequest original) {
     return original.members().value(STREAM_OPTIONS).path("include_usage").asBoolean(false);
   }
 
-  /** Whether the request has usage in every event. */
+  /** Whether the request has usage in every event, where it {@linkplain #usageRequested has it at all}. */
   boolean continuousUsageRequested() {
     return original.members().value(STREAM_OPTIONS).path("continuous_usage_stats").asBoolean(false);
   }

@@ -272,10 +272,11 @@ final class Resumption implements StreamingBody, CallListener {
     if (why != null) {
       return refused(why, cut);
     }
+    boolean reports = !rest.text().isEmpty();
     stream.resume(
         new RestOfStream(
-            rest.prompt(), continuation.chat() && !rest.text().isEmpty(),
-            continuation.continuousUsageRequested() && !injected));
+            rest.prompt(), continuation.chat() && reports, reports && !continuation.usageRequested(),
+            usage && continuation.continuousUsageRequested()));
     return continued(continuation, rest, cut, next);
   }
 

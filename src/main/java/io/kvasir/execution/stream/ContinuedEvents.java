@@ -41,7 +41,7 @@ final class ContinuedEvents {
     this.answer = answer;
     this.rest = rest;
     this.chat = chat;
-    this.withoutUsage = withoutUsage;
+    this.withoutUsage = withoutUsage || rest.usageAdded();
     this.notes = new JsonScan(answer);
     this.first = first == null ? null : JsonMembers.tryOf(first);
     String text = answer.text();

@@ -28,7 +28,7 @@ final class StitchedStreamTest {
       chunk("one", 7, "\"delta\":{},\"finish_reason\":\"stop\"");
 
   /** Of a completion whose client has usage in every event. */
-  private static final RestOfStream REST = new RestOfStream(Outcome.UNKNOWN, false, true);
+  private static final RestOfStream REST = new RestOfStream(Outcome.UNKNOWN, false, false, true);
 
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
