@@ -11,8 +11,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What requests claim when the workers are full. The class is what the client asks for, by header or by {@code
- * service_tier}, or else that of its profile; never a more urgent one than its key allows. Thread-safe.
+ * What requests claim when the workers are full. The class is what the client asks for, by header, by the objective of a
+ * Kubernetes gateway's request, or by {@code service_tier}, or else that of its profile; never a more urgent one than
+ * its key allows. Thread-safe.
  */
 final class Claims {
   /** The header that names a class. */
@@ -39,7 +40,7 @@ final class Claims {
     }
     ServiceClass highest = inbound.caller().grants().highestClass();
     return new Claim(
-        requested(inbound.exchange().headers(), request, context).atMost(highest),
+        requested(inbound, request, context).atMost(highest),
         context.facts().tenant(),
         inbound.caller().grants().weight(),
         program,
@@ -47,7 +48,9 @@ final class Claims {
         0);
   }
 
-  private ServiceClass requested(Headers headers, ApiRequest request, RequestContext context) throws ApiException {
+  private ServiceClass requested(InboundRequest inbound, ApiRequest request, RequestContext context)
+      throws ApiException {
+    Headers headers = inbound.exchange().headers();
     String own = headers.first(CLASS);
     if (own != null) {
       ServiceClass named = named(own);
@@ -59,13 +62,23 @@ final class Claims {
       return named;
     }
     String others = headers.first(SMG_CLASS);
-    ServiceClass inOtherWords = others == null ? null : named(others);
+    ServiceClass inOtherWords = inbound.handover() == null ? null : ofObjective(headers);
+    if (inOtherWords == null && others != null) {
+      inOtherWords = named(others);
+    }
     if (inOtherWords == null) {
       inOtherWords = ofTier(request.body());
     }
     return inOtherWords != null
         ? inOtherWords
         : settings.profileClasses().getOrDefault(context.profile().name(), ServiceClass.DEFAULT);
+  }
+
+  /** The class of the priority of an objective, as llm-d has them: below 0 is what may be shed; 0 says nothing. */
+  private static @Nullable ServiceClass ofObjective(Headers headers) {
+    String priority = headers.first(ProxiedRequest.PRIORITY);
+    int sign = priority == null ? 0 : Integer.signum(Integer.parseInt(priority));
+    return sign == 0 ? null : sign < 0 ? ServiceClass.BULK : ServiceClass.INTERACTIVE;
   }
 
   private static @Nullable ServiceClass named(String text) {

@@ -3,6 +3,7 @@ package io.kvasir.picker;
 import com.typesafe.config.ConfigFactory;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.events.EventMetrics;
 import io.kvasir.events.PushEvents;
 import io.kvasir.execution.ExecutionSettings;
@@ -42,6 +43,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 
 /** A picker on a real socket, over cells that a test scripts. */
@@ -101,10 +103,19 @@ final class TestPicker implements AutoCloseable {
     gateway =
         new Gateway(
             access, prompts, profiles, cells, dispatcher, new PushEvents(new EventMetrics(metrics)),
-            (_, _) -> null, null, StoredResponses.alone(metrics), GatewaySettings.defaults().with(FORWARDING), metrics,
+            (_, _) -> null, null, StoredResponses.alone(metrics), settings(), metrics,
             Tracing.OFF, NanoClock.SYSTEM);
     picker = new EndpointPicker(settings, gateway, cells, pools, PodKeys.NONE, metrics, () -> true, clock);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", picker.ports().getFirst()).usePlaintext().build();
+  }
+
+  /** Those of a gateway whose requests say how they would wait. */
+  private static GatewaySettings settings() {
+    GatewaySettings defaults = GatewaySettings.defaults();
+    AdmissionSettings off = AdmissionSettings.OFF;
+    return new GatewaySettings(
+        defaults.scheme(), defaults.usageInjection(), defaults.keepAlive(), FORWARDING, defaults.webSockets(), null,
+        new AdmissionSettings(true, off.classes(), 1, 0, Map.of(), Duration.ZERO));
   }
 
   /** What a stream needs that does not come over the socket; who makes one ends its {@link #unseen} load. */

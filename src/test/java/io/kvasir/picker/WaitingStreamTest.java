@@ -3,7 +3,10 @@ package io.kvasir.picker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.Await;
+import io.kvasir.admission.Claim;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.pools.LivePools;
+import io.kvasir.pools.Objective;
 import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
 import java.net.URI;
@@ -14,6 +17,8 @@ import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Streams whose requests have to wait for their turn. */
 final class WaitingStreamTest {
@@ -64,6 +69,41 @@ final class WaitingStreamTest {
     turns.release(2);
     assertThat(TestStream.set(stream.destined().getHeaderMutation()))
         .containsEntry("x-gateway-destination-endpoint", "10.0.0.1:8000");
+    stream.cancel();
+    Await.await(() -> picker.cells.open.get() == 0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"urgent,INTERACTIVE", "usual,DEFAULT", "batch,BULK", "unknown,DEFAULT"})
+  void objective_saysHowUrgentItIs(String objective, ServiceClass expected) throws Exception {
+    Pool pool = new Pool("default", "p", Map.of(), List.of(8000), Set.of(), Set.of(), 0);
+    picker.pools.replace(
+        LivePools.Source.KUBERNETES,
+        new PoolSet(
+            List.of(pool),
+            List.of(),
+            List.of(
+                new Objective(pool.id(), "urgent", 10), new Objective(pool.id(), "usual", 0),
+                new Objective(pool.id(), "batch", -1))));
+    turns.release();
+    TestStream stream =
+        picker.stream()
+            .head("POST", CHAT, false, "x-llm-d-inference-objective", objective, "x-kvasir-priority", "7")
+            .body(BODY, true);
+    stream.destined();
+
+    assertThat(picker.cells.requests.take().claim()).extracting(Claim::serviceClass).isEqualTo(expected);
+    stream.cancel();
+    Await.await(() -> picker.cells.open.get() == 0);
+  }
+
+  @Test
+  void priorityOfAClientsOwn_countsForNothing() throws Exception {
+    turns.release();
+    TestStream stream = picker.stream().head("POST", CHAT, false, "x-kvasir-priority", "7").body(BODY, true);
+    stream.destined();
+
+    assertThat(picker.cells.requests.take().claim()).extracting(Claim::serviceClass).isEqualTo(ServiceClass.DEFAULT);
     stream.cancel();
     Await.await(() -> picker.cells.open.get() == 0);
   }

@@ -4,26 +4,22 @@ import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.Reservation;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionOutcome;
 import java.time.Instant;
 import java.util.Locale;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** The reservation of a decision that was recorded: its end is recorded, too. Thread-safe. */
-public final class RecordedReservation implements Reservation {
-  private final Reservation reservation;
+public final class RecordedReservation extends WatchedReservation {
   private final DecisionLog log;
   private final String requestId;
   private final int promptTokens;
   private final Decision.Chosen chosen;
-  private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean started;
 
   private RecordedReservation(DecisionLog log, DecisionRequest request, Decision.Chosen chosen) {
-    this.reservation = chosen.reservation();
+    super(chosen.reservation());
     this.log = log;
     this.requestId = request.requestId();
     this.promptTokens = request.prompt().tokens();
@@ -36,37 +32,14 @@ public final class RecordedReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier() {
-    reservation.awaitEarlier();
-  }
-
-  @Override
-  public void sent() {
-    reservation.sent();
-  }
-
-  @Override
   public void firstToken() {
     started = true;
-    reservation.firstToken();
+    super.firstToken();
   }
 
   @Override
-  public void prefillLocally() {
-    reservation.prefillLocally();
-  }
-
-  @Override
-  public void progressed() {
-    reservation.progressed();
-  }
-
-  @Override
-  public void close(Outcome outcome) {
-    reservation.close(outcome);
-    if (closed.compareAndSet(false, true)) {
-      log.recordOutcome(record(outcome));
-    }
+  void ended(Outcome outcome) {
+    log.recordOutcome(record(outcome));
   }
 
   private DecisionOutcome record(Outcome outcome) {

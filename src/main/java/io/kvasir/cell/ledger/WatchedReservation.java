@@ -1,0 +1,51 @@
+package io.kvasir.cell.ledger;
+
+import io.kvasir.cell.Outcome;
+import io.kvasir.cell.Reservation;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A reservation whose end somebody notes, once. Thread-safe. */
+abstract class WatchedReservation implements Reservation {
+  private final Reservation reservation;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  WatchedReservation(Reservation reservation) {
+    this.reservation = reservation;
+  }
+
+  /** Notes the end, after the load has been given back. */
+  abstract void ended(Outcome outcome);
+
+  @Override
+  public void awaitEarlier() {
+    reservation.awaitEarlier();
+  }
+
+  @Override
+  public void sent() {
+    reservation.sent();
+  }
+
+  @Override
+  public void firstToken() {
+    reservation.firstToken();
+  }
+
+  @Override
+  public void prefillLocally() {
+    reservation.prefillLocally();
+  }
+
+  @Override
+  public void progressed() {
+    reservation.progressed();
+  }
+
+  @Override
+  public void close(Outcome outcome) {
+    reservation.close(outcome);
+    if (closed.compareAndSet(false, true)) {
+      ended(outcome);
+    }
+  }
+}
