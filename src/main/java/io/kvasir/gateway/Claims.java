@@ -11,8 +11,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What requests claim when the workers are full. The class is what the client asks for, by header, by the objective of a
- * Kubernetes gateway's request, or by {@code service_tier}, or else that of its profile; never a more urgent one than
+ * What requests claim when the workers are full. The class is what the client asks for, by header, by the objective of
+ * a Kubernetes gateway's request, or by {@code service_tier}, or else that of its profile; never a more urgent one than
  * its key allows. Thread-safe.
  */
 final class Claims {

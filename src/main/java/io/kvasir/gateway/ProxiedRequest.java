@@ -13,8 +13,8 @@ import io.kvasir.http.server.Exchange;
  */
 public record ProxiedRequest(Exchange exchange, boolean needsKey, Handover handover) {
   /**
-   * The header with the request's priority, a number, for its service class and for plugins of routing profiles; it goes
-   * no further. It is read of proxied requests only, as any client could set it in others.
+   * The header with the request's priority, a number, for its service class and for plugins of routing profiles; it
+   * goes no further. It is read of proxied requests only, as any client could set it in others.
    */
   public static final String PRIORITY = "x-kvasir-priority";
 }

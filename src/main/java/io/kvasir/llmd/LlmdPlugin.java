@@ -140,15 +140,16 @@ enum LlmdPlugin {
 
   UTILIZATION_DETECTOR(DETECTOR, SIMILAR, "the filter overload, in profiles that name it"),
   CONCURRENCY_DETECTOR(DETECTOR, SIMILAR, "the filter saturation in profiles that name it, and max-in-flight of pods"),
-  GLOBAL_STRICT_FAIRNESS_POLICY(POLICY, MISSING, Words.QUEUE),
-  ROUND_ROBIN_FAIRNESS_POLICY(POLICY, MISSING, Words.QUEUE),
-  PROGRAM_AWARE_FAIRNESS(POLICY, MISSING, Words.QUEUE),
-  FCFS_ORDERING_POLICY(POLICY, MISSING, Words.QUEUE),
-  EDF_ORDERING_POLICY(POLICY, MISSING, Words.QUEUE),
-  SLO_DEADLINE_ORDERING_POLICY(POLICY, MISSING, Words.QUEUE),
-  STATIC_USAGE_LIMIT_POLICY(POLICY, MISSING, Words.QUEUE),
-  PRIORITY_HOLDBACK_POLICY(POLICY, MISSING, Words.QUEUE),
-  SOFT_REFLECTIVE_CEILING_POLICY(POLICY, MISSING, Words.QUEUE),
+  GLOBAL_STRICT_FAIRNESS_POLICY(POLICY, MISSING,
+      "where requests wait (admission), the tenants of a class always have fair shares"),
+  ROUND_ROBIN_FAIRNESS_POLICY(POLICY, SIMILAR, "admission: tenants have equal shares of tokens instead of turns"),
+  PROGRAM_AWARE_FAIRNESS(POLICY, SIMILAR, "admission: the programs of a tenant have equal shares of tokens"),
+  FCFS_ORDERING_POLICY(POLICY, SIMILAR, "admission: the requests of a program go by their arrival"),
+  EDF_ORDERING_POLICY(POLICY, MISSING, Words.ARRIVAL),
+  SLO_DEADLINE_ORDERING_POLICY(POLICY, MISSING, Words.ARRIVAL),
+  STATIC_USAGE_LIMIT_POLICY(POLICY, SIMILAR, Words.ENGINE_QUEUE),
+  PRIORITY_HOLDBACK_POLICY(POLICY, SIMILAR, Words.ENGINE_QUEUE),
+  SOFT_REFLECTIVE_CEILING_POLICY(POLICY, SIMILAR, Words.ENGINE_QUEUE),
   LATENCY_SLO_ADMITTER(ADMITTER, MISSING,
       "no request is refused by a prediction against its own target; the filter start-in-time refuses those that would"
           + " start later than a time that you set"),
@@ -175,9 +176,10 @@ enum LlmdPlugin {
         "an entry of models; the router tokenises, or asks an engine, instead of a renderer";
     static final String WORKFLOW =
         "a workflow, which chooses the prefill worker first; the gateway sends both requests itself, without a sidecar";
-    static final String QUEUE =
-        "nothing waits in the router, so there is no order of what waits: a request is refused with Retry-After when"
-            + " every worker is full";
+    static final String ARRIVAL =
+        "where requests wait (admission), those of a program go by their arrival, not by deadlines";
+    static final String ENGINE_QUEUE =
+        "engine-queue in admission.classes bounds by time what is queued at a worker when a request of the class goes";
 
     private Words() {}
   }

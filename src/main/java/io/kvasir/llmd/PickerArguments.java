@@ -6,9 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.SequencedMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,9 +26,6 @@ public record PickerArguments(
   /** The headers by which gateways tell flows apart, which are tenants here. */
   private static final List<String> FAIRNESS_HEADERS =
       List.of("x-llm-d-inference-fairness-id", "x-gateway-inference-fairness-id");
-
-  private static final Pattern DURATION = Pattern.compile("(\\d+(?:\\.\\d+)?)(ms|s|m|h)");
-  private static final Map<String, Double> MILLIS = Map.of("ms", 1.0, "s", 1e3, "m", 60e3, "h", 3600e3);
 
   /** Copies the collections. */
   public PickerArguments {
@@ -215,19 +211,12 @@ public record PickerArguments(
       return min;
     }
 
-    /** A duration as Go writes it, such as {@code 1m30s}. */
     private long millis(PickerArgument argument, String value) {
-      Matcher part = DURATION.matcher(value);
-      double millis = 0;
-      int end = 0;
-      while (part.find() && part.start() == end) {
-        millis += Double.parseDouble(part.group(1)) * MILLIS.getOrDefault(part.group(2), 0.0);
-        end = part.end();
-      }
-      if (end != value.length() || end == 0) {
+      OptionalLong millis = GoNotation.millis(value);
+      if (millis.isEmpty()) {
         fault(argument, "is " + value + "; it has to be a duration such as 30s or 1m30s");
       }
-      return Math.max(1, Math.round(millis));
+      return Math.max(1, millis.orElse(1));
     }
 
     private void fault(PickerArgument argument, String problem) {

@@ -64,6 +64,9 @@ final class LlmdFileTest {
           flowControl: {saturationDetector: {pluginRef: nobody}} | flowControl.saturationDetector.pluginRef | 'nobody'
           dataLayer: {sources: [{pluginRef: nobody}]} | dataLayer.sources[0].pluginRef | 'nobody'
           flowControl: {maxByte: 1} | flowControl.maxByte | no field
+          flowControl: {defaultRequestTTL: soon} | defaultRequestTTL | 1m30s
+          flowControl: {maxBytes: much} | flowControl.maxBytes | 4Gi
+          flowControl: {priorityBands: [{maxRequests: -1}]} | [0].maxRequests | 500
           """)
   void faulty_isRefused_withPlaceAndRemedy(String lines, String part, String remedy) {
     assertThatThrownBy(() -> LlmdFile.of("epp.yaml", whole(lines)))
@@ -78,6 +81,35 @@ final class LlmdFileTest {
                           assertThat(fault.place().file()).isEqualTo("epp.yaml");
                           assertThat(fault.place().line()).isPositive();
                         }));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          defaultRequestTTL: 1m30s | default.longest-wait | 90 s
+          defaultRequestTTL: 0s | default.longest-wait |
+          defaultRequestTTL: 10s | default.starvation | 10 s
+          maxRequests: 100 | interactive.max-waiting-per-tenant | 100
+          defaultPriorityBand: {maxRequests: 2k} | interactive.max-waiting | 2000
+          defaultNegativePriorityBand: {maxRequests: 2k} | bulk.max-waiting | 2000
+          priorityBands: [{priority: 1, maxBytes: 1Gi}, {maxBytes: 1Mi, priority: 2}] | interactive.max-bytes | 1025 MiB
+          priorityBands: [{priority: -1, maxRequests: 7}, {priority: -2}] | bulk.max-waiting |
+          """)
+  void flowControl_isAdmission(String line, String setting, @Nullable String expected) throws ConfigException {
+    LlmdFile file =
+        LlmdFile.of("epp.yaml", whole("flowControl: {%s}".formatted(line)));
+    Object set = file.translation().settings().get("admission.classes." + setting);
+    assertThat(set == null ? null : set.toString()).isEqualTo(expected);
+    assertThat(KvasirConfig.withoutEnvironment(file.config()).fleet().cell().admission().on()).isTrue();
+  }
+
+  @Test
+  void requestsWithoutWorkers_waitAsLongAsThere() throws ConfigException {
+    LlmdFile file = LlmdFile.of("epp.yaml", whole("flowControl: {noEndpointRequestTTL: 500ms}"));
+    assertThat(KvasirConfig.withoutEnvironment(file.config()).fleet().cell().admission().waitForWorkers())
+        .hasMillis(500);
   }
 
   @Test
@@ -152,6 +184,7 @@ final class LlmdFileTest {
     return (lines.startsWith("apiVersion:") ? "" : "apiVersion: llm-d.ai/v1alpha1\n")
         + (lines.startsWith("kind:") ? "" : "kind: EndpointPickerConfig\n")
         + (lines.startsWith("plugins:") ? "" : "plugins: []\n")
+        + (lines.startsWith("flowControl:") ? "featureGates: [flowControl]\n" : "")
         + lines;
   }
 }
