@@ -10,7 +10,6 @@ import io.kvasir.prompt.Api;
 import io.kvasir.prompt.PreparationLimiter.OverloadException;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.Prompt;
-import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.Prompts;
@@ -18,14 +17,14 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Counts the tokens of streams that were cut by preparing two prompts: the client's, and that of the request for the
- * rest. The second has to begin with the blocks of the first, and be longer by as many tokens as the events' texts
- * have, tokenised one by one. Tokens that a model generated otherwise than its tokenizer writes the text, or a template
- * that puts something before an assistant's message, show as a difference. Thread-safe.
+ * rest. By the model's own tokenizer the second has to be the first and behind it the tokens of the events' texts,
+ * tokenised one by one; of an engine's tokenizer the blocks and the numbers are compared. Tokens that a model generated
+ * otherwise than its tokenizer writes the text, a prompt whose last word went on in the answer, or a template that puts
+ * something before an assistant's message, show as a difference. Thread-safe.
  */
 public final class PromptTokenCounter implements TokenCounter {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -37,38 +36,52 @@ public final class PromptTokenCounter implements TokenCounter {
     this.prompts = prompts;
   }
 
+  /**
+   * A prompt whose tokens are known.
+   *
+   * @param ids its tokens by the model's own tokenizer; null where that is not what it was prepared by
+   */
+  private record Tokenised(Prompt prompt, int @Nullable [] ids) {}
+
   @Override
   public TokenCount count(CutStream stream) {
-    Prompt begun = prompt(stream.begun(), stream.begun().http().body());
-    Prompt rest = begun == null ? null : prompt(stream.begun(), stream.rest());
-    if (begun == null || rest == null || begun.mode() != rest.mode()) {
+    Tokenised begun = tokenised(stream.begun(), stream.begun().http().body());
+    Tokenised rest = begun == null ? null : tokenised(stream.begun(), stream.rest());
+    if (begun == null || rest == null || begun.prompt().mode() != rest.prompt().mode()) {
       return new TokenCount.Unknown();
     }
-    boolean own = rest.mode() == PromptMode.EXACT;
-    int added = rest.tokens() - begun.tokens();
-    // Of an engine's tokenizer only the sum is known: it shows that every event had one token, or that some had more.
-    ToIntFunction<String> tokens =
-        own ? text -> prompts.textTokens(stream.begun().decision().model(), text) : text -> text.isEmpty() ? 0 : 1;
-    int counted = counted(stream.pieces(), stream.blanks(), tokens);
-    return counted == added && continues(begun, rest) ? new TokenCount.Exact(added, rest.tokens())
-        : own || counted > added || !continues(begun, rest) ? new TokenCount.Different()
+    int[] first = begun.ids();
+    int[] all = rest.ids();
+    if (first != null && all != null) {
+      return continues(first, all, stream)
+          ? new TokenCount.Exact(all.length - first.length, all.length)
+          : new TokenCount.Different();
+    }
+    // Only the sum is known: it shows that every event had one token, or that some had more.
+    int added = rest.prompt().tokens() - begun.prompt().tokens();
+    int counted = counted(stream.pieces(), stream.blanks());
+    return counted > added || !continues(begun.prompt(), rest.prompt()) ? new TokenCount.Different()
+        : counted == added ? new TokenCount.Exact(added, rest.prompt().tokens())
         : new TokenCount.Unknown();
   }
 
   /** The prompt of a request, null when its tokens are not known. */
-  private @Nullable Prompt prompt(Call call, byte[] body) {
+  private @Nullable Tokenised tokenised(Call call, byte[] body) {
     Api api = api(call.http().target());
     if (api == null) {
       return null;
     }
     try (Permit permit = prompts.limiter().acquire(body.length, Cancellation.NONE)) {
       JsonNode json = JSON.readTree(body);
-      Prompt prompt =
-          prompts.prepare(new PromptRequest(api, call.decision().model(), json, true, null), permit);
-      boolean tokenised = prompt.mode() == PromptMode.EXACT || prompt.mode() == PromptMode.ENGINE;
+      PromptRequest request = new PromptRequest(api, call.decision().model(), json, true, null);
+      Prompt prompt = prompts.prepare(request, permit);
       boolean whole =
           prompt.reason() == PromptReason.AS_CONFIGURED || prompt.reason() == PromptReason.NO_PARITY;
-      return tokenised && whole ? prompt : null;
+      return !whole ? null : switch (prompt.mode()) {
+        case EXACT -> new Tokenised(prompt, prompts.tokens(request, permit::close));
+        case ENGINE -> new Tokenised(prompt, null);
+        case TEXT, NONE -> null;
+      };
     } catch (IOException | OverloadException | CancellationException unknown) {
       return null;
     } catch (InterruptedException e) {
@@ -94,21 +107,49 @@ public final class PromptTokenCounter implements TokenCounter {
         && Arrays.equals(blocks, 0, blocks.length, all, 0, blocks.length);
   }
 
-  /** Tokens of the pieces but for their blanks at the end; -1 where those are not tokens of their own. */
-  private static int counted(List<String> pieces, int blanks, ToIntFunction<String> tokens) {
-    int kept = pieces.stream().mapToInt(String::length).sum() - blanks;
+  /** Whether the one prompt's tokens are those of the other and behind them those of the text without its blanks. */
+  private boolean continues(int[] begun, int[] all, CutStream stream) {
+    if (!hasAt(all, 0, begun)) {
+      return false;
+    }
+    int kept = length(stream.pieces()) - stream.blanks();
+    int at = begun.length;
+    for (String piece : stream.pieces()) {
+      int length = Math.clamp(kept, 0, piece.length());
+      int[] tokens = textTokens(stream, piece.substring(0, length));
+      // The blanks behind it have to be tokens of their own.
+      if (!hasAt(all, at, tokens) || (length < piece.length() && !hasAt(textTokens(stream, piece), 0, tokens))) {
+        return false;
+      }
+      at += tokens.length;
+      kept -= length;
+    }
+    return at == all.length;
+  }
+
+  private int[] textTokens(CutStream stream, String text) {
+    int[] tokens = prompts.textTokens(stream.begun().decision().model(), text);
+    // A model that is known no more: no prompt ends with such a token.
+    return tokens == null ? new int[] {-1} : tokens;
+  }
+
+  private static boolean hasAt(int[] all, int at, int[] some) {
+    return all.length - at >= some.length && Arrays.equals(all, at, at + some.length, some, 0, some.length);
+  }
+
+  private static int length(List<String> pieces) {
+    return pieces.stream().mapToInt(String::length).sum();
+  }
+
+  /** The pieces that have more than the blanks at the end; -1 where those are not pieces of their own. */
+  private static int counted(List<String> pieces, int blanks) {
+    int kept = length(pieces) - blanks;
     int counted = 0;
     for (String piece : pieces) {
-      int whole = tokens.applyAsInt(piece);
-      if (kept >= piece.length()) {
-        counted += whole;
-      } else if (kept > 0) {
-        int before = tokens.applyAsInt(piece.substring(0, kept));
-        if (before + tokens.applyAsInt(piece.substring(kept)) != whole) {
-          return -1;
-        }
-        counted += before;
+      if (kept > 0 && kept < piece.length()) {
+        return -1;
       }
+      counted += kept > 0 ? 1 : 0;
       kept = Math.max(0, kept - piece.length());
     }
     return counted;

@@ -296,9 +296,9 @@ public final class PromptModel {
     };
   }
 
-  /** Tokens of a text by itself; -1 when the model has no tokenizer. */
-  int textTokens(String text) {
-    return tokenizer == null ? -1 : tokenizer.encode(text, false).length;
+  /** The tokens of a text by itself; null when the model has no tokenizer. */
+  int @Nullable [] textTokens(String text) {
+    return tokenizer == null ? null : tokenizer.encode(text, false);
   }
 
   /** Asks the engine for its version, by whose rules conversations are prepared from then on. Waits for the engine. */

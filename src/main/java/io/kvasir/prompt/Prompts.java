@@ -277,8 +277,8 @@ public final class Prompts {
     return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model(), beforeWaiting);
   }
 
-  /** Tokens of a text by the model's own tokenizer, without special tokens around it; -1 when it is not known. */
-  public int textTokens(String model, String text) {
+  /** A text's tokens by the model's own tokenizer, without special ones around it; null when it is not known. */
+  public int @Nullable [] textTokens(String model, String text) {
     return models.of(model, other).textTokens(text);
   }
 

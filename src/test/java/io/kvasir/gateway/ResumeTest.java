@@ -281,6 +281,27 @@ final class ResumeTest {
     assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
   }
 
+  /** The tokenizer has as many tokens for the prompt with the text as for both, but others. */
+  @Test
+  void promptWhoseLastWordGoesOnInOtherTokens_isNotContinued() throws Exception {
+    pod("a", (request, out) -> out.events()
+        .chunk("data: {\"id\":\"one\",\"choices\":[{\"index\":0,\"text\":\"le\"}]}\n\n").reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+    String prompt = "The q a";
+
+    assertThat(tokens(prompt + "le")).hasSize(tokens(prompt).length + tokens("le").length);
+    assertThatThrownBy(() -> router.post(
+        COMPLETIONS, "{\"model\":\"m\",\"stream\":true,\"prompt\":\"" + prompt + "\"}"))
+        .isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
+  }
+
+  private int[] tokens(String text) {
+    return Objects.requireNonNull(router.prompts.textTokens("m", text));
+  }
+
   @Test
   void engineThatBeginsAnAnswerOfItsOwn_isNotBelieved() throws Exception {
     pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "Hel")).reset());
