@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sizes one target as its demand goes up and down: more workers at once when it is going to need them, fewer only when
  * they would have done for a while, with room to spare. So a demand that only scatters about a constant leaves the
- * number as it is. One thread; time is the caller's.
+ * number as it is, and so does what is seen first, of workers that may be found one by one. One thread; time is the
+ * caller's.
  *
  * <p>What is to come is the line through the last minutes, where it rises beyond chance, up to the time when a worker
  * ordered now would serve.
@@ -56,7 +57,7 @@ public final class ScaleAdvisor {
     int least = demand.isActive() ? Math.max(1, goals.least()) : goals.least();
     int now = clamp(level, least);
     int ahead = clamp(forecast, least);
-    int before = desired < 0 ? Math.clamp(demand.workers(), least, goals.most()) : desired;
+    int before = history.covers(seconds(goals.settle())) ? desired : Math.max(desired, clamp(demand.workers(), least));
     double deviation = trend.scatter() / Math.sqrt(history.count(LEVEL_SECONDS));
     desired = next(before, ahead, least, deviation);
     return new ScaleAdvice(

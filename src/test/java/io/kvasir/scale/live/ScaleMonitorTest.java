@@ -3,7 +3,9 @@ package io.kvasir.scale.live;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.admission.ModelBacklog;
+import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.UnservedDemand;
+import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerStatus.Work;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.CostModel;
@@ -143,6 +145,23 @@ final class ScaleMonitorTest {
     monitor.tick();
     assertThat(monitor.add("node:2", waits)).isTrue();
     nowNanos += 10_000_000;
+    monitor.tick();
+    assertThat(monitor.report().of(ZERO).orElseThrow().desired()).isEqualTo(1);
+  }
+
+  @Test
+  void fleetThatIsFoundLate_isNotAdvisedToShrink_beforeFewerHaveDoneForAWhile() {
+    monitor.tick();
+    assertThat(monitor.report().of(ZERO).orElseThrow().desired()).isZero();
+    for (String worker : List.of("a", "b", "c", "d", "e")) {
+      fleet.put(worker, "c", "z", Role.BOTH, Health.HEALTHY, 1, EngineReport.NONE, Work.NONE);
+    }
+    for (int seconds = 5; seconds < 600; seconds += 5) {
+      pass(5);
+      monitor.tick();
+      assertThat(monitor.report().of(ZERO).orElseThrow().desired()).isEqualTo(5);
+    }
+    pass(5);
     monitor.tick();
     assertThat(monitor.report().of(ZERO).orElseThrow().desired()).isEqualTo(1);
   }
