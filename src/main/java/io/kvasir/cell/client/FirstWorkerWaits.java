@@ -119,10 +119,13 @@ final class FirstWorkerWaits {
       // Those that wait together do not look together.
       LockSupport.parkNanos(LOOK_NANOS / 2 + ThreadLocalRandom.current().nextLong(LOOK_NANOS));
       if (hasWorker(request.model())) {
+        // It counts no more: an attempt may wait for its turn, and is counted where it does.
+        waiting.remove(begun);
         Decision decision = attempt.get();
         if (!lacksWorkers(request, decision)) {
           return decision;
         }
+        waiting.add(begun);
       }
     }
     return new Decision.NoWorker(

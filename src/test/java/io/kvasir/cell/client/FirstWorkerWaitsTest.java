@@ -8,14 +8,19 @@ import io.kvasir.cell.Decision.NoWorker;
 import io.kvasir.cell.Decision.NoWorkerReason;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.FromZeroSettings;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.time.ManualClock;
+import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -76,6 +81,29 @@ final class FirstWorkerWaitsTest {
     }
     assertThat(attempts).as("nothing is tried while there is no worker").hasValue(1);
     assertThat(waits.backlog()).isEmpty();
+  }
+
+  /** It may wait for its turn at the cell from then on, which counts it. */
+  @Test
+  void requestThatIsDecided_doesNotCountAsOneThatWaits() {
+    WorkerSummary worker =
+        new WorkerSummary(
+            "w", "w", URI.create("http://w.test"), Set.of("m"), Map.of(), false, WorkerStatus.Health.HEALTHY, 0);
+    FirstWorkerWaits served =
+        new FirstWorkerWaits(
+            new FromZeroSettings(Set.of("m"), Duration.ofMinutes(1), 1), _ -> List.of(worker), clock);
+    List<Integer> waitingAtAttempts = new ArrayList<>();
+    NoWorker full = new NoWorker(NoWorkerReason.ALL_FULL, "it has workers");
+    Decision decision =
+        served.decide(
+            request("m"),
+            () -> {
+              waitingAtAttempts.add(served.backlog().size());
+              return waitingAtAttempts.size() < 3 ? UNKNOWN : full;
+            },
+            Cancellation.NONE);
+    assertThat(decision).isSameAs(full);
+    assertThat(waitingAtAttempts).containsExactly(0, 0, 0);
   }
 
   @Test
