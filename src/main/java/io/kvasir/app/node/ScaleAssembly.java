@@ -168,11 +168,15 @@ final class ScaleAssembly implements AutoCloseable {
 
   /** Also that there is nothing any more, and nothing while there was nothing. */
   private void publishUnserved() {
-    UnservedDemand now = cells.takeUnserved();
-    if (!now.isEmpty() || !published.isEmpty()) {
-      unserved.tell(Topic.publish(new Unserved(self, now)));
+    try {
+      UnservedDemand now = cells.takeUnserved();
+      if (!now.isEmpty() || !published.isEmpty()) {
+        unserved.tell(Topic.publish(new Unserved(self, now)));
+      }
+      published = now;
+    } catch (RuntimeException failed) {
+      LOG.warn("what this node has not served could not be told to autoscalers; it is tried again", failed);
     }
-    published = now;
   }
 
   /** The advice as of a moment ago. */
