@@ -1,6 +1,7 @@
 package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.EventMode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.ReservationLifecycle.State;
@@ -151,7 +152,8 @@ public final class BookedReservation implements Reservation {
   @Override
   public void awaitEarlier() {
     int confirmed = hitPrediction.confirmed();
-    if (unsent != null && confirmed < depth) {
+    // Without events nothing is ever confirmed, so that all that begin alike would wait for one another, always.
+    if (unsent != null && confirmed < depth && member.eventMode() == EventMode.LIVE) {
       try {
         boolean _ = unsent.awaitEarlier(confirmed, MAX_WAIT_NANOS);
       } catch (InterruptedException stopping) {
