@@ -6,12 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.load.TenantClient.Answer;
 import io.kvasir.load.TenantClient.End;
-import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
-import java.io.IOException;
 import java.net.URI;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -24,9 +19,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -37,7 +32,6 @@ import picocli.CommandLine.Option;
 final class Agents implements Runnable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String PATH = "/v1/chat/completions";
-  private static final int BLOCK = 16;
   private static final int ENGINES = 2;
   private static final int TURNS = 8;
   private static final int FIRST_CHARS = 4000;
@@ -47,8 +41,7 @@ final class Agents implements Runnable {
   /** Half of a program's longest context, roughly: about four characters are a token. */
   private static final int AVERAGE_TOKENS = (FIRST_CHARS + TURNS * TURN_CHARS / 2) / 4;
 
-  @Option(names = "--seconds", description = "How long each is measured, ${DEFAULT-VALUE}.")
-  private int seconds = 60;
+  @Mixin private TenantFleetOptions options = new TenantFleetOptions(60, 64);
 
   @Option(names = "--load", description = "The programs' contexts against what the caches hold, ${DEFAULT-VALUE}.")
   private double load = 2;
@@ -56,20 +49,11 @@ final class Agents implements Runnable {
   @Option(names = "--engine-tokens", description = "Tokens that an engine's cache holds, ${DEFAULT-VALUE}.")
   private int engineTokens = 24_000;
 
-  @Option(names = "--engine", description = "Coefficients of the engines, ${DEFAULT-VALUE}.")
-  private String engine = "a100-Qwen2.5-14B-tp1";
-
   @Option(names = "--think", description = "Seconds between turns, on average, ${DEFAULT-VALUE}.")
   private double think = 2;
 
   @Option(names = "--good", description = "Seconds to the first token of a good turn, ${DEFAULT-VALUE}.")
   private double goodSeconds = 5;
-
-  @Option(names = "--launcher", description = "What starts the router, ${DEFAULT-VALUE}.")
-  private Path launcher = Path.of("./kvasir");
-
-  @Option(names = "--json", description = "Writes the results there, too.")
-  private @Nullable Path json;
 
   /**
    * What has been seen.
@@ -109,31 +93,13 @@ final class Agents implements Runnable {
           100 * r.goodTurns, 100 * r.hits, r.ttftP50, r.longestHoldSeconds, r.failed);
       results.add(r);
     }
-    ResultFile.write(json, JSON, results);
+    ResultFile.write(options.json(), JSON, results);
   }
 
   private Result measure(boolean guard) {
-    List<SimEngine> engines = new ArrayList<>();
-    try {
-      for (int i = 0; i < ENGINES; i++) {
-        engines.add(engine());
-      }
-      try (RouterNodes nodes =
-              new RouterNodes(
-                  launcher.toAbsolutePath(), Path.of("target", "agents"), 1, 1, engines, 64, settings(guard),
-                  new LoopbackNetwork(1));
-          TenantClient client = new TenantClient()) {
-        nodes.awaitReady(nodes.all().getFirst(), ENGINES);
-        return measure(guard, nodes.all().getFirst().gateway(PATH), client);
-      }
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(e);
-    } finally {
-      engines.forEach(SimEngine::close);
-    }
+    return TenantFleet.measure(
+        options, new TenantFleet.Shape("agents", ENGINES, engineTokens, 1, options.slots(), settings(guard)),
+        fleet -> measure(guard, fleet.nodes().all().getFirst().gateway(PATH), fleet.client()));
   }
 
   private Result measure(boolean guard, URI url, TenantClient client) throws InterruptedException {
@@ -151,7 +117,7 @@ final class Agents implements Runnable {
         Thread.currentThread().interrupt();
       }
     }));
-    Thread.sleep(Duration.ofSeconds(seconds));
+    Thread.sleep(Duration.ofSeconds(options.seconds()));
     long now = System.nanoTime();
     double stillHeld = open.values().stream().mapToDouble(begun -> (now - begun) / 1e9).max().orElse(0);
     List<Turn> all = List.copyOf(turns);
@@ -194,23 +160,9 @@ final class Agents implements Runnable {
 
   private String settings(boolean guard) {
     return """
-        pod-defaults.engine = %s
-          admission { enabled = true, classes.default { longest-wait = 10 m, starvation = 10 m } }
+        admission { enabled = true, classes.default { longest-wait = 10 m, starvation = 10 m } }
           programs { enabled = true, worker-tokens = %d, guard.enabled = %s }
         """
-        .formatted(engine, engineTokens, guard);
-  }
-
-  private SimEngine engine() throws IOException {
-    return SimEngine.start(
-        SimSettings.builder()
-            .port(0)
-            .model(TenantClient.MODEL)
-            .engine(engine)
-            .blockSize(BLOCK)
-            .capacityBlocks(engineTokens / BLOCK)
-            .maxSequences(64)
-            .events(EventSettings.DEFAULT.withLoopback())
-            .build());
+        .formatted(engineTokens, guard);
   }
 }

@@ -4,11 +4,6 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.load.TenantClient.Answer;
 import io.kvasir.load.TenantLoad.Tenant;
-import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -18,9 +13,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -34,17 +29,10 @@ final class Fairness implements Runnable {
   private static final List<String> LIGHT = List.of("light-1", "light-2", "light-3", "light-4");
   private static final List<String> GREEDY = List.of("greedy-1", "greedy-2", "greedy-3");
 
-  @Option(names = "--seconds", description = "How long each load is measured, ${DEFAULT-VALUE}.")
-  private int seconds = 30;
+  @Mixin private TenantFleetOptions options = new TenantFleetOptions(30, 32);
 
   @Option(names = "--engines", description = "Simulated engines, ${DEFAULT-VALUE}.")
   private int engineCount = 2;
-
-  @Option(names = "--engine", description = "Coefficients of the engines, ${DEFAULT-VALUE}.")
-  private String engine = "a100-Qwen2.5-14B-tp1";
-
-  @Option(names = "--slots", description = "Requests that an engine runs at a time, ${DEFAULT-VALUE}.")
-  private int slots = 32;
 
   @Option(names = "--heavy-clients", description = "Clients of the heavy tenant, ${DEFAULT-VALUE}.")
   private int heavyClients = 128;
@@ -69,12 +57,6 @@ final class Fairness implements Runnable {
 
   @Option(names = "--skip-without", description = "Leaves out the run without the room.")
   private boolean skipWithout;
-
-  @Option(names = "--launcher", description = "What starts the router, ${DEFAULT-VALUE}.")
-  private Path launcher = Path.of("./kvasir");
-
-  @Option(names = "--json", description = "Writes the results there, too.")
-  private @Nullable Path json;
 
   /**
    * What was measured of a tenant, or of the light ones together, under a load.
@@ -118,42 +100,32 @@ final class Fairness implements Runnable {
       System.out.printf("throughput lost with the room: %.1f %%, with greedy tenants %.1f %%%n", 100 * lost,
           100 * lostGreedy);
     }
-    ResultFile.write(json, JSON, results);
+    ResultFile.write(options.json(), JSON, results);
   }
 
   private void measure(boolean room, List<Measured> results) {
-    List<SimEngine> engines = new ArrayList<>();
-    try {
-      for (int i = 0; i < engineCount; i++) {
-        engines.add(engine());
-      }
-      String settings =
-          TenantLoad.keys(Stream.of(List.of("heavy"), LIGHT, GREEDY).flatMap(List::stream).toList())
-              + "  pod-defaults.engine = " + engine + "\n  admission.enabled = " + room + "\n"
-              + (room ? String.join("\n  ", lines) : "");
-      try (RouterNodes nodes =
-              new RouterNodes(
-                  launcher.toAbsolutePath(), Path.of("target", "fairness"), 1, 1, engines,
-                  // Without the room the engines' own queues are where requests wait.
-                  room ? slots : 4096, settings, new LoopbackNetwork(1));
-          TenantClient client = new TenantClient()) {
-        nodes.awaitReady(nodes.all().getFirst(), engineCount);
-        try (TenantLoad _ = load(client, nodes, Objects.requireNonNull(loads().get("beside")))) {
-          Thread.sleep(WARM_UP);
-        }
-        for (Map.Entry<String, List<Tenant>> load : loads().entrySet()) {
-          if (chosen.contains(load.getKey())) {
-            results.addAll(measure(room, load.getKey(), load.getValue(), client, nodes));
-          }
-        }
-      }
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } finally {
-      engines.forEach(SimEngine::close);
+    String settings =
+        TenantLoad.keys(Stream.of(List.of("heavy"), LIGHT, GREEDY).flatMap(List::stream).toList())
+            + "  admission.enabled = " + room + "\n" + (room ? "  " + String.join("\n  ", lines) : "");
+    // Without the room the engines' own queues are where requests wait.
+    int maxInFlight = room ? options.slots() : 4096;
+    results.addAll(
+        TenantFleet.measure(
+            options, new TenantFleet.Shape("fairness", engineCount, 0, 1, maxInFlight, settings),
+            fleet -> measure(room, fleet)));
+  }
+
+  private List<Measured> measure(boolean room, TenantFleet fleet) throws InterruptedException {
+    List<Measured> results = new ArrayList<>();
+    try (TenantLoad _ = load(fleet, Objects.requireNonNull(loads().get("beside")))) {
+      Thread.sleep(WARM_UP);
     }
+    for (Map.Entry<String, List<Tenant>> load : loads().entrySet()) {
+      if (chosen.contains(load.getKey())) {
+        results.addAll(measure(room, load.getKey(), load.getValue(), fleet));
+      }
+    }
+    return results;
   }
 
   private Map<String, List<Tenant>> loads() {
@@ -163,7 +135,7 @@ final class Fairness implements Runnable {
     Map<String, List<Tenant>> loads = new LinkedHashMap<>();
     loads.put("alone", light);
     loads.put("beside", Stream.concat(Stream.of(heavy), light.stream()).toList());
-    int most = 4 * slots * engineCount;
+    int most = 4 * options.slots() * engineCount;
     loads.put(
         "greedy",
         IntStream.range(0, GREEDY.size())
@@ -172,16 +144,15 @@ final class Fairness implements Runnable {
     return loads;
   }
 
-  private List<Measured> measure(
-      boolean room, String name, List<Tenant> tenants, TenantClient client, RouterNodes nodes)
+  private List<Measured> measure(boolean room, String name, List<Tenant> tenants, TenantFleet fleet)
       throws InterruptedException {
-    TenantLoad load = load(client, nodes, tenants);
+    TenantLoad load = load(fleet, tenants);
     long from;
     long to;
     try (load) {
       Thread.sleep(WARM_UP);
       from = System.nanoTime();
-      Thread.sleep(Duration.ofSeconds(seconds));
+      Thread.sleep(Duration.ofSeconds(options.seconds()));
       to = System.nanoTime();
     }
     List<Measured> results = new ArrayList<>();
@@ -196,8 +167,9 @@ final class Fairness implements Runnable {
     return results;
   }
 
-  private static TenantLoad load(TenantClient client, RouterNodes nodes, List<Tenant> tenants) {
-    return new TenantLoad(client, () -> nodes.all().getFirst().gateway("/v1/chat/completions"), tenants);
+  private static TenantLoad load(TenantFleet fleet, List<Tenant> tenants) {
+    RouterNodes.Node node = fleet.nodes().all().getFirst();
+    return new TenantLoad(fleet.client(), () -> node.gateway("/v1/chat/completions"), tenants);
   }
 
   /** The light ones are measured together. */
@@ -257,16 +229,5 @@ final class Fairness implements Runnable {
       squares += share * share;
     }
     return sum * sum / (shares.length * squares);
-  }
-
-  private SimEngine engine() throws IOException {
-    return SimEngine.start(
-        SimSettings.builder()
-            .port(0)
-            .model(TenantClient.MODEL)
-            .engine(engine)
-            .maxSequences(slots)
-            .events(EventSettings.DEFAULT.withLoopback())
-            .build());
   }
 }

@@ -6,21 +6,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.load.TenantClient.Answer;
 import io.kvasir.load.TenantClient.End;
 import io.kvasir.load.TenantLoad.Tenant;
-import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
-import java.io.IOException;
 import java.net.URI;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -31,23 +25,17 @@ import picocli.CommandLine.Option;
 final class Overload implements Runnable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int NODES = 3;
+  private static final int ENGINES = 2;
   private static final String PATH = "/v1/chat/completions";
   private static final Duration WARM_UP = Duration.ofSeconds(15);
   private static final double LEAST_GOOD = 0.9;
   private static final double RECOVERY_SECONDS = 5;
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  @Option(names = "--seconds", description = "How long there is too much, ${DEFAULT-VALUE}.")
-  private int seconds = 60;
+  @Mixin private TenantFleetOptions options = new TenantFleetOptions(60, 32);
 
   @Option(names = "--factor", description = "How much too much, ${DEFAULT-VALUE}.")
   private double factor = 3;
-
-  @Option(names = "--engine", description = "Coefficients of the engines, ${DEFAULT-VALUE}.")
-  private String engine = "a100-Qwen2.5-14B-tp1";
-
-  @Option(names = "--slots", description = "Requests that an engine runs at a time, ${DEFAULT-VALUE}.")
-  private int slots = 32;
 
   @Option(names = "--max-waiting", description = "Requests that may wait, ${DEFAULT-VALUE}.")
   private int maxWaiting = 100;
@@ -57,12 +45,6 @@ final class Overload implements Runnable {
 
   @Option(names = "--good", description = "Seconds to the first token of a good answer, ${DEFAULT-VALUE}.")
   private double goodSeconds = 12;
-
-  @Option(names = "--launcher", description = "What starts a node, ${DEFAULT-VALUE}.")
-  private Path launcher = Path.of("./kvasir");
-
-  @Option(names = "--json", description = "Writes the results there, too.")
-  private @Nullable Path json;
 
   /**
    * What has been seen.
@@ -97,52 +79,34 @@ final class Overload implements Runnable {
 
   @Override
   public void run() {
-    List<SimEngine> engines = new ArrayList<>();
-    try {
-      engines.add(engine());
-      engines.add(engine());
-      try (RouterNodes nodes =
-              new RouterNodes(
-                  launcher.toAbsolutePath(), Path.of("target", "overload"), NODES, NODES, engines, slots, settings(),
-                  new LoopbackNetwork(NODES));
-          TenantClient client = new TenantClient()) {
-        for (RouterNodes.Node node : nodes.all()) {
-          nodes.awaitReady(node, engines.size());
-        }
-        Result result = measure(nodes, client, engines);
-        System.out.printf(
-            "capacity %.1f, offered %.1f, served %.1f requests a second%n"
-                + "refused %d, good of those admitted %.1f %%, lost %d, on the killed node %d%n"
-                + "most waiting %d, recovered after %.1f s, left behind %d%n",
-            result.capacity, result.offered, result.served, result.refused, 100 * result.good, result.lost,
-            result.onKilledNode, result.mostWaiting, result.recoverySeconds, result.left);
-        ResultFile.write(json, JSON, List.of(result));
-        if (!result.isGood(maxWaiting)) {
-          throw new IllegalStateException("the overload was not withstood");
-        }
-      }
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } finally {
-      engines.forEach(SimEngine::close);
+    Result result =
+        TenantFleet.measure(
+            options, new TenantFleet.Shape("overload", ENGINES, 0, NODES, options.slots(), settings()), this::measure);
+    System.out.printf(
+        "capacity %.1f, offered %.1f, served %.1f requests a second%n"
+            + "refused %d, good of those admitted %.1f %%, lost %d, on the killed node %d%n"
+            + "most waiting %d, recovered after %.1f s, left behind %d%n",
+        result.capacity, result.offered, result.served, result.refused, 100 * result.good, result.lost,
+        result.onKilledNode, result.mostWaiting, result.recoverySeconds, result.left);
+    ResultFile.write(options.json(), JSON, List.of(result));
+    if (!result.isGood(maxWaiting)) {
+      throw new IllegalStateException("the overload was not withstood");
     }
   }
 
-  private Result measure(RouterNodes nodes, TenantClient client, List<SimEngine> engines)
-      throws InterruptedException {
-    double capacity = capacity(nodes, client, engines.size());
-    double usual = ttftMs(nodes, client);
+  private Result measure(TenantFleet fleet) throws InterruptedException {
+    RouterNodes nodes = fleet.nodes();
+    double capacity = capacity(fleet);
+    double usual = ttftMs(fleet);
     TenantLoad load =
-        new TenantLoad(client, spread(nodes), List.of(new Tenant("", 0, factor * capacity, 2000, 48, "")));
+        new TenantLoad(fleet.client(), spread(nodes), List.of(new Tenant("", 0, factor * capacity, 2000, 48, "")));
     long from = System.nanoTime();
     int most = 0;
     URI killed = null;
-    for (int second = 0; second < seconds; second++) {
+    for (int second = 0; second < options.seconds(); second++) {
       Thread.sleep(1000);
       most = Math.max(most, waiting(nodes));
-      RouterNodes.Node home = second == seconds / 2 ? nodes.home() : null;
+      RouterNodes.Node home = second == options.seconds() / 2 ? nodes.home() : null;
       if (home != null) {
         killed = home.gateway(PATH);
         nodes.kill(home);
@@ -150,9 +114,9 @@ final class Overload implements Runnable {
     }
     load.stop();
     long to = System.nanoTime();
-    double recovery = recoverySeconds(nodes, client, usual, to);
+    double recovery = recoverySeconds(fleet, usual, to);
     load.close();
-    await(() -> left(nodes, engines) == 0);
+    await(() -> left(fleet) == 0);
     URI died = killed;
     List<Answer> all = load.answers();
     List<Answer> lost = all.stream().filter(each -> each.end() == End.LOST).toList();
@@ -166,15 +130,17 @@ final class Overload implements Runnable {
     double lasted = (to - from) / 1e9;
     return new Result(
         capacity, all.size() / lasted, complete / lasted, refused, (double) good / (all.size() - refused - onKilled),
-        onKilled, lost.size() - onKilled, most, recovery, left(nodes, engines));
+        onKilled, lost.size() - onKilled, most, recovery, left(fleet));
   }
 
   /** What the engines serve when there is always another request. */
-  private double capacity(RouterNodes nodes, TenantClient client, int engines) throws InterruptedException {
+  private double capacity(TenantFleet fleet) throws InterruptedException {
     long from;
     long to;
     TenantLoad load =
-        new TenantLoad(client, spread(nodes), List.of(new Tenant("", 2 * engines * slots, 0, 2000, 48, "")));
+        new TenantLoad(
+            fleet.client(), spread(fleet.nodes()),
+            List.of(new Tenant("", 2 * ENGINES * options.slots(), 0, 2000, 48, "")));
     try (load) {
       Thread.sleep(WARM_UP);
       from = System.nanoTime();
@@ -197,8 +163,9 @@ final class Overload implements Runnable {
   }
 
   /** Of a request that comes alone, the median of some. */
-  private static double ttftMs(RouterNodes nodes, TenantClient client) throws InterruptedException {
-    TenantLoad load = new TenantLoad(client, spread(nodes), List.of(new Tenant("", 1, 0, 2000, 8, "")));
+  private static double ttftMs(TenantFleet fleet) throws InterruptedException {
+    TenantLoad load =
+        new TenantLoad(fleet.client(), spread(fleet.nodes()), List.of(new Tenant("", 1, 0, 2000, 8, "")));
     try (load) {
       Thread.sleep(3000);
     }
@@ -208,14 +175,14 @@ final class Overload implements Runnable {
   }
 
   /** Nobody waits, and a new request is served within three times the usual time, or half a second. */
-  private static double recoverySeconds(RouterNodes nodes, TenantClient client, double usualMs, long from)
-      throws InterruptedException {
-    Supplier<URI> url = spread(nodes);
+  private static double recoverySeconds(TenantFleet fleet, double usualMs, long from) throws InterruptedException {
+    Supplier<URI> url = spread(fleet.nodes());
     long end = from + PATIENCE.toNanos();
     while (System.nanoTime() < end) {
-      Answer probe = client.ask(url.get(), "", probe());
+      Answer probe = fleet.client().ask(url.get(), "", probe());
       double since = (System.nanoTime() - from) / 1e9;
-      if (probe.end() == End.COMPLETE && probe.ttftMs() <= Math.max(500, 3 * usualMs) && waiting(nodes) == 0) {
+      if (probe.end() == End.COMPLETE && probe.ttftMs() <= Math.max(500, 3 * usualMs)
+          && waiting(fleet.nodes()) == 0) {
         return since;
       }
     }
@@ -242,8 +209,9 @@ final class Overload implements Runnable {
         .sum();
   }
 
-  private static int left(RouterNodes nodes, List<SimEngine> engines) {
-    int running = engines.stream().mapToInt(each -> each.stats().running() + each.stats().waiting()).sum();
+  private static int left(TenantFleet fleet) {
+    RouterNodes nodes = fleet.nodes();
+    int running = fleet.engines().stream().mapToInt(each -> each.stats().running() + each.stats().waiting()).sum();
     return Math.abs(nodes.inFlight()) + waiting(nodes) + sum(nodes, "kvasir_requests_in_flight") + running;
   }
 
@@ -256,21 +224,9 @@ final class Overload implements Runnable {
 
   private String settings() {
     return """
-        pod-defaults.engine = %s
-          admission { enabled = true
+        admission { enabled = true
             classes.default { max-waiting = %d, max-waiting-per-tenant = %d, longest-wait = %d s, starvation = %d s } }
         """
-        .formatted(engine, maxWaiting, maxWaiting, longestWait, longestWait);
-  }
-
-  private SimEngine engine() throws IOException {
-    return SimEngine.start(
-        SimSettings.builder()
-            .port(0)
-            .model(TenantClient.MODEL)
-            .engine(engine)
-            .maxSequences(slots)
-            .events(EventSettings.DEFAULT.withLoopback())
-            .build());
+        .formatted(maxWaiting, maxWaiting, longestWait, longestWait);
   }
 }
