@@ -1,5 +1,6 @@
 package io.kvasir.execution;
 
+import io.kvasir.http.Cancellation;
 import java.util.List;
 
 /**
@@ -9,7 +10,7 @@ import java.util.List;
 @FunctionalInterface
 public interface TokenCounter {
   /** A counter that knows no model. */
-  TokenCounter NONE = _ -> new TokenCount.Unknown();
+  TokenCounter NONE = (_, _) -> new TokenCount.Unknown();
 
   /** What a counter finds. */
   sealed interface TokenCount {
@@ -38,6 +39,10 @@ public interface TokenCounter {
    */
   record CutStream(Call begun, byte[] rest, List<String> pieces, int blanks) {}
 
-  /** The tokens of a stream that was cut. */
-  TokenCount count(CutStream stream);
+  /**
+   * The tokens of a stream that was cut.
+   *
+   * @param client ends the count when it is cancelled; what is found then is of no use
+   */
+  TokenCount count(CutStream stream, Cancellation client);
 }

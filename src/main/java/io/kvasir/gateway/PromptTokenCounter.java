@@ -10,6 +10,7 @@ import io.kvasir.prompt.Api;
 import io.kvasir.prompt.PreparationLimiter.OverloadException;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.Prompt;
+import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.Prompts;
@@ -36,57 +37,64 @@ public final class PromptTokenCounter implements TokenCounter {
     this.prompts = prompts;
   }
 
-  /**
-   * A prompt whose tokens are known.
-   *
-   * @param ids its tokens by the model's own tokenizer; null where that is not what it was prepared by
-   */
-  private record Tokenised(Prompt prompt, int @Nullable [] ids) {}
-
   @Override
-  public TokenCount count(CutStream stream) {
-    Tokenised begun = tokenised(stream.begun(), stream.begun().http().body());
-    Tokenised rest = begun == null ? null : tokenised(stream.begun(), stream.rest());
-    if (begun == null || rest == null || begun.prompt().mode() != rest.prompt().mode()) {
+  public TokenCount count(CutStream stream, Cancellation client) {
+    Api api = api(stream.begun().http().target());
+    byte[] body = stream.begun().http().body();
+    if (api == null) {
       return new TokenCount.Unknown();
     }
-    int[] first = begun.ids();
-    int[] all = rest.ids();
+    try (Permit permit = prompts.limiter().acquire((long) body.length + stream.rest().length, client)) {
+      return count(stream, request(api, stream, body), request(api, stream, stream.rest()), permit, client);
+    } catch (IOException | OverloadException | CancellationException unknown) {
+      return new TokenCount.Unknown();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return new TokenCount.Unknown();
+    }
+  }
+
+  private static PromptRequest request(Api api, CutStream stream, byte[] body) throws IOException {
+    return new PromptRequest(api, stream.begun().decision().model(), JSON.readTree(body), true, null);
+  }
+
+  private TokenCount count(
+      CutStream stream, PromptRequest begun, PromptRequest rest, Permit permit, Cancellation client) {
+    int[] first = prompts.ownTokens(begun, permit);
+    requireClient(client);
+    int[] all = first == null ? null : prompts.ownTokens(rest, permit);
+    requireClient(client);
     if (first != null && all != null) {
-      return continues(first, all, stream)
+      return continues(first, all, stream, permit, client)
           ? new TokenCount.Exact(all.length - first.length, all.length)
           : new TokenCount.Different();
     }
-    // Only the sum is known: it shows that every event had one token, or that some had more.
-    int added = rest.prompt().tokens() - begun.prompt().tokens();
+    Prompt one = prompts.prepare(begun, permit);
+    if (!isByEngine(one)) {
+      return new TokenCount.Unknown();
+    }
+    requireClient(client);
+    Prompt both = prompts.prepare(rest, permit);
+    return isByEngine(both) ? ofEngine(one, both, stream) : new TokenCount.Unknown();
+  }
+
+  private static boolean isByEngine(Prompt prompt) {
+    boolean whole = prompt.reason() == PromptReason.AS_CONFIGURED || prompt.reason() == PromptReason.NO_PARITY;
+    return whole && prompt.mode() == PromptMode.ENGINE;
+  }
+
+  /** Only the sum is known: it shows that every event had one token, or that some had more. */
+  private static TokenCount ofEngine(Prompt begun, Prompt rest, CutStream stream) {
+    int added = rest.tokens() - begun.tokens();
     int counted = counted(stream.pieces(), stream.blanks());
-    return counted > added || !continues(begun.prompt(), rest.prompt()) ? new TokenCount.Different()
-        : counted == added ? new TokenCount.Exact(added, rest.prompt().tokens())
+    return counted > added || !continues(begun, rest) ? new TokenCount.Different()
+        : counted == added ? new TokenCount.Exact(added, rest.tokens())
         : new TokenCount.Unknown();
   }
 
-  /** The prompt of a request, null when its tokens are not known. */
-  private @Nullable Tokenised tokenised(Call call, byte[] body) {
-    Api api = api(call.http().target());
-    if (api == null) {
-      return null;
-    }
-    try (Permit permit = prompts.limiter().acquire(body.length, Cancellation.NONE)) {
-      JsonNode json = JSON.readTree(body);
-      PromptRequest request = new PromptRequest(api, call.decision().model(), json, true, null);
-      Prompt prompt = prompts.prepare(request, permit);
-      boolean whole =
-          prompt.reason() == PromptReason.AS_CONFIGURED || prompt.reason() == PromptReason.NO_PARITY;
-      return !whole ? null : switch (prompt.mode()) {
-        case EXACT -> new Tokenised(prompt, prompts.tokens(request, permit::close));
-        case ENGINE -> new Tokenised(prompt, null);
-        case TEXT, NONE -> null;
-      };
-    } catch (IOException | OverloadException | CancellationException unknown) {
-      return null;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return null;
+  private static void requireClient(Cancellation client) {
+    if (client.isCancelled()) {
+      throw new CancellationException("the client has left");
     }
   }
 
@@ -108,17 +116,19 @@ public final class PromptTokenCounter implements TokenCounter {
   }
 
   /** Whether the one prompt's tokens are those of the other and behind them those of the text without its blanks. */
-  private boolean continues(int[] begun, int[] all, CutStream stream) {
+  private boolean continues(int[] begun, int[] all, CutStream stream, Permit permit, Cancellation client) {
     if (!hasAt(all, 0, begun)) {
       return false;
     }
     int kept = length(stream.pieces()) - stream.blanks();
     int at = begun.length;
     for (String piece : stream.pieces()) {
+      requireClient(client);
       int length = Math.clamp(kept, 0, piece.length());
-      int[] tokens = textTokens(stream, piece.substring(0, length));
+      int[] tokens = textTokens(stream, piece.substring(0, length), permit);
       // The blanks behind it have to be tokens of their own.
-      if (!hasAt(all, at, tokens) || (length < piece.length() && !hasAt(textTokens(stream, piece), 0, tokens))) {
+      if (!hasAt(all, at, tokens)
+          || (length < piece.length() && !hasAt(textTokens(stream, piece, permit), 0, tokens))) {
         return false;
       }
       at += tokens.length;
@@ -127,8 +137,8 @@ public final class PromptTokenCounter implements TokenCounter {
     return at == all.length;
   }
 
-  private int[] textTokens(CutStream stream, String text) {
-    int[] tokens = prompts.textTokens(stream.begun().decision().model(), text);
+  private int[] textTokens(CutStream stream, String text, Permit permit) {
+    int[] tokens = prompts.textTokens(stream.begun().decision().model(), text, permit);
     // A model that is known no more: no prompt ends with such a token.
     return tokens == null ? new int[] {-1} : tokens;
   }

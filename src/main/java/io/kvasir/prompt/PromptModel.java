@@ -296,6 +296,20 @@ public final class PromptModel {
     };
   }
 
+  /**
+   * The token ids of a whole prompt by the model's own tokenizer and template; null while the engine's are not known to
+   * be the same, and of a prompt with media items.
+   *
+   * @throws RuntimeException when the template refuses the conversation or fails
+   */
+  int @Nullable [] ownTokenIds(PromptSource source) {
+    return source instanceof PromptSource.Untokenized prompt
+            && prompt.firstItem() < 0
+            && parityTracker.mode(source) == PromptMode.EXACT
+        ? local.ids(prompt, -1)
+        : null;
+  }
+
   /** The tokens of a text by itself; null when the model has no tokenizer. */
   int @Nullable [] textTokens(String text) {
     return tokenizer == null ? null : tokenizer.encode(text, false);

@@ -277,8 +277,33 @@ public final class Prompts {
     return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model(), beforeWaiting);
   }
 
-  /** A text's tokens by the model's own tokenizer, without special ones around it; null when it is not known. */
-  public int @Nullable [] textTokens(String model, String text) {
+  /**
+   * The token ids of a request's whole prompt by the model's own tokenizer and template; null where those are not in
+   * use, fail, or do not have all of the prompt, as with media items. Never waits for an engine.
+   *
+   * @param permit the request's
+   * @throws CancellationException when the client has left, of a large request
+   */
+  public int @Nullable [] ownTokens(PromptRequest request, Permit permit) {
+    PromptModel model = models.of(request.model(), other);
+    permit.checkpoint();
+    try {
+      checkTemplate(model, request);
+      return model.ownTokenIds(PromptSource.of(request.api(), request.body()));
+    } catch (RuntimeException e) {
+      log.debug("a prompt for {} could not be read: {}", model.name(), e.getClass().getName());
+      return null;
+    }
+  }
+
+  /**
+   * A text's tokens by the model's own tokenizer, without special ones around it; null when it is not known.
+   *
+   * @param permit of the request that has the text
+   * @throws CancellationException when the client has left, of a large request
+   */
+  public int @Nullable [] textTokens(String model, String text, Permit permit) {
+    permit.checkpoint();
     return models.of(model, other).textTokens(text);
   }
 

@@ -7,9 +7,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionSettings;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.prompt.Api;
+import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptSettings;
@@ -25,6 +28,7 @@ import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
@@ -44,6 +48,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -298,8 +303,10 @@ final class ResumeTest {
     assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
   }
 
-  private int[] tokens(String text) {
-    return Objects.requireNonNull(router.prompts.textTokens("m", text));
+  private int[] tokens(String text) throws Exception {
+    try (Permit permit = router.prompts.limiter().acquire(text.length(), Cancellation.NONE)) {
+      return Objects.requireNonNull(router.prompts.textTokens("m", text, permit));
+    }
   }
 
   @Test
@@ -376,6 +383,48 @@ final class ResumeTest {
         .contains("\"finish_reason\":\"length\"").endsWith("data: [DONE]\n\n");
 
     assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes", "finished")).isEqualTo(1);
+  }
+
+  /** The tokens are an engine's, which is dear to ask: for the client's prompt, and for the first cut. */
+  @Test
+  void resumesUsedUp_nothingIsCounted() throws Exception {
+    Prompts own = prompts(new Metrics(new PrometheusRegistry()));
+    AtomicInteger counts = new AtomicInteger();
+    EngineTokenizer engine = body -> {
+      counts.incrementAndGet();
+      PromptRequest request = new PromptRequest(Api.CHAT, "m", JSON.readTree(body), false, null);
+      return Objects.requireNonNull(own.tokens(request, () -> { }));
+    };
+    router.close();
+    router = new TestRouter(
+        metrics -> prompts(PromptMode.ENGINE, engine, metrics), TestRouter.EXECUTION,
+        "random { execute { resumes = 1 } }", CHOICE);
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "The") + said("one", " time")).reset());
+    String rest = goesOn(HELLO, "The time", " was");
+    counts.set(0);
+    pod("b", (request, out) -> out.events().chunk(rest).reset());
+
+    assertThatThrownBy(() -> router.post(CHAT, HELLO)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+    assertThat(router.metric("kvasir_resumes_refused", "most")).isEqualTo(1);
+    assertThat(counts).hasValue(2);
+  }
+
+  @Test
+  void resumesUsedUp_butNothingLeftToGenerate_endsHere() throws Exception {
+    router.close();
+    router = new TestRouter(
+        ResumeTest::prompts, TestRouter.EXECUTION, "random { execute { resumes = 1 } }", CHOICE);
+    String body = HELLO.replace("\"stream\":true", "\"max_tokens\":3,\"stream\":true");
+    pod("a", (request, out) -> out.events().chunk(FIRST + said("one", "The time")).reset());
+    String rest = goesOn(body, "The time", " was");
+    pod("b", (request, out) -> out.events().chunk(rest).reset());
+
+    assertThat(router.post(CHAT, body).body()).startsWith(FIRST + said("one", "The time") + said("one", " was"))
+        .contains("\"finish_reason\":\"length\"").endsWith("data: [DONE]\n\n");
+
     assertThat(router.metric("kvasir_resumes", "finished")).isEqualTo(1);
   }
 
@@ -510,11 +559,16 @@ final class ResumeTest {
 
   /** The tokenizer and template of the engines. */
   private static Prompts prompts(Metrics metrics) throws IOException {
+    return prompts(PromptMode.EXACT, null, metrics);
+  }
+
+  private static Prompts prompts(PromptMode mode, @Nullable EngineTokenizer engine, Metrics metrics)
+      throws IOException {
     ModelConfig model = new ModelConfig(
-        "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0, false);
+        "m", Set.of(), 16, mode, ModelConfig.FileSources.in("bundled:kvasir-demo"), Map.of(), 0, false);
     return Prompts.load(
-        List.of(model), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,
-        metrics);
+        List.of(model), PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run, Clock.systemUTC(),
+        NanoClock.SYSTEM, metrics);
   }
 
   private static String said(String id, String text) {

@@ -70,6 +70,11 @@ public final class RetryBudget {
     return false;
   }
 
+  /** Gives back a retry that was taken and not made. */
+  void release() {
+    fill(RETRY);
+  }
+
   private void fill(long added) {
     for (long held = tokens.get(); held < capacity; held = tokens.get()) {
       if (tokens.compareAndSet(held, Math.min(capacity, held + added))) {

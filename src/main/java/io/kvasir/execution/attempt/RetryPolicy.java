@@ -154,6 +154,11 @@ public final class RetryPolicy {
     return state.deadline() - clock.nanos() <= 0 ? "overdue" : resumes.tryAcquire() ? null : "budget";
   }
 
+  /** Gives a continuation back that turned out not to be possible. */
+  public void releaseResume() {
+    resumes.release();
+  }
+
   /** Time until the request's deadline, at least a nanosecond. */
   public Duration remaining(RetryState state) {
     return Duration.ofNanos(Math.max(1, state.deadline() - clock.nanos()));

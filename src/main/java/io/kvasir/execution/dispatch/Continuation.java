@@ -63,6 +63,13 @@ record Continuation(ClientRequest original) {
     return isTrue(original.members(), "stop");
   }
 
+  /** Whether there may be nothing left to be generated, when at most so many tokens have been. */
+  boolean mayBeOver(int most) {
+    boolean standard = !chat() && LIMITS.stream().noneMatch(name -> original.members().value(name).isNumber());
+    return (standard && most >= COMPLETION_TOKENS)
+        || LIMITS.stream().map(original.members()::value).anyMatch(limit -> isLimit(limit) && most >= tokens(limit));
+  }
+
   /** Tokens that may still be generated, 0 or less when there are none, {@link Integer#MAX_VALUE} without a limit. */
   int remainingTokens(int generated) {
     int left = Integer.MAX_VALUE;

@@ -259,7 +259,20 @@ final class Resumption implements StreamingBody, CallListener {
     if (unfit != null) {
       return refused(unfit, cut);
     }
+    RetryState next = Objects.requireNonNull(retries).afterTruncation(cut);
+    // To count is dear: it comes before what is cheap only where it may end the stream.
+    boolean mayBeOver = continuation.mayBeOver(answer.mostGenerated());
+    String obstacle = mayBeOver ? null : obstacle(next, resumes);
+    if (obstacle != null) {
+      return refused(obstacle, cut);
+    }
     Rest rest = rest(continuation, answer, injected);
+    if (!mayBeOver && (rest == null || cancellation.isCancelled())) {
+      services.retries().releaseResume();
+    }
+    if (cancellation.isCancelled()) {
+      return clientCancelled(cut);
+    }
     if (rest == null) {
       return refused("tokens", cut);
     }
@@ -267,10 +280,9 @@ final class Resumption implements StreamingBody, CallListener {
     if (continuation.remainingTokens(rest.generated()) <= 0) {
       return finished(stream, usage, cut);
     }
-    RetryState next = Objects.requireNonNull(retries).afterTruncation(cut);
-    String why = resumes >= call.maxResumes() ? "most" : services.retries().acquireResume(next);
-    if (why != null) {
-      return refused(why, cut);
+    obstacle = mayBeOver ? obstacle(next, resumes) : null;
+    if (obstacle != null) {
+      return refused(obstacle, cut);
     }
     boolean reports = !rest.text().isEmpty();
     stream.resume(
@@ -278,6 +290,11 @@ final class Resumption implements StreamingBody, CallListener {
             rest.prompt(), continuation.chat() && reports, reports && !continuation.usageRequested(),
             usage && continuation.continuousUsageRequested()));
     return continued(continuation, rest, cut, next);
+  }
+
+  /** Takes the continuation from the budget: null, or why there must be none. */
+  private @Nullable String obstacle(RetryState next, int resumes) {
+    return resumes >= call.maxResumes() ? "most" : services.retries().acquireResume(next);
   }
 
   private @Nullable StreamingBody finished(StitchedStream stream, boolean withUsage, Report cut) throws IOException {
@@ -311,7 +328,7 @@ final class Resumption implements StreamingBody, CallListener {
     int blanks = whole.length() - text.length();
     int reported = answer.isReported() ? answer.generated() : Outcome.UNKNOWN;
     Rest rest = switch (services.tokens().count(
-        new CutStream(call, continuation.body(text, 0), answer.pieces(), blanks))) {
+        new CutStream(call, continuation.body(text, 0), answer.pieces(), blanks), cancellation)) {
       case TokenCount.Exact exact ->
           reported == Outcome.UNKNOWN || exact.text() <= reported ? new Rest(text, exact.text(), exact.prompt()) : null;
       case TokenCount.Different _ -> null;

@@ -108,6 +108,11 @@ public final class PartialAnswer implements ChoiceListener {
     return reported;
   }
 
+  /** As many tokens as it may have at most: {@link Integer#MAX_VALUE} where the engine has not reported them. */
+  public int mostGenerated() {
+    return !hasText ? 0 : reported ? generated() : Integer.MAX_VALUE;
+  }
+
   /** Between two workers: its tokens were counted. */
   public void count(int tokens) {
     before = tokens;

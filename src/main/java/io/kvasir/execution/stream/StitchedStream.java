@@ -24,6 +24,9 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Bytes of the first event that are kept as they are, and the members that are kept of a longer one. */
   private static final int MAX_HEAD = 4 << 10;
 
+  /** Bytes of an engine's failure, and of what follows it, that are kept from the client; a longer one passes. */
+  static final int MAX_FAILURE = 8 << 10;
+
   private static final Set<String> HEAD = Set.of("id", "object", "created", "model", "system_fingerprint");
   private static final byte[] NONE = {};
   private static final byte[] DATA = ascii("data: ");
@@ -57,6 +60,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   private byte[] failure = NONE;
 
   private byte[] lastFailure = NONE;
+  /** Whether an error of the current worker has passed to the client: nobody can make that good. */
+  private boolean errorPassed;
 
   /**
    * A stream about to begin.
@@ -164,6 +169,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
     answer.nextWorker();
     lastFailure = failure;
     failure = NONE;
+    errorPassed = false;
     continued = null;
   }
 
@@ -232,11 +238,13 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Keeps an engine's own failure from the client, for another worker may continue, and what follows it. */
   private WholeEvents.Editor unlessFailed(WholeEvents.Editor editor) {
     return (bytes, from, to) -> {
-      if (failure.length == 0 && !(tap.failed() && isFailureOfEngine(dataOf(bytes, from, to)))) {
+      int length = failure.length;
+      boolean room = length + to - from <= MAX_FAILURE;
+      if (length == 0 && !(tap.failed() && room && !errorPassed && isFailureOfEngine(dataOf(bytes, from, to)))) {
+        errorPassed |= tap.failed();
         return editor.edit(bytes, from, to);
       }
-      int length = failure.length;
-      if (length + to - from > MAX_HELD) {
+      if (!room) {
         return WholeEvents.Editor.NOTHING;
       }
       failure = Arrays.copyOf(failure, length + to - from);

@@ -57,6 +57,16 @@ final class RetryBudgetTest {
     assertThat(budget.tryAcquire()).isFalse();
   }
 
+  @Test
+  void whatIsGivenBack_canBeTakenAgain() {
+    RetryBudget budget = budget(0, 3);
+    acquired(budget);
+
+    budget.release();
+
+    assertThat(acquired(budget)).isEqualTo(1);
+  }
+
   private RetryBudget budget(double share, int perSecond) {
     return new RetryBudget(
         new ExecutionSettings.Retries(5, Duration.ofMillis(50), Duration.ofSeconds(1), 2, share, perSecond), clock);

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,6 +47,21 @@ final class ContinuationTest {
 
     assertThat(of(CHAT, asked).remainingTokens(5)).isGreaterThan(Integer.MAX_VALUE - 6);
     assertThat(body(CHAT, asked, "", 5)).doesNotContain("max_tokens\":-6").doesNotContain("max_tokens\":0");
+  }
+
+  /** What it excludes without a count is never there when it is counted, however few tokens are. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "", ",\"max_tokens\":7", ",\"max_tokens\":-1", ",\"max_tokens\":30,\"max_completion_tokens\":20",
+      ",\"max_tokens\":4294967295"})
+  void nothingLeft_isExpectedWheneverItMayBe(String limits) {
+    for (String path : List.of(CHAT, COMPLETIONS)) {
+      Continuation continuation = of(path, "{" + MESSAGES + limits + "}");
+      for (int most = 0; most < 40; most++) {
+        boolean over = IntStream.rangeClosed(0, most).anyMatch(count -> continuation.remainingTokens(count) <= 0);
+        assertThat(continuation.mayBeOver(most)).as(path + " " + most).isEqualTo(over);
+      }
+    }
   }
 
   @Test

@@ -297,6 +297,28 @@ final class StitchedStreamTest {
     assertThat(out()).isEqualTo(ROLE + failure);
   }
 
+  /** Nobody has to make good, later, what the client has seen; and no budget counts what is kept from it. */
+  @Test
+  void engineFailure_thatIsLong_passes() throws IOException {
+    StitchedStream stream = stream(true, false);
+    String failure =
+        "data: {\"error\":{\"code\":500,\"message\":\"" + "x".repeat(StitchedStream.MAX_FAILURE) + "\"}}\n\n";
+    write(stream, ROLE + failure);
+
+    assertThat(out()).isEqualTo(ROLE + failure);
+    assertThat(stream.failed()).isTrue();
+  }
+
+  @Test
+  void engineFailure_behindAnErrorThatHasPassed_passesToo() throws IOException {
+    StitchedStream stream = stream(true, false);
+    String errors = "data: {\"error\":{\"code\":400}}\n\ndata: {\"error\":{\"code\":500}}\n\n";
+    write(stream, ROLE + errors);
+
+    assertThat(out()).isEqualTo(ROLE + errors);
+    assertThat(stream.failed()).isTrue();
+  }
+
   private @Nullable String unfit(String choice) throws IOException {
     StitchedStream stream = stream(true, false);
     write(stream, chunk("one", 7, choice));
