@@ -6,8 +6,8 @@ import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ClassStatus;
 import io.kvasir.admission.Gate;
-import io.kvasir.admission.ModelBacklog;
 import io.kvasir.admission.EngineQueueGate;
+import io.kvasir.admission.ModelBacklog;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.admission.TurnKeeper;
 import io.kvasir.admission.WaitingRoom;
@@ -15,12 +15,10 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.ReportedReservation;
 import io.kvasir.http.Cancellation;
-import io.kvasir.routing.PlanResult;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CellAdmission implements AutoCloseable {
   private final String cell;
-  private final Decider decider;
+  private final CellDecider decider;
   private final GateCheck.Engines engines;
   private final List<Gate> gates;
   private final long waitForWorkersMillis;
@@ -41,12 +39,6 @@ public final class CellAdmission implements AutoCloseable {
   private final @Nullable CellPrograms programs;
   private final NanoClock clock;
 
-  /** Decides for the requests of a cell. */
-  interface Decider {
-    /** Decides if what would be decided is to be; otherwise nothing is booked, and it is null. */
-    @Nullable Decision decide(DecisionRequest request, boolean local, Predicate<PlanResult> goes);
-  }
-
   /**
    * Nobody waits yet.
    *
@@ -54,7 +46,7 @@ public final class CellAdmission implements AutoCloseable {
    * @param programs those of the cell, which may have to wait; null when they are not known
    */
   CellAdmission(
-      String cell, Decider decider, GateCheck.Engines engines, AdmissionSettings settings, AdmissionMetrics metrics,
+      String cell, CellDecider decider, GateCheck.Engines engines, AdmissionSettings settings, AdmissionMetrics metrics,
       @Nullable CellPrograms programs, NanoClock clock) {
     this.cell = cell;
     this.decider = decider;

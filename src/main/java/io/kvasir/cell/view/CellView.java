@@ -1,35 +1,21 @@
 package io.kvasir.cell.view;
 
 import io.kvasir.admission.AdmissionSettings;
-import io.kvasir.cell.CachedTokens;
-import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.WorkerStatus;
-import io.kvasir.cell.ledger.BookedReservation;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.ledger.NextHome;
-import io.kvasir.cell.ledger.RecordedReservation;
 import io.kvasir.cell.worker.ChangeCounter;
-import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.programs.ProgramSettings;
-import io.kvasir.routing.PlanResult;
-import io.kvasir.routing.PlanningSession;
-import io.kvasir.routing.PromptSize;
-import io.kvasir.routing.Role;
-import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.RoutingPlan;
-import io.kvasir.routing.Selection;
-import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
-import io.kvasir.routing.Workflow;
 import io.kvasir.routing.cost.Deployment;
 import io.kvasir.routing.cost.LearntCost;
 import io.kvasir.telemetry.DecisionLog;
@@ -37,12 +23,10 @@ import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -53,18 +37,12 @@ import org.jspecify.annotations.Nullable;
  * end.
  */
 public final class CellView {
-  /** How often a decision starts over because a worker that had the prompt was filled while it looked. */
-  private static final int MAX_RETRIES = 4;
-
   private final String cell;
   private final ProfileSet profiles;
   private final CellMetrics metrics;
-  private final DecisionLog decisions;
-  private final ProfileSet.CellWorkflows workflows;
-  private final Decision.Origin origin;
   private final PrefixStripes stripes = new PrefixStripes();
+  private final CellDecider decider;
   private final @Nullable CellAdmission admission;
-  private final SeenPrefixes seenPrefixes;
   private final @Nullable CellPrograms programs;
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private final ChangeCounter changes = new ChangeCounter();
@@ -96,21 +74,20 @@ public final class CellView {
       AdmissionSettings waiting,
       Supplier<NextHome> nextHome) {
     this.cell = cell;
-    this.origin = new Decision.Origin(Decision.Way.LOCAL, cell, null);
     this.profiles = profiles;
     this.metrics = metrics;
-    this.decisions = decisions;
-    this.workflows = profiles.workflows();
     this.programs =
         programs.on()
             ? new CellPrograms(programs, metrics.programs(), profiles.costs(), clock, this::heldTokens, this::members)
             : null;
-    this.admission = waiting.on()
-        ? new CellAdmission(
-            cell, this::decide, engines(), waiting, metrics.admission(), this.programs, clock)
-        : null;
-    this.seenPrefixes = new SeenPrefixes(index.slots());
     this.localReservations = new LocalReservations(nextHome);
+    this.decider =
+        new CellDecider(
+            cell, this::fleet, profiles, decisions, localReservations, new SeenPrefixes(index.slots()), this.programs);
+    this.admission =
+        waiting.on()
+            ? new CellAdmission(cell, decider, engines(), waiting, metrics.admission(), this.programs, clock)
+            : null;
     this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics, clock);
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
@@ -172,12 +149,17 @@ public final class CellView {
 
   /** Decides for a request of this node. */
   public Decision decide(DecisionRequest request) {
-    return decide(request, true);
+    return decider.decide(request, true);
   }
 
   /** Decides for a request of another node, which declares to the cell's next home what it has in flight. */
   Decision decideForPeer(DecisionRequest request) {
-    return decide(request, false);
+    return decider.decide(request, false);
+  }
+
+  /** Explains how a decision would come about: nothing is booked, and no plugin remembers it. */
+  public DecisionRecord explain(DecisionRequest request) {
+    return decider.explain(request);
   }
 
   /** Decides for other nodes, and holds what is booked for them. */
@@ -216,218 +198,9 @@ public final class CellView {
     }
   }
 
-  /** Chooses workers, books their load and predicts what they will hold, in one step. */
-  private Decision decide(DecisionRequest request, boolean local) {
-    Decision decision = decide(request, local, _ -> true);
-    if (decision == null) {
-      throw new IllegalStateException("a decision that nothing held was not made");
-    }
-    return decision;
-  }
-
-  /** The same if what would be decided is to be; otherwise nothing is booked, and it is null. */
-  @Nullable Decision decide(DecisionRequest request, boolean local, Predicate<PlanResult> goes) {
-    Workflow workflow = workflows.of(request.profile());
-    RoutingContext context = context(request);
-    CellFleet fleet = fleet();
-    DecisionRecorder recorder = decisions.isSampled(request.requestId()) ? recorder(fleet) : null;
-    try {
-      PlanResult planning = plan(workflow, fleet, context, request, recorder);
-      for (int again = 0; again < MAX_RETRIES && fleet.lostRace(planning); again++) {
-        fleet = fleet();
-        recorder = recorder == null ? null : recorder(fleet);
-        planning = plan(workflow, fleet, context, request, recorder);
-      }
-      if (!goes.test(planning)) {
-        fleet.cancel(planning);
-        return null;
-      }
-      Decision decision = decision(planning, fleet, request, local);
-      return recorder == null ? decision : recorded(decision, recorder, request);
-    } finally {
-      fleet.release();
-    }
-  }
-
-  private static PlanResult plan(
-      Workflow workflow,
-      CellFleet fleet,
-      RoutingContext context,
-      DecisionRequest request,
-      @Nullable DecisionRecorder recorder) {
-    return recorder == null
-        ? PlanningSession.plan(workflow, fleet, context, fleet.replacement(request))
-        : PlanningSession.plan(workflow, fleet, context, fleet.replacement(request), recorder::pass);
-  }
-
-  private DecisionRecorder recorder(CellFleet fleet) {
-    return new DecisionRecorder(cell, profiles, fleet.table().index(), fleet.table().members());
-  }
-
-  private static RoutingContext context(DecisionRequest request) {
-    RoutingContext context =
-        new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.constraints().excluded())
-            .put(Slots.CHAIN, request.prompt().chain())
-            .put(Slots.PROMPT_TOKENS, (long) request.prompt().tokens())
-            .put(Slots.REQUEST_SHAPE, request.shape());
-    request.prepared().restoreInto(context);
-    return context;
-  }
-
-  /** Explains how a decision would come about: nothing is booked, and no plugin remembers it. */
-  public DecisionRecord explain(DecisionRequest request) {
-    CellFleet fleet = fleet();
-    DecisionRecorder recorder = recorder(fleet);
-    try {
-      PlanResult planning =
-          PlanningSession.explain(
-              workflows.of(request.profile()), fleet, context(request), fleet.replacement(request), recorder::pass);
-      return switch (planning) {
-        case PlanResult.PlanFound found ->
-            recorder.planned(request, found.reason(), found.plan().steps(), everCached(found, request));
-        case PlanResult.NoPlan none -> recorder.refused(request, noWorker(none, request.model()));
-      };
-    } finally {
-      fleet.release();
-    }
-  }
-
-  private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local) {
-    return switch (planning) {
-      case PlanResult.PlanFound found -> {
-        Decision.Planned planned = planned(found, fleet, request, local);
-        yield programs == null ? planned : programs.began(planned, request);
-      }
-      case PlanResult.NoPlan none -> noWorker(none, request.model());
-    };
-  }
-
-  /** Records a decision that has been made. */
-  private Decision recorded(Decision decision, DecisionRecorder recorder, DecisionRequest request) {
-    DecisionLog log = decisions;
-    return switch (decision) {
-      case Decision.NoWorker none -> {
-        log.recordDecision(recorder.refused(request, none));
-        yield none;
-      }
-      case Decision.Planned planned -> {
-        log.recordDecision(
-            recorder.planned(
-                request,
-                planned.reason(),
-                planned.steps().stream().map(Decision.Chosen::step).toList(),
-                planned.last().cached().ever()));
-        yield planned.with(
-            planned.steps().stream()
-                .map(chosen -> RecordedReservation.of(chosen, request, log))
-                .toList(),
-            planned.reason());
-      }
-    };
-  }
-
-  private Decision.Planned planned(
-      PlanResult.PlanFound found, CellFleet fleet, DecisionRequest request, boolean local) {
-    List<Decision.Chosen> steps = new ArrayList<>(found.chosen().size());
-    int ever = everCached(found, request);
-    int predictedBlocks = 0;
-    for (int i = 0; i < found.chosen().size(); i++) {
-      Selection.Chosen chosen = found.chosen().get(i);
-      Member booked = fleet.member(chosen.slot());
-      BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations, seenPrefixes);
-      if (local) {
-        localReservations.add(reservation);
-      }
-      if (!local || (i > 0 && found.plan().order() == RoutingPlan.StepOrder.SEQUENTIAL)) {
-        // Who sends it, or when that will be, is not known here.
-        reservation.sent();
-      }
-      HitPrediction prediction = reservation.hitPrediction();
-      fleet.predicted(prediction, request.prompt().chain(), chosen.slot());
-      predictedBlocks += chosen.readsPrompt() ? chosen.depth() - prediction.confirmed() : 0;
-      steps.add(
-          new Decision.Chosen(
-              found.plan().steps().get(i),
-              reservation,
-              chosen.depth(),
-              new CachedTokens(
-                  chosen.predictedCachedTokens(),
-                  Math.min(
-                      chosen.predictedCachedTokens(), prediction.confirmedTokens(chosen.booking().promptTokens())),
-                  chosen.bestCachedTokens(),
-                  ever),
-              booked.events().suspect()));
-    }
-    return new Decision.Planned(
-        found.plan().workflow(),
-        found.plan().order(),
-        steps,
-        predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks,
-        origin,
-        0);
-  }
-
-  /** Tokens of the prompt that the cell has seen before; where none of them count, as of several prompts, 0. */
-  private int everCached(PlanResult.PlanFound found, DecisionRequest request) {
-    DecisionRequest.Prompt prompt = request.prompt();
-    if (prompt.tokens() < 1 || request.shape().severalPrompts()) {
-      return 0;
-    }
-    int best = 0;
-    for (int i = 0; i < found.chosen().size(); i++) {
-      best = Math.max(best, found.chosen().get(i).bestCachedTokens());
-    }
-    Chain chain = prompt.chain();
-    return new PromptSize(prompt.tokens(), chain.blockSize())
-        .cached(seenPrefixes.depth(chain, best / chain.blockSize()));
-  }
-
-  private Decision.NoWorker noWorker(PlanResult.NoPlan none, String model) {
-    return !isWorkerHealthKnown()
-        ? new Decision.NoWorker(
-            Decision.NoWorkerReason.NO_HOME,
-            "the cell has just been moved to its home and has not reached all its workers yet")
-        : new Decision.NoWorker(noWorkerReason(none), none.detail(), load(model));
-  }
-
-  private CellLoad load(String model) {
-    int workers = 0;
-    int routable = 0;
-    int inFlight = 0;
-    int maxInFlight = 0;
-    for (Member member : members()) {
-      if (member != null && member.worker().models().contains(model)) {
-        workers++;
-        if (member.isRoutable()) {
-          routable++;
-          inFlight += member.load().inFlight();
-          maxInFlight += member.worker().maxInFlight();
-        }
-      }
-    }
-    return new CellLoad(workers, routable, inFlight, maxInFlight);
-  }
-
   /** Whether the health of every worker is known since the cell came to this node. */
   public boolean isWorkerHealthKnown() {
-    boolean any = false;
-    for (Member member : members()) {
-      if (member != null) {
-        if (member.health().reachability().state() == WorkerStatus.Health.UNKNOWN) {
-          return false;
-        }
-        any = true;
-      }
-    }
-    return any;
-  }
-
-  private static Decision.NoWorkerReason noWorkerReason(PlanResult.NoPlan none) {
-    return switch (none.unmetNeed()) {
-      // The roster has the model, so what is missing is a healthy worker of it.
-      case LIVE, ROLE, MODEL, ASKED_FOR, PAIR, UNTRIED -> Decision.NoWorkerReason.NONE_HEALTHY;
-      case ROOM -> Decision.NoWorkerReason.ALL_FULL;
-    };
+    return table.isHealthKnown();
   }
 
   /**
@@ -435,21 +208,7 @@ public final class CellView {
    * worker that holds its first block.
    */
   public List<List<Integer>> heldPrefixes(String model, List<Chain> chains) {
-    MemberTable current = table;
-    long[] serving = new long[current.slots() >>> 6];
-    for (int slot = 0; slot < current.slots(); slot++) {
-      Worker worker = current.workers()[slot];
-      if (worker != null && worker.models().contains(model)) {
-        serving[slot >>> 6] |= 1L << slot;
-      }
-    }
-    List<List<Integer>> held = new ArrayList<>(chains.size());
-    for (Chain chain : chains) {
-      int[] depths = new int[current.slots()];
-      int _ = current.index().search(chain, serving, depths);
-      held.add(Arrays.stream(depths).filter(depth -> depth > 0).boxed().toList());
-    }
-    return held;
+    return table.heldPrefixes(model, chains);
   }
 
   /** The cell's programs; null when they are not recognised. */

@@ -1,10 +1,15 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.cell.CellLoad;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerLoad;
 import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
 import io.kvasir.routing.Worker;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +57,60 @@ record MemberTable(
     return new MemberTable(
         wider, Arrays.copyOf(members, slots), Arrays.copyOf(workers, slots), Arrays.copyOf(loads, slots),
         widened(slots));
+  }
+
+  /** The load of a model's workers. */
+  CellLoad load(String model) {
+    int workers = 0;
+    int routable = 0;
+    int inFlight = 0;
+    int maxInFlight = 0;
+    for (Member member : members) {
+      if (member != null && member.worker().models().contains(model)) {
+        workers++;
+        if (member.isRoutable()) {
+          routable++;
+          inFlight += member.load().inFlight();
+          maxInFlight += member.worker().maxInFlight();
+        }
+      }
+    }
+    return new CellLoad(workers, routable, inFlight, maxInFlight);
+  }
+
+  /** Whether the health of every member is known since the cell came to this node; of none it is not. */
+  boolean isHealthKnown() {
+    boolean any = false;
+    for (Member member : members) {
+      if (member != null) {
+        if (member.health().reachability().state() == WorkerStatus.Health.UNKNOWN) {
+          return false;
+        }
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  /**
+   * How far the workers of a model hold the beginnings of chains: for each chain, in their order, the depth of every
+   * worker that holds its first block.
+   */
+  List<List<Integer>> heldPrefixes(String model, List<Chain> chains) {
+    long[] serving = new long[slots() >>> 6];
+    for (int slot = 0; slot < slots(); slot++) {
+      Worker worker = workers[slot];
+      if (worker != null && worker.models().contains(model)) {
+        serving[slot >>> 6] |= 1L << slot;
+      }
+    }
+    List<List<Integer>> held = new ArrayList<>(chains.size());
+    for (Chain chain : chains) {
+      int[] depths = new int[slots()];
+      int _ = index.search(chain, serving, depths);
+      held.add(Arrays.stream(depths).filter(depth -> depth > 0).boxed().toList());
+    }
+    return held;
   }
 
   private long[][] peersWith(int slot, @Nullable Member member) {
