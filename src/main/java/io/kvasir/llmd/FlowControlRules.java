@@ -4,7 +4,6 @@ import io.kvasir.llmd.TranslatedPart.Verdict;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.SequencedMap;
 
 /**
@@ -63,7 +62,7 @@ final class FlowControlRules {
 
   private void times(YamlSection flowControl, WaitingClasses classes, SequencedMap<String, Object> settings) {
     if (flowControl.has(TTL)) {
-      long millis = millis(flowControl, TTL);
+      long millis = flowControl.value(TTL, GoNotation.DURATION);
       if (millis > 0) {
         classes.longestWait(millis);
       }
@@ -74,18 +73,10 @@ final class FlowControlRules {
               : "who waits for longer than longest-wait of its class is refused all the same");
     }
     if (flowControl.has(NO_ENDPOINT_TTL)) {
-      settings.put("admission.wait-for-workers", WaitingClasses.duration(millis(flowControl, NO_ENDPOINT_TTL)));
+      long millis = flowControl.value(NO_ENDPOINT_TTL, GoNotation.DURATION);
+      settings.put("admission.wait-for-workers", WaitingClasses.duration(millis));
       found(Verdict.SIMILAR, flowControl, NO_ENDPOINT_TTL, "admission.wait-for-workers");
     }
-  }
-
-  private static long millis(YamlSection flowControl, String setting) {
-    String text = flowControl.text(setting, "0");
-    OptionalLong millis = GoNotation.millis(text);
-    if (millis.isEmpty()) {
-      flowControl.fault(setting, "is " + text + "; it has to be a duration such as 30s or 1m30s");
-    }
-    return millis.orElse(0);
   }
 
   private void amounts(YamlSection flowControl, WaitingClasses classes) {
@@ -130,16 +121,7 @@ final class FlowControlRules {
   /** The bounds of a band, 0 where it has none. */
   private record Bounds(long requests, long bytes) {
     static Bounds of(YamlSection band) {
-      return new Bounds(amount(band, MAX_REQUESTS), amount(band, MAX_BYTES));
-    }
-
-    private static long amount(YamlSection band, String setting) {
-      String text = band.text(setting, "0");
-      OptionalLong amount = GoNotation.amount(text);
-      if (amount.isEmpty()) {
-        band.fault(setting, "is " + text + "; it has to be a quantity such as 500, 1k or 4Gi");
-      }
-      return amount.orElse(0);
+      return new Bounds(band.value(MAX_REQUESTS, GoNotation.QUANTITY), band.value(MAX_BYTES, GoNotation.QUANTITY));
     }
 
     /** Those of two bands together: without a bound where one has none. */

@@ -212,9 +212,9 @@ public record PickerArguments(
     }
 
     private long millis(PickerArgument argument, String value) {
-      OptionalLong millis = GoNotation.millis(value);
+      OptionalLong millis = GoNotation.DURATION.read(value);
       if (millis.isEmpty()) {
-        fault(argument, "is " + value + "; it has to be a duration such as 30s or 1m30s");
+        fault(argument, GoNotation.DURATION.problem(value));
       }
       return Math.max(1, millis.orElse(1));
     }

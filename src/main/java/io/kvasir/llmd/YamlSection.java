@@ -7,6 +7,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -139,6 +140,16 @@ final class YamlSection {
       return otherwise;
     }
     return (int) number;
+  }
+
+  /** A value as Go or Kubernetes write it; 0 where it is missing. */
+  long value(String key, GoNotation notation) {
+    String text = text(key, "0");
+    OptionalLong value = notation.read(text);
+    if (value.isEmpty()) {
+      fault(key, notation.problem(text));
+    }
+    return value.orElse(0);
   }
 
   boolean flag(String key, boolean otherwise) {
