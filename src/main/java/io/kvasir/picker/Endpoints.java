@@ -81,13 +81,7 @@ record Endpoints(Set<String> allowed) {
 
   /** Whether a host is an address, so that nobody has to be asked for it. */
   private static boolean isLiteral(String host) {
-    for (int i = 0; i < host.length(); i++) {
-      char c = host.charAt(i);
-      if (c != '.' && (c < '0' || c > '9')) {
-        return host.startsWith("[");
-      }
-    }
-    return true;
+    return host.startsWith("[") || NetUtil.isValidIpV4Address(host);
   }
 
   /** An address as RFC 5952 has it, of IPv6 in brackets. */
