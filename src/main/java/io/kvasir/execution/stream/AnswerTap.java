@@ -167,17 +167,17 @@ public final class AnswerTap {
 
   /** Tokens of the prompt as the engine counted them, or {@link Outcome#UNKNOWN}. */
   public int promptTokens() {
-    return count(scan.promptTokens());
+    return count(scan.tokens().prompt());
   }
 
   /** Tokens of the prompt the engine found in its cache, or {@link Outcome#UNKNOWN}. */
   public int cachedTokens() {
-    return count(scan.cachedTokens());
+    return count(scan.tokens().cached());
   }
 
   /** Tokens generated, or {@link Outcome#UNKNOWN}. */
   public int outputTokens() {
-    return count(scan.outputTokens());
+    return count(scan.tokens().output());
   }
 
   private static int count(long tokens) {

@@ -2,7 +2,6 @@ package io.kvasir.execution.stream;
 
 import io.kvasir.execution.stream.ChoiceListener.Part;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 
 /**
  * Reads the {@code choices} of an answer, or of an event of one, byte by byte as they pass: the texts of OpenAI's
@@ -40,9 +39,8 @@ final class ChoiceScan {
   }
 
   private final ChoiceListener listener;
-  private final byte[] name = new byte[MAX_NAME];
+  private final ShortText name = new ShortText(MAX_NAME);
 
-  private int nameLength;
   private Member member = Member.NOTHING;
   private int depth;
   private boolean empty;
@@ -101,7 +99,7 @@ final class ChoiceScan {
           notePart();
         }
         if (!afterColon || member == Member.FINISH_REASON) {
-          nameLength = 0;
+          name.clear();
         }
       }
       case ':' -> {
@@ -148,7 +146,7 @@ final class ChoiceScan {
   private int string(byte[] bytes, int from, int to) {
     int end = endOfString(bytes, from, to);
     if (!afterColon) {
-      takeName(bytes, from, end);
+      name.add(bytes, from, end);
     } else if (end > from) {
       value(bytes, from, end);
     }
@@ -157,10 +155,10 @@ final class ChoiceScan {
     }
     inString = false;
     // Some engines have an empty reason in every event before the last.
-    if (afterColon && member == Member.FINISH_REASON && nameLength > 0) {
+    if (afterColon && member == Member.FINISH_REASON && !name.isEmpty()) {
       listener.part(Part.END);
-      if (nameLength <= MAX_NAME) {
-        listener.finished(name, nameLength);
+      if (!name.isCut()) {
+        listener.finished(name.bytes(), name.length());
       }
     }
     return end + 1;
@@ -169,7 +167,7 @@ final class ChoiceScan {
   private void value(byte[] bytes, int from, int to) {
     switch (member) {
       case TEXT -> listener.text(bytes, from, to);
-      case FINISH_REASON -> takeName(bytes, from, to);
+      case FINISH_REASON -> name.add(bytes, from, to);
       default -> notePart();
     }
   }
@@ -187,16 +185,6 @@ final class ChoiceScan {
     return to;
   }
 
-  private void takeName(byte[] bytes, int from, int to) {
-    int length = to - from;
-    if (nameLength + length <= MAX_NAME) {
-      System.arraycopy(bytes, from, name, nameLength, length);
-      nameLength += length;
-    } else {
-      nameLength = MAX_NAME + 1;
-    }
-  }
-
   private void notePart() {
     switch (member) {
       case ROLE -> listener.part(Part.ROLE);
@@ -210,23 +198,19 @@ final class ChoiceScan {
   }
 
   private Member choiceMember() {
-    return nameIs(DELTA) ? Member.DELTA
-        : nameIs(TEXT) ? Member.TEXT
-        : nameIs(FINISH_REASON) ? Member.FINISH_REASON
-        : nameIs(INDEX) ? Member.INDEX
+    return name.is(DELTA) ? Member.DELTA
+        : name.is(TEXT) ? Member.TEXT
+        : name.is(FINISH_REASON) ? Member.FINISH_REASON
+        : name.is(INDEX) ? Member.INDEX
         : Member.NOTHING;
   }
 
   private Member deltaMember() {
-    return nameIs(CONTENT) ? Member.TEXT
-        : nameIs(ROLE) ? Member.ROLE
-        : nameIs(TOOL_CALLS) || nameIs(FUNCTION_CALL) ? Member.TOOL_CALL
-        : nameIs(REASONING) || nameIs(REASONING_CONTENT) ? Member.REASONING
+    return name.is(CONTENT) ? Member.TEXT
+        : name.is(ROLE) ? Member.ROLE
+        : name.is(TOOL_CALLS) || name.is(FUNCTION_CALL) ? Member.TOOL_CALL
+        : name.is(REASONING) || name.is(REASONING_CONTENT) ? Member.REASONING
         : Member.OTHER;
-  }
-
-  private boolean nameIs(byte[] expected) {
-    return nameLength == expected.length && Arrays.equals(name, 0, nameLength, expected, 0, nameLength);
   }
 
   private static byte[] ascii(String text) {

@@ -1,7 +1,6 @@
 package io.kvasir.execution.stream;
 
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import io.kvasir.execution.stream.AnswerMember.Scope;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -25,35 +24,7 @@ import org.jspecify.annotations.Nullable;
  * ChoiceScan} read the {@code choices}; so it does for whoever listens to them.
  */
 final class JsonScan {
-  /** A count the answer has not named. */
-  static final long NONE = -1;
-
-  private static final int MAX_KEY = 32;
-  /** Bytes before the choices that are kept. */
-  private static final int MAX_HEAD = 512;
   private static final int MAX_TEXT = 256;
-
-  private static final byte[] ERROR = ascii("error");
-  private static final byte[] TYPE = ascii("type");
-  private static final byte[] ID = ascii("id");
-  private static final byte[] CHOICES = ascii("choices");
-  private static final byte[] USAGE = ascii("usage");
-  private static final byte[] RESPONSE = ascii("response");
-  private static final byte[] MESSAGE = ascii("message");
-  private static final byte[] PROMPT = ascii("prompt_tokens");
-  private static final byte[] INPUT = ascii("input_tokens");
-  private static final byte[] COMPLETION = ascii("completion_tokens");
-  private static final byte[] OUTPUT = ascii("output_tokens");
-  private static final byte[] PROMPT_DETAILS = ascii("prompt_tokens_details");
-  private static final byte[] INPUT_DETAILS = ascii("input_tokens_details");
-  private static final byte[] CACHED = ascii("cached_tokens");
-  private static final byte[] CACHE_READ = ascii("cache_read_input_tokens");
-  private static final byte[] CACHE_CREATION = ascii("cache_creation_input_tokens");
-  private static final byte[] STOP_REASON = ascii("stop_reason");
-  private static final byte[] DELTA = ascii("delta");
-  private static final byte[] STATUS = ascii("status");
-  private static final byte[] INCOMPLETE = ascii("incomplete_details");
-  private static final byte[] REASON = ascii("reason");
 
   private enum State {
     /** Before the root value. */
@@ -79,69 +50,30 @@ final class JsonScan {
     LOST
   }
 
-  /** The objects that are followed. */
-  private enum Scope {
-    ROOT,
-    NESTED,
-    USAGE,
-    DETAILS,
-    /** An object that may say why the answer has ended. */
-    ENDING
-  }
-
-  /** What the value of the current key is to us. */
-  private enum ValueKind {
-    NOTHING,
-    ERROR,
-    TYPE,
-    ID,
-    CHOICES,
-    NESTED,
-    USAGE,
-    DETAILS,
-    PROMPT,
-    OUTPUT,
-    CACHED,
-    CACHE_READ,
-    CACHE_CREATION,
-    ENDING,
-    FINISH_REASON,
-    STATUS
-  }
-
   private final @Nullable FinishReasons finishReasons;
   private @Nullable ChoiceScan choices;
+  private final TokenCounts tokens = new TokenCounts();
   private final Scope[] scopes = new Scope[Scope.values().length];
-  private final byte[] key = new byte[MAX_KEY];
-  private final byte[] type = new byte[MAX_TEXT];
-  private final byte[] id = new byte[MAX_TEXT];
+  private final ShortText key = new ShortText(AnswerMember.MAX_KEY);
+  private final ShortText type = new ShortText(MAX_TEXT);
+  private final ShortText id = new ShortText(MAX_TEXT);
+  /** Up to the bracket that opens the choices, of documents that have nothing for us before that. */
+  private final SharedHead head = new SharedHead();
 
-  /** The bytes of a document up to the bracket that opens its choices, if it has nothing for us before that. */
-  private byte[] head = {};
-
-  private int headLength;
   /** Where the current document begins in the bytes that are being read; -1 in later bytes of it, or it is not kept. */
   private int documentStart = -1;
 
   private State state = State.START;
-  private ValueKind target = ValueKind.NOTHING;
+  /** What the value of the current key is to us. */
+  private AnswerMember target = AnswerMember.NOTHING;
   private int depth = -1;
   private int skipped;
-  private int keyLength;
   private long number;
   private boolean whole;
-  private int typeLength;
-  private int idLength;
   private boolean idTaken;
   private boolean error;
   private boolean noChoices;
   private boolean hasUsage;
-
-  private long prompt = NONE;
-  private long output = NONE;
-  private long cached = NONE;
-  private long cacheRead = NONE;
-  private long cacheCreation = NONE;
 
   /** A scan of one answer; {@code finishReasons} notes why it ended, null for nobody. */
   JsonScan(@Nullable FinishReasons finishReasons) {
@@ -163,9 +95,9 @@ final class JsonScan {
   /** Makes ready for the next document of the same answer. */
   void reset() {
     state = State.START;
-    target = ValueKind.NOTHING;
+    target = AnswerMember.NOTHING;
     depth = -1;
-    typeLength = 0;
+    type.clear();
     error = false;
     noChoices = false;
     hasUsage = false;
@@ -176,11 +108,11 @@ final class JsonScan {
     int at = from;
     documentStart = -1;
     if (state == State.START && depth < 0) {
-      if (beginsAsBefore(bytes, from, to)) {
-        at += headLength;
+      if (head.begins(bytes, from, to)) {
+        at += head.length();
         scopes[0] = Scope.ROOT;
         depth = 0;
-        target = ValueKind.CHOICES;
+        target = AnswerMember.CHOICES;
         beginChoices();
       } else if (idTaken) {
         documentStart = from;
@@ -211,21 +143,10 @@ final class JsonScan {
     }
   }
 
-  private boolean beginsAsBefore(byte[] bytes, int from, int to) {
-    return headLength > 0
-        && to - from >= headLength
-        && Arrays.equals(bytes, from, from + headLength, head, 0, headLength);
-  }
-
   /** Behind the bracket that opens the choices. */
   private void keepHead(byte[] bytes, int end) {
-    int length = end - documentStart;
-    if (length <= MAX_HEAD && depth == 0 && typeLength == 0 && !error && !hasUsage) {
-      if (head.length == 0) {
-        head = new byte[MAX_HEAD];
-      }
-      System.arraycopy(bytes, documentStart, head, 0, length);
-      headLength = length;
+    if (depth == 0 && type.isEmpty() && !error && !hasUsage) {
+      head.keep(bytes, documentStart, end);
     }
     documentStart = -1;
   }
@@ -262,35 +183,22 @@ final class JsonScan {
 
   /** Whether this document's {@code type} is {@code expected}. */
   boolean typeIs(byte[] expected) {
-    return matches(type, typeLength, expected);
+    return type.is(expected);
   }
 
   /** Whether this document has a {@code type}. */
   boolean hasType() {
-    return typeLength > 0;
+    return !type.isEmpty();
   }
 
   /** The first {@code id} of the answer or its {@code response}; empty when it has not been seen. */
   String id() {
-    return idTaken ? new String(id, 0, idLength, StandardCharsets.UTF_8) : "";
+    return idTaken ? id.toString() : "";
   }
 
-  /**
-   * Tokens of the prompt. Anthropic's {@code input_tokens} leaves out what was read from or written to
-   * the cache, so those are added.
-   */
-  long promptTokens() {
-    return prompt == NONE ? NONE : prompt + Math.max(cacheRead, 0) + Math.max(cacheCreation, 0);
-  }
-
-  /** Tokens of the prompt found in the cache. */
-  long cachedTokens() {
-    return cached != NONE ? cached : cacheRead;
-  }
-
-  /** Tokens generated. */
-  long outputTokens() {
-    return output;
+  /** The tokens that all documents of the answer have reported. */
+  TokenCounts tokens() {
+    return tokens;
   }
 
   private void step(byte c) {
@@ -304,7 +212,7 @@ final class JsonScan {
       }
       case KEY -> {
         if (c == '"') {
-          keyLength = 0;
+          key.clear();
           state = State.IN_KEY;
         } else if (c == '}') {
           leave();
@@ -353,25 +261,25 @@ final class JsonScan {
         }
       }
       case '[' -> {
-        if (target == ValueKind.CHOICES) {
+        if (target == AnswerMember.CHOICES) {
           beginChoices();
         } else {
           skipContainer();
         }
       }
       case '"' -> {
-        error |= target == ValueKind.ERROR;
+        error |= target == AnswerMember.ERROR;
         switch (target) {
           case TYPE -> {
-            typeLength = 0;
+            type.clear();
             state = State.IN_TEXT;
           }
           case ID -> {
-            idLength = 0;
+            id.clear();
             state = State.IN_TEXT;
           }
           case FINISH_REASON, STATUS -> {
-            keyLength = 0;
+            key.clear();
             state = State.IN_TEXT;
           }
           default -> {
@@ -390,7 +298,7 @@ final class JsonScan {
   }
 
   private void skipContainer() {
-    error |= target == ValueKind.ERROR;
+    error |= target == AnswerMember.ERROR;
     skipped = 1;
     state = State.SKIP;
   }
@@ -400,12 +308,12 @@ final class JsonScan {
       byte c = bytes[at];
       switch (c) {
         case '"' -> {
-          noChoices &= target != ValueKind.CHOICES;
+          noChoices &= target != AnswerMember.CHOICES;
           state = State.SKIP_STRING;
           return at + 1;
         }
         case '{', '[' -> {
-          noChoices &= target != ValueKind.CHOICES;
+          noChoices &= target != AnswerMember.CHOICES;
           skipped++;
         }
         case '}', ']' -> {
@@ -459,7 +367,7 @@ final class JsonScan {
   /** Reads on in a key. */
   private int key(byte[] bytes, int from, int to) {
     int end = endOfText(bytes, from, to);
-    takeKey(bytes, from, end);
+    key.add(bytes, from, end);
     if (end == to) {
       return to;
     }
@@ -467,22 +375,11 @@ final class JsonScan {
       target = target();
       state = State.COLON;
     } else {
-      keyLength = MAX_KEY + 1;
-      target = ValueKind.NOTHING;
+      target = AnswerMember.NOTHING;
       state = State.SKIP_ESCAPE;
       skipped = -1;
     }
     return end + 1;
-  }
-
-  private void takeKey(byte[] bytes, int from, int end) {
-    int length = end - from;
-    if (keyLength + length <= MAX_KEY) {
-      System.arraycopy(bytes, from, key, keyLength, length);
-      keyLength += length;
-    } else {
-      keyLength = MAX_KEY + 1;
-    }
   }
 
   private int choices(ChoiceScan scan, byte[] bytes, int from, int to) {
@@ -494,12 +391,12 @@ final class JsonScan {
     return end;
   }
 
-  private void noteFinish(boolean isReason) {
-    if (finishReasons != null && keyLength <= MAX_KEY) {
-      if (isReason) {
-        finishReasons.finished(key, keyLength);
-      } else if (target == ValueKind.STATUS) {
-        finishReasons.status(key, keyLength);
+  private void noteFinish() {
+    if (finishReasons != null && !key.isCut()) {
+      if (target == AnswerMember.FINISH_REASON) {
+        finishReasons.finished(key.bytes(), key.length());
+      } else if (target == AnswerMember.STATUS) {
+        finishReasons.status(key.bytes(), key.length());
       }
     }
   }
@@ -512,8 +409,8 @@ final class JsonScan {
       return to;
     }
     if (bytes[end] == '"') {
-      idTaken |= target == ValueKind.ID;
-      noteFinish(target == ValueKind.FINISH_REASON);
+      idTaken |= target == AnswerMember.ID;
+      noteFinish();
       state = State.AFTER;
     } else {
       state = State.TEXT_ESCAPE;
@@ -530,17 +427,13 @@ final class JsonScan {
   }
 
   private void take(byte[] bytes, int from, int to) {
-    if (target == ValueKind.TYPE) {
-      int length = Math.min(to - from, MAX_TEXT - typeLength);
-      System.arraycopy(bytes, from, type, typeLength, length);
-      typeLength += length;
-    } else if (target == ValueKind.ID) {
-      int length = Math.min(to - from, MAX_TEXT - idLength);
-      System.arraycopy(bytes, from, id, idLength, length);
-      idLength += length;
-    } else {
-      takeKey(bytes, from, to);
-    }
+    ShortText text =
+        switch (target) {
+          case TYPE -> type;
+          case ID -> id;
+          default -> key;
+        };
+    text.add(bytes, from, to);
   }
 
   private void digit(byte c) {
@@ -549,71 +442,23 @@ final class JsonScan {
   }
 
   private void takeNumber() {
-    if (!whole) {
-      return;
-    }
-    switch (target) {
-      case PROMPT -> prompt = number;
-      case OUTPUT -> output = number;
-      case CACHED -> cached = number;
-      case CACHE_READ -> cacheRead = number;
-      case CACHE_CREATION -> cacheCreation = number;
-      default -> {
-        // A number that is not needed.
-      }
+    if (whole) {
+      tokens.take(target, number);
     }
   }
 
-  private ValueKind target() {
-    return switch (scopes[depth]) {
-      case ROOT -> keyIs(ERROR) ? ValueKind.ERROR
-          : keyIs(TYPE) ? ValueKind.TYPE
-          : keyIs(ID) && !idTaken ? ValueKind.ID
-          : keyIs(CHOICES) ? ValueKind.CHOICES
-          : keyIs(USAGE) ? ValueKind.USAGE
-          : keyIs(RESPONSE) || keyIs(MESSAGE) ? ValueKind.NESTED
-          : keyIs(DELTA) ? ending(ValueKind.ENDING)
-          : ofEnding();
-      case NESTED -> keyIs(ERROR) ? ValueKind.ERROR
-          : keyIs(ID) && !idTaken ? ValueKind.ID
-          : keyIs(USAGE) ? ValueKind.USAGE
-          : ofEnding();
-      case ENDING -> keyIs(STOP_REASON) || keyIs(REASON) ? ValueKind.FINISH_REASON : ValueKind.NOTHING;
-      case USAGE -> keyIs(PROMPT) || keyIs(INPUT) ? ValueKind.PROMPT
-          : keyIs(COMPLETION) || keyIs(OUTPUT) ? ValueKind.OUTPUT
-          : keyIs(PROMPT_DETAILS) || keyIs(INPUT_DETAILS) ? ValueKind.DETAILS
-          : keyIs(CACHE_READ) ? ValueKind.CACHE_READ
-          : keyIs(CACHE_CREATION) ? ValueKind.CACHE_CREATION
-          : ValueKind.NOTHING;
-      case DETAILS -> keyIs(CACHED) ? ValueKind.CACHED : ValueKind.NOTHING;
-    };
-  }
-
-  /** What may say why the answer has ended, of a whole answer or a response within an event. */
-  private ValueKind ofEnding() {
-    return keyIs(STOP_REASON) ? ending(ValueKind.FINISH_REASON)
-        : keyIs(STATUS) ? ending(ValueKind.STATUS)
-        : keyIs(INCOMPLETE) ? ending(ValueKind.ENDING)
-        : ValueKind.NOTHING;
-  }
-
-  private ValueKind ending(ValueKind kind) {
-    return finishReasons == null ? ValueKind.NOTHING : kind;
-  }
-
-  private boolean keyIs(byte[] name) {
-    return matches(key, keyLength, name);
-  }
-
-  private static boolean matches(byte[] text, int length, byte[] name) {
-    return length == name.length && Arrays.equals(text, 0, length, name, 0, length);
+  private AnswerMember target() {
+    AnswerMember member = AnswerMember.of(scopes[depth], key);
+    boolean needed =
+        switch (member) {
+          case ID -> !idTaken;
+          case ENDING, FINISH_REASON, STATUS -> finishReasons != null;
+          default -> true;
+        };
+    return needed ? member : AnswerMember.NOTHING;
   }
 
   private static boolean blank(byte c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-  }
-
-  private static byte[] ascii(String text) {
-    return text.getBytes(StandardCharsets.US_ASCII);
   }
 }

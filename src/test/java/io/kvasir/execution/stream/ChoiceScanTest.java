@@ -76,7 +76,7 @@ final class ChoiceScanTest {
       assertThat(found.parts).as(event.toString()).isEqualTo(parts);
       assertThat(found.reason).as(event.toString()).isEqualTo(reasons.toString());
       assertThat(scan.complete()).isTrue();
-      assertThat(scan.promptTokens()).isEqualTo(3);
+      assertThat(scan.tokens().prompt()).isEqualTo(3);
       assertThat(scan.usageOnly()).isEqualTo(choices.isEmpty());
     }
   }
