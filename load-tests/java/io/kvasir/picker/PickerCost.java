@@ -16,22 +16,37 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 /**
  * What the endpoint picker costs: the same requests through an Envoy alone, through an Envoy that asks the picker, with
  * and without the answer, and through Kvasir's own gateway. Eight clients warm each up and then show the CPU time of
  * Kvasir's process for a request; one client after them shows times.
  */
-final class PickerCost {
+@Command(name = "picker", mixinStandardHelpOptions = true, sortOptions = false)
+final class PickerCost implements Callable<Integer> {
   private static final int EVENTS = 500;
   private static final int CLIENTS = 8;
   private static final HttpClient CLIENT =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  @Parameters(paramLabel = "PHASE", description = "Some of 2KB, 242KB, events; all without.")
+  private List<String> phases = List.of();
+
+  @Option(
+      names = "--warm-up",
+      description = "Times that a phase's requests are sent before they count, ${DEFAULT-VALUE}; with 5 the JVM has"
+          + " compiled nearly all.")
+  private int warmUp = 1;
 
   /** A router process with a picker, and the addresses of both. */
   private record Router(Process process, int gateway, int picker) implements AutoCloseable {
@@ -98,12 +113,15 @@ final class PickerCost {
     }
   }
 
-  private PickerCost() {}
-
   /** Prints one table, of the phases that are named, or of all; takes about a minute. */
-  public static void main(String[] args) throws Exception {
+  public static void main(String[] args) {
     // Else each event of the engines waits for the acknowledgement of the one before.
     System.setProperty("sun.net.httpserver.nodelay", "true");
+    System.exit(new CommandLine(new PickerCost()).execute(args));
+  }
+
+  @Override
+  public Integer call() throws Exception {
     Path directory = Files.createDirectories(Path.of("target", "picker-cost"));
     try (EchoEngine a = new EchoEngine();
         EchoEngine b = new EchoEngine();
@@ -115,7 +133,6 @@ final class PickerCost {
       listeners.put("early", duplex(early));
       try (TestEnvoy envoy = new TestEnvoy(directory, listeners, List.of(a.port(), b.port()))) {
         System.out.printf("%-34s %10s %10s %16s%n", "", "p50 ms", "p99 ms", "CPU us/request");
-        List<String> phases = List.of(args);
         if (phases.isEmpty() || phases.contains("2KB")) {
           phase("2 KB", body(2_000), 20_000, envoy, whole, early);
         }
@@ -127,24 +144,24 @@ final class PickerCost {
         }
       }
     }
-    System.exit(0);
+    return 0;
   }
 
   private static Listener duplex(Router router) {
     return new Listener(List.of(router.picker()), false, "FULL_DUPLEX_STREAMED", Destination.HEADER);
   }
 
-  private static void phase(String name, String body, int requests, TestEnvoy envoy, Router whole, Router early) {
+  private void phase(String name, String body, int requests, TestEnvoy envoy, Router whole, Router early) {
     measure(name + ", Envoy alone", envoy.port("alone"), body, requests, whole);
     measure(name + ", Envoy and picker", envoy.port("picker"), body, requests, whole);
     measure(name + ", the same, early close", envoy.port("early"), body, requests, early);
     measure(name + ", Kvasir's gateway", whole.gateway(), body, requests, whole);
   }
 
-  private static void measure(String name, int port, String body, int requests, Router router) {
+  private void measure(String name, int port, String body, int requests, Router router) {
     Histogram micros = new Histogram(3);
     try {
-      together(port, body, requests);
+      together(port, body, warmUp * requests);
       Duration before = router.cpu();
       together(port, body, requests);
       double cpu = router.cpu().minus(before).toNanos() / 1e3 / requests;
