@@ -26,6 +26,11 @@ final class ExactFeed implements IndexFeed {
       }
 
       @Override
+      public void removed(long[] keys, int count) {
+        writers[slot].removed(keys, count);
+      }
+
+      @Override
       public void cleared() {
         writers[slot].clear();
       }

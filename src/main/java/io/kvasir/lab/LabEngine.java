@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * One engine in simulated time: it admits new requests between two iterations, and an iteration lasts as long as the
  * engine model computes, times its slowness and with its stalls. vLLM's defaults: 8,192 tokens and 256 sequences per
  * iteration.
+ *
+ * <p>Most iterations only add a token to each answer. Those that follow one another so are one event, which ends with
+ * the last of them; a request that comes meanwhile cuts it short after the iteration that runs.
  */
 final class LabEngine {
   /** The end of an iteration when none runs. */
@@ -39,6 +42,11 @@ final class LabEngine {
   private final long kvTokens;
   private @Nullable EngineStep<LabSequence> step;
   private double stepEndsMs = NEVER;
+
+  /** The iterations that end before the running event's last one, and when the first of them does. */
+  private int repeats;
+
+  private double firstEndsMs;
   private double stallMs;
 
   /**
@@ -76,13 +84,14 @@ final class LabEngine {
     return (long) request.promptTokens() + request.outputTokens() <= kvTokens;
   }
 
-  /** The end of the running iteration, in milliseconds; {@link #NEVER} when none runs. */
+  /** The end of the running iterations, in milliseconds; {@link #NEVER} when none run. */
   double stepEndsMs() {
     return stepEndsMs;
   }
 
   /** Queues a request; an idle engine starts an iteration at once. */
   void submit(LabSequence sequence, double nowMs) {
+    cutShort(nowMs);
     scheduler.add(sequence);
     if (step == null) {
       wake(nowMs);
@@ -91,6 +100,7 @@ final class LabEngine {
 
   /** Notes that a {@link LabSequence.RequestPhase#DECODE} sequence has its copy of the prompt's blocks. */
   void loaded(LabSequence sequence, double nowMs) {
+    cutShort(nowMs);
     scheduler.loaded(sequence);
     sequence.copied();
     if (step == null) {
@@ -103,13 +113,15 @@ final class LabEngine {
     scheduler.abort(sequence);
   }
 
-  /** Ends the running iteration, at {@link #stepEndsMs}, and begins the next. */
+  /** Ends the running iterations, at {@link #stepEndsMs}, and begins the next. */
   void endStep() {
     EngineStep<LabSequence> ended = step;
     if (ended == null) {
       throw new IllegalStateException("no iteration runs");
     }
     double nowMs = stepEndsMs;
+    scheduler.repeat(ended, repeats);
+    repeats = 0;
     scheduler.complete(ended);
     begin(nowMs);
   }
@@ -131,6 +143,30 @@ final class LabEngine {
     return lengthMs;
   }
 
+  /**
+   * Lets iterations like {@code first} follow it, at most {@code most}, up to the one that ends after {@code untilMs}
+   * or is held up by a stall.
+   */
+  private void repeat(EngineStep<LabSequence> first, int most, double untilMs) {
+    repeats = 0;
+    stepEndsMs = firstEndsMs;
+    while (repeats < most && stepEndsMs <= untilMs && stepEndsMs < stallMs) {
+      repeats++;
+      first.advance(1);
+      stepEndsMs += slowness * time.millis(first);
+    }
+  }
+
+  /** Ends the running event with the iteration that runs: another sequence is to begin after it. */
+  private void cutShort(double nowMs) {
+    EngineStep<LabSequence> running = step;
+    if (running != null && repeats > 0) {
+      int most = repeats;
+      running.advance(-most);
+      repeat(running, most, nowMs);
+    }
+  }
+
   /** Begins an iteration after a time without any; stalls that came meanwhile have passed. */
   private void wake(double nowMs) {
     while (stallMs <= nowMs) {
@@ -147,7 +183,8 @@ final class LabEngine {
       EngineStep<LabSequence> planned = scheduler.plan();
       if (planned.tokens() > 0) {
         step = planned;
-        stepEndsMs = nowMs + slowness * (time.millis(planned) + link.millis(planned)) + stall(nowMs);
+        firstEndsMs = nowMs + slowness * (time.millis(planned) + link.millis(planned)) + stall(nowMs);
+        repeat(planned, scheduler.repeats(planned), NEVER);
         return;
       }
       if (scheduler.running() == 0 && scheduler.isLoading()) {

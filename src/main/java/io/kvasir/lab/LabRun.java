@@ -51,6 +51,10 @@ final class LabRun implements LabSequence.Listener {
   private final OutputLengths outputs = new OutputLengths();
   private final CostModel costs;
   private final LabEngine[] engines;
+
+  /** When each engine's iterations end, {@link LabEngine#NEVER} when none run. */
+  private final double[] stepEndsMs;
+
   private final LabFleet fleet;
   private final SlotWriter[] writers;
   private final IndexFeed feed;
@@ -115,6 +119,8 @@ final class LabRun implements LabSequence.Listener {
             index, kinds.size(), mode, slot -> LabEngine.blocks(kinds.get(slot).model(), trace.blockSize()));
     this.feed = IndexFeed.of(mode, writers, clock, random.split());
     this.engines = new LabEngine[kinds.size()];
+    this.stepEndsMs = new double[engines.length];
+    Arrays.fill(stepEndsMs, LabEngine.NEVER);
     for (int slot = 0; slot < engines.length; slot++) {
       engines[slot] =
           new LabEngine(
@@ -152,14 +158,14 @@ final class LabRun implements LabSequence.Listener {
     queueArrivals();
     while (true) {
       int slot = next();
-      double stepEndsMs = engines[slot].stepEndsMs();
+      double endsMs = stepEndsMs[slot];
       double arrivalMs = arrivals.isEmpty() ? LabEngine.NEVER : arrivals.peek().atMs;
       double transferMs = transfers.isEmpty() ? LabEngine.NEVER : transfers.peek().atMs;
       double dueMs = Math.min(Math.min(arrivalMs, transferMs), guarded.nextMs());
-      if (elastic.nextMs() < Math.min(dueMs, stepEndsMs) && Math.min(dueMs, stepEndsMs) < LabEngine.NEVER) {
+      if (elastic.nextMs() < Math.min(dueMs, endsMs) && Math.min(dueMs, endsMs) < LabEngine.NEVER) {
         clock.nowMs = elastic.nextMs();
         elastic.tick(clock.nowMs);
-      } else if (dueMs < stepEndsMs) {
+      } else if (dueMs < endsMs) {
         clock.nowMs = dueMs;
         if (transferMs == dueMs) {
           copied(transfers.remove().sequence);
@@ -167,11 +173,12 @@ final class LabRun implements LabSequence.Listener {
           arrive(arrivals.remove().request);
         } else {
           catchUp();
-          guarded.release(clock.nowMs).forEach(this::route);
+          guarded.release(clock.nowMs).forEach(index -> route(index, chain(trace.requests().get(index))));
         }
-      } else if (stepEndsMs < LabEngine.NEVER) {
-        clock.nowMs = stepEndsMs;
+      } else if (endsMs < LabEngine.NEVER) {
+        clock.nowMs = endsMs;
         engines[slot].endStep();
+        stepEndsMs[slot] = engines[slot].stepEndsMs();
       } else {
         return outcomes.report(run, elastic.used(clock.nowMs), estimates.report());
       }
@@ -192,14 +199,11 @@ final class LabRun implements LabSequence.Listener {
     }
   }
 
-  /** The engine whose iteration ends first. */
+  /** The engine whose iterations end first. */
   private int next() {
     int first = 0;
-    double firstMs = engines[0].stepEndsMs();
-    for (int slot = 1; slot < engines.length; slot++) {
-      double endsMs = engines[slot].stepEndsMs();
-      if (endsMs < firstMs) {
-        firstMs = endsMs;
+    for (int slot = 1; slot < stepEndsMs.length; slot++) {
+      if (stepEndsMs[slot] < stepEndsMs[first]) {
         first = slot;
       }
     }
@@ -214,8 +218,9 @@ final class LabRun implements LabSequence.Listener {
       return;
     }
     catchUp();
-    if (guarded.arrive(index, request, chain(request), clock.nowMs)) {
-      route(index);
+    Chain chain = chain(request);
+    if (guarded.arrive(index, request, chain, clock.nowMs)) {
+      route(index, chain);
     }
   }
 
@@ -230,9 +235,8 @@ final class LabRun implements LabSequence.Listener {
     return new Chain(Arrays.copyOf(request.chain(), trace.promptBlocks(request)), trace.blockSize());
   }
 
-  private void route(int index) {
+  private void route(int index, Chain chain) {
     LabRequest request = trace.requests().get(index);
-    Chain chain = chain(request);
     outcomes.went(index, clock.nowMs);
     RoutingContext context =
         new RoutingContext("lab", LabFleet.MODEL, Role.BOTH, Set.of())
@@ -268,6 +272,7 @@ final class LabRun implements LabSequence.Listener {
     LabSequence sequence =
         new LabSequence(index, chosen.slot(), phase, request, chosen.booking(), chosen.queueMs(), this);
     engines[chosen.slot()].submit(sequence, clock.nowMs);
+    stepEndsMs[chosen.slot()] = engines[chosen.slot()].stepEndsMs();
     return sequence;
   }
 
@@ -284,6 +289,7 @@ final class LabRun implements LabSequence.Listener {
       engines[pending.prefill.slot].release(pending.prefill);
     }
     engines[sequence.slot].loaded(sequence, clock.nowMs);
+    stepEndsMs[sequence.slot] = engines[sequence.slot].stepEndsMs();
   }
 
   private void reject(int index) {

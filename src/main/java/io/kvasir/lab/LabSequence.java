@@ -99,6 +99,17 @@ final class LabSequence extends Sequence {
   }
 
   @Override
+  protected int plainSamples() {
+    return phase == RequestPhase.PREFILL || sampled == 0 ? 0 : Math.max(0, request.outputTokens() - 1 - sampled);
+  }
+
+  @Override
+  protected void samplePlain(int count) {
+    super.samplePlain(count);
+    sampled += count;
+  }
+
+  @Override
   protected boolean sample() {
     sampled++;
     if (sampled == 1) {

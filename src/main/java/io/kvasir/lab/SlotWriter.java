@@ -57,6 +57,10 @@ final class SlotWriter {
     blocks.remove(key, Tier.DEVICE, true);
   }
 
+  void removed(long[] keys, int count) {
+    blocks.remove(keys, count, Tier.DEVICE, true);
+  }
+
   /** Stores a block of host memory; does nothing when the one before it is not held. */
   void copiedToHost(long parent, long key) {
     boolean root = parent == BlockHash.NONE;

@@ -1,8 +1,6 @@
 package io.kvasir.lab;
 
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
 /**
  * A trace: requests in the order in which they are sent.
@@ -24,7 +22,7 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
 
   /** The share of all prompt tokens that a single unlimited cache would serve, with the requests in order. */
   double ceiling() {
-    Set<Long> seen = new HashSet<>();
+    BlockSet seen = new BlockSet();
     long prompts = 0;
     long hits = 0;
     for (LabRequest request : requests) {

@@ -8,6 +8,13 @@ public interface CacheListener {
   /** Called when one copy of the block named {@code key} was evicted; others may remain. */
   void removed(long key);
 
+  /** Called when copies of the first {@code count} blocks were evicted one after the other, with nothing between. */
+  default void removed(long[] keys, int count) {
+    for (int i = 0; i < count; i++) {
+      removed(keys[i]);
+    }
+  }
+
   /** Called when all blocks were removed at once. */
   void cleared();
 }

@@ -8,6 +8,7 @@ import java.util.List;
 public final class EngineStep<S extends Sequence> {
   private final List<S> sequences = new ArrayList<>();
   private int tokens;
+  private int decoding;
   private double attentionPairs;
   private long decodeContext;
   private int preempted;
@@ -20,10 +21,21 @@ public final class EngineStep<S extends Sequence> {
     sequence.chunk = chunk;
     tokens += chunk;
     if (sequence.decoding()) {
+      decoding++;
       decodeContext += sequence.computed;
     } else {
       attentionPairs += chunk * (sequence.computed + chunk / 2.0);
     }
+  }
+
+  /** Makes this the iteration so many later, or earlier when negative, in which all sequences decode on. */
+  public void advance(int iterations) {
+    decodeContext += (long) iterations * sequences.size();
+  }
+
+  /** Whether every sequence decodes. */
+  boolean decodesOnly() {
+    return decoding > 0 && decoding == sequences.size();
   }
 
   void load(int hostTokens) {

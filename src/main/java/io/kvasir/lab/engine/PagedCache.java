@@ -33,6 +33,9 @@ public final class PagedCache {
   /** Key table: first block of each bucket, next block with the same bucket. */
   private final int[] buckets;
   private final int[] sameBucket;
+  /** The keys of blocks that are evicted together. */
+  private long[] evicted = new long[64];
+
   private int free;
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
@@ -147,6 +150,13 @@ public final class PagedCache {
     return true;
   }
 
+  /** How many tokens beyond its first {@code tokens} a sequence has room for in its blocks before it fills one. */
+  int plainTokens(Sequence sequence, int tokens) {
+    int held = sequence.blockCount * blockSize;
+    int fills = (sequence.keyed + 1) * blockSize - 1;
+    return Math.min(held, fills) - tokens;
+  }
+
   /** Releases all blocks of {@code sequence}; cached ones can still be found. Idempotent. */
   void release(Sequence sequence) {
     for (int i = sequence.blockCount - 1; i >= 0; i--) {
@@ -181,15 +191,22 @@ public final class PagedCache {
   }
 
   private void take(Sequence sequence, int tokens) {
+    int evictions = 0;
     for (int missing = blocksFor(tokens) - sequence.blockCount; missing > 0; missing--) {
       int block = after[capacity];
       unqueue(block);
       if (cached[block]) {
         unindex(block);
-        listener.removed(keys[block]);
+        if (evictions == evicted.length) {
+          evicted = Arrays.copyOf(evicted, evictions * 2);
+        }
+        evicted[evictions++] = keys[block];
       }
       references[block] = 1;
       sequence.hold(block);
+    }
+    if (evictions > 0) {
+      listener.removed(evicted, evictions);
     }
   }
 

@@ -141,6 +141,32 @@ public final class Scheduler<S extends Sequence> {
     }
   }
 
+  /**
+   * The number of iterations that can follow {@code step}, which runs, in which each sequence decodes a token and
+   * nothing else happens: none waits, begins or ends, and no block is taken or filled. {@link #repeat} completes them
+   * with less work than one by one.
+   */
+  public int repeats(EngineStep<S> step) {
+    if (!waiting.isEmpty() || !step.decodesOnly() || step.sequences().size() < running.size()) {
+      return 0;
+    }
+    int repeats = Integer.MAX_VALUE;
+    for (int i = 0; i < running.size() && repeats > 0; i++) {
+      S sequence = running.get(i);
+      int room = cache.plainTokens(sequence, sequence.computed + sequence.chunk);
+      repeats = Math.min(repeats, Math.min(room, sequence.plainSamples()));
+    }
+    return repeats;
+  }
+
+  /** Completes a step and those that follow it but the last, {@code count} in all, at most {@link #repeats}. */
+  public void repeat(EngineStep<S> step, int count) {
+    for (S sequence : step.sequences()) {
+      sequence.computed += count;
+      sequence.samplePlain(count);
+    }
+  }
+
   /** The number of sequences admitted and not ended. */
   public int running() {
     return running.size();

@@ -43,6 +43,19 @@ public abstract class Sequence {
   protected abstract boolean sample();
 
   /**
+   * How many calls of {@link #sample()}, from the next one on, do nothing but {@link #grow()}, at least; a scheduler
+   * may then replace them by one of {@link #samplePlain}.
+   */
+  protected int plainSamples() {
+    return 0;
+  }
+
+  /** Samples {@code count} tokens, at most {@link #plainSamples()}, at once. */
+  protected void samplePlain(int count) {
+    length += count;
+  }
+
+  /**
    * The number of leading tokens whose keys and values are copied from another engine once blocks for them are
    * reserved; 0 when all are computed here. Called at every admission.
    */

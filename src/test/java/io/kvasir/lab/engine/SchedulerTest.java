@@ -167,6 +167,75 @@ final class SchedulerTest {
     }
   }
 
+  @Test
+  void repeat_atRandomInASmallCache_isWhatStepsOneByOneAre() {
+    int repeated = 0;
+    for (int seed = 0; seed < 60; seed++) {
+      List<String> single = new ArrayList<>();
+      List<String> atOnce = new ArrayList<>();
+      int _ = runAtRandom(seed, false, single);
+      repeated += runAtRandom(seed, true, atOnce);
+
+      assertThat(atOnce).as("seed " + seed).isEqualTo(single);
+    }
+    assertThat(repeated).isGreaterThan(1000);
+  }
+
+  /** Runs random sequences, writes down what happens in which iteration, and returns how many were repeats. */
+  private static int runAtRandom(int seed, boolean repeating, List<String> log) {
+    SplittableRandom random = new SplittableRandom(seed);
+    int[] iteration = {0};
+    CacheListener listener =
+        new CacheListener() {
+          @Override
+          public void stored(Sequence sequence, int from, int to) {
+            log.add(iteration[0] + " stored " + sequence.key(from) + " to " + sequence.key(to - 1));
+          }
+
+          @Override
+          public void removed(long key) {
+            log.add(iteration[0] + " removed " + key);
+          }
+
+          @Override
+          public void cleared() {}
+        };
+    PagedCache cache = new PagedCache(random.nextInt(20, 60), BLOCK, listener);
+    Scheduler<TestSequence> scheduler = new Scheduler<>(cache, random.nextInt(8, 60), random.nextInt(1, 9));
+    List<TestSequence> all = new ArrayList<>();
+    int nextArrival = 0;
+    int repeated = 0;
+    while (all.size() < 30 || scheduler.running() + scheduler.waiting() > 0) {
+      while (iteration[0] >= nextArrival && all.size() < 30) {
+        TestSequence sequence = sequence(random.nextInt(1, 28), random.nextInt(1, 40), random.nextInt(4));
+        all.add(sequence);
+        scheduler.add(sequence);
+        nextArrival += random.nextInt(12);
+      }
+      EngineStep<TestSequence> step = scheduler.plan();
+      int repeats = 0;
+      if (repeating) {
+        int quiet = all.size() < 30 ? nextArrival - iteration[0] - 1 : Integer.MAX_VALUE;
+        repeats = Math.clamp(quiet, 0, scheduler.repeats(step));
+        step.advance(repeats);
+        scheduler.repeat(step, repeats);
+      }
+      iteration[0] += repeats;
+      repeated += repeats;
+      int before = scheduler.running();
+      long context = step.decodeContext();
+      scheduler.complete(step);
+      if (scheduler.running() < before) {
+        log.add(iteration[0] + " ended " + (before - scheduler.running()) + " of " + step.tokens() + " in " + context);
+      }
+      iteration[0]++;
+    }
+    for (TestSequence sequence : all) {
+      log.add(sequence.sampled() + " sampled, " + sequence.cachedTokens() + " cached, " + sequence.length() + " long");
+    }
+    return repeated;
+  }
+
   private static void drain(Scheduler<TestSequence> scheduler) {
     for (int i = 0; i < 1000 && scheduler.running() + scheduler.waiting() > 0; i++) {
       scheduler.complete(scheduler.plan());

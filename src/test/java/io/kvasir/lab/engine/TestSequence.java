@@ -47,6 +47,17 @@ final class TestSequence extends Sequence {
     return ++sampled == answer;
   }
 
+  @Override
+  protected int plainSamples() {
+    return Math.max(0, answer - 1 - sampled);
+  }
+
+  @Override
+  protected void samplePlain(int count) {
+    super.samplePlain(count);
+    sampled += count;
+  }
+
   int sampled() {
     return sampled;
   }
