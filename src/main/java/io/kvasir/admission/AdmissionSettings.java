@@ -11,6 +11,8 @@ import java.util.Map;
  * @param quantum tokens by which a tenant of weight 1, or a program, that comes back may be ahead of the others: at
  *     least 1
  * @param outputCost what a generated token counts against one of a prompt that is not cached, 0 or more
+ * @param keptPlaces the largest share of the workers' places that is kept for tenants which have not used up their
+ *     shares, 0 to 0.5
  * @param profileClasses the classes of requests by their profiles, where their clients name none
  * @param waitForWorkers how long requests wait, too, while no worker of their model can be reached; zero: not at all
  */
@@ -19,6 +21,7 @@ public record AdmissionSettings(
     Map<ServiceClass, ClassSettings> classes,
     int quantum,
     double outputCost,
+    double keptPlaces,
     Map<String, ServiceClass> profileClasses,
     Duration waitForWorkers) {
   private static final ClassSettings NEVER =
@@ -32,6 +35,7 @@ public record AdmissionSettings(
               ServiceClass.SYSTEM, NEVER, ServiceClass.INTERACTIVE, NEVER, ServiceClass.DEFAULT, NEVER,
               ServiceClass.BULK, NEVER),
           1,
+          0,
           0,
           Map.of(),
           Duration.ZERO);

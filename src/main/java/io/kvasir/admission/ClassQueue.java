@@ -37,6 +37,11 @@ final class ClassQueue<T> {
     int alone;
     long tokens;
 
+    /** When its latest request arrived; meaningless before the first. */
+    long arrivalNanos;
+
+    boolean hasCome;
+
     Tenant(CreditRounds rounds, int weight, int quantum) {
       super(rounds, weight);
       this.programRounds = new CreditRounds(quantum);
@@ -92,6 +97,9 @@ final class ClassQueue<T> {
   void add(Waiting<T> waiting) {
     Tenant<T> tenant = tenant(waiting.claim());
     program(tenant, waiting.claim()).queue.add(waiting);
+    tenant.arrivalNanos =
+        tenant.hasCome ? Math.max(tenant.arrivalNanos, waiting.arrivalNanos()) : waiting.arrivalNanos();
+    tenant.hasCome = true;
     count(tenant, waiting, 1);
   }
 
@@ -154,6 +162,22 @@ final class ClassQueue<T> {
                 program -> !program.queue.isEmpty(),
                 program -> program.queue.size() > program.alone,
                 program -> head(program, attempts, nowNanos)));
+  }
+
+  /**
+   * The tenants that have come after a time and have not used up their shares, when a request's tenant has; otherwise
+   * 0.
+   */
+  int rivals(Claim claim, long sinceNanos) {
+    Tenant<T> own = tenants.get(claim.tenant());
+    int rivals = 0;
+    if (own != null && tenants.size() > 1 && tenantRounds.isSpent(own)) {
+      for (Tenant<T> tenant : tenants.values()) {
+        boolean present = tenant.hasCome && tenant.arrivalNanos - sinceNanos > 0;
+        rivals += present && !tenantRounds.isSpent(tenant) ? 1 : 0;
+      }
+    }
+    return rivals;
   }
 
   /** The request that has waited longest, but for those that are passed over. */

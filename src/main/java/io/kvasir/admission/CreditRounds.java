@@ -21,6 +21,9 @@ final class CreditRounds {
     private double credit;
     private long round;
 
+    /** The round in which it came to have credit after it had none; before all rounds while it always had. */
+    private long outOfDebt = -1;
+
     /** A new party of these rounds has a full credit. */
     Party(CreditRounds rounds, int weight) {
       this.weight = weight;
@@ -51,6 +54,14 @@ final class CreditRounds {
   /** Whether a party is as good as new. */
   boolean isFull(Party party) {
     return credit(party) >= (double) quantum * party.weight;
+  }
+
+  /**
+   * Whether a party has used up what it got: it has no credit, or got some in this round because it had none. Of those
+   * who want more than there is each is so all the time; who has a full credit and uses less than one a round never.
+   */
+  boolean isSpent(Party party) {
+    return credit(party) <= 0 || party.outOfDebt == round;
   }
 
   /**
@@ -90,6 +101,9 @@ final class CreditRounds {
 
   private double credit(Party party) {
     double each = (double) quantum * party.weight;
+    if (party.credit <= 0 && round > party.round) {
+      party.outOfDebt = party.round + (long) Math.floor(-party.credit / each) + 1;
+    }
     party.credit = Math.min(each, party.credit + (round - party.round) * each);
     party.round = round;
     return party.credit;

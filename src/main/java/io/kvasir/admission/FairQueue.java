@@ -32,9 +32,9 @@ final class FairQueue<T> {
   /**
    * A request's turn.
    *
-   * @param starving whether it has it because its class starves
+   * @param standing how it stands to the others
    */
-  record Turn<T>(Waiting<T> waiting, boolean starving) {}
+  record Turn<T>(Waiting<T> waiting, Standing standing) {}
 
   int length() {
     return length;
@@ -116,15 +116,21 @@ final class FairQueue<T> {
       }
     }
     if (starving != null) {
-      return new Turn<>(starving, true);
+      return new Turn<>(starving, new Standing(true, 0));
     }
     for (ServiceClass each : ServiceClass.values()) {
       Waiting<T> next = of(each).length() == 0 ? null : of(each).next(attempts, nowNanos);
       if (next != null) {
-        return new Turn<>(next, false);
+        return new Turn<>(next, new Standing(false, rivals(next.claim(), nowNanos)));
       }
     }
     return null;
+  }
+
+  /** A tenant counts for as long after a request as another one of its class might wait. */
+  private int rivals(Claim claim, long nowNanos) {
+    ServiceClass its = claim.serviceClass();
+    return of(its).rivals(claim, nowNanos - settings.of(its).longestWait().toNanos());
   }
 
   private boolean isStarving(Waiting<T> waiting, long nowNanos) {

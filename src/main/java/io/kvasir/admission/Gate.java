@@ -13,8 +13,8 @@ public interface Gate {
    * the request then goes: another gate may hold it.
    *
    * @param claim the request
+   * @param standing how it stands to others that wait
    * @param prospect what it may expect now
-   * @param nowNanos the clock of the waiting room
    */
-  Verdict check(Claim claim, Prospect prospect, long nowNanos);
+  Verdict check(Claim claim, Standing standing, Prospect prospect);
 }

@@ -35,9 +35,9 @@ public interface Waiter {
   /**
    * Tries whether it may go now.
    *
-   * @param starving whether it is its turn because its class starves: bounds of the most urgent class then apply
+   * @param standing how it stands to the others that wait
    */
-  Attempt attempt(boolean starving);
+  Attempt attempt(Standing standing);
 
   /** Ends the wait: it is refused. */
   void refused(AdmissionRefusal refusal);

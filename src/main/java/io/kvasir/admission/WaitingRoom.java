@@ -149,7 +149,7 @@ public final class WaitingRoom {
       if (turn == null) {
         return;
       }
-      Waiter.Attempt attempt = turn.waiting().item().waiter().attempt(turn.starving());
+      Waiter.Attempt attempt = turn.waiting().item().waiter().attempt(turn.standing());
       if (attempt instanceof Waiter.Attempt.Held(boolean alone) && !alone) {
         held++;
       }

@@ -281,12 +281,12 @@ final class FairQueueTest {
     Waiting<String> laterBulk = strict.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 1, 1, "");
     Waiting<String> interactive =
         strict.add(AdmissionFixture.claim(ServiceClass.INTERACTIVE, "b", null), seconds(9), 1, "");
-    assertThat(strict.next(seconds(9))).isEqualTo(new FairQueue.Turn<>(interactive, false));
-    assertThat(strict.next(seconds(10))).isEqualTo(new FairQueue.Turn<>(bulk, true));
+    assertThat(strict.next(seconds(9))).isEqualTo(new FairQueue.Turn<>(interactive, new Standing(false, 0)));
+    assertThat(strict.next(seconds(10))).isEqualTo(new FairQueue.Turn<>(bulk, new Standing(true, 0)));
     strict.remove(bulk);
     strict.went(bulk.claim(), 1, seconds(10));
-    assertThat(strict.next(seconds(11))).isEqualTo(new FairQueue.Turn<>(interactive, false));
-    assertThat(strict.next(seconds(20))).isEqualTo(new FairQueue.Turn<>(laterBulk, true));
+    assertThat(strict.next(seconds(11))).isEqualTo(new FairQueue.Turn<>(interactive, new Standing(false, 0)));
+    assertThat(strict.next(seconds(20))).isEqualTo(new FairQueue.Turn<>(laterBulk, new Standing(true, 0)));
   }
 
   @Test

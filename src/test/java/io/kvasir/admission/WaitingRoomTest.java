@@ -46,7 +46,7 @@ final class WaitingRoomTest {
     }
 
     @Override
-    public Attempt attempt(boolean starving) {
+    public Attempt attempt(Standing standing) {
       attempts++;
       if (programHeld) {
         return Attempt.PROGRAM_HELD;
@@ -263,6 +263,27 @@ final class WaitingRoomTest {
     Request third = new Request("third", 1_000);
     room.add(AdmissionFixture.claim("a"), "m", 1_000, 1_000, third);
     assertThat(third.refusal).as("nobody was in line for a minute").isNull();
+  }
+
+  @Test
+  void programThatWaitsForRoom_isRefusedAfterTheLongestWait_asOthersAre() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(60), 10, 10, 10_000));
+    Request held = new Request("held", 10);
+    held.programHeld = true;
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, held);
+    for (int second = 0; second < 60; second++) {
+      room.admit();
+      assertThat(held.refusal).isNull();
+      clock.advance(Duration.ofSeconds(1));
+    }
+    room.admit();
+    assertThat(held.refusal)
+        .isNotNull()
+        .returns("timeout", AdmissionRefusal::reason)
+        .returns("admission.classes.default.longest-wait", AdmissionRefusal::knob)
+        .returns(60_000L, AdmissionRefusal::measured)
+        .returns(60_000L, AdmissionRefusal::limit);
+    assertThat(room.isEmpty()).isTrue();
   }
 
   @Test

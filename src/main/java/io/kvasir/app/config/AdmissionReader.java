@@ -28,6 +28,7 @@ final class AdmissionReader {
             classes,
             admission.count("quantum", 1, 100_000_000),
             admission.number("output-cost", 0, 1000),
+            admission.number("kept-places", 0, 0.5),
             profileClasses(admission),
             admission.durationOrNever("wait-for-workers"));
     admission.rejectUnread();

@@ -5,10 +5,12 @@ import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ClassStatus;
-import io.kvasir.admission.Gate;
 import io.kvasir.admission.EngineQueueGate;
+import io.kvasir.admission.Gate;
+import io.kvasir.admission.KeptPlacesGate;
 import io.kvasir.admission.ModelBacklog;
 import io.kvasir.admission.ServiceClass;
+import io.kvasir.admission.Standing;
 import io.kvasir.admission.TurnKeeper;
 import io.kvasir.admission.WaitingRoom;
 import io.kvasir.cell.Decision;
@@ -51,7 +53,7 @@ public final class CellAdmission implements AutoCloseable {
     this.cell = cell;
     this.decider = decider;
     this.engines = engines;
-    this.gates = List.of(new EngineQueueGate(settings));
+    this.gates = List.of(new EngineQueueGate(settings), new KeptPlacesGate(settings));
     this.waitForWorkersMillis = settings.waitForWorkers().toMillis();
     this.room = new WaitingRoom(settings, clock, () -> ThreadLocalRandom.current().nextDouble(), metrics);
     this.keeper = new TurnKeeper(room);
@@ -69,7 +71,7 @@ public final class CellAdmission implements AutoCloseable {
 
   /** Decides for a request of this node, when it is its turn. Waits, so that it is called on virtual threads. */
   public TurnResult decide(DecisionRequest request, Claim claim, Cancellation client) {
-    GateCheck check = check(claim, false);
+    GateCheck check = check(request, claim, Standing.ALONE);
     Decision now = needsNoTurn() ? tryNow(request, claim, true, check) : null;
     if (now != null) {
       return new TurnResult.Decided(now);
@@ -119,8 +121,8 @@ public final class CellAdmission implements AutoCloseable {
     }
 
     @Override
-    public GateCheck check(Claim now, boolean starving) {
-      return CellAdmission.this.check(now, starving);
+    public GateCheck check(Claim now, Standing standing) {
+      return CellAdmission.this.check(request, now, standing);
     }
 
     @Override
@@ -130,10 +132,10 @@ public final class CellAdmission implements AutoCloseable {
   }
 
   /** A look at what a request may expect; one that starves has the bounds of the most urgent class. */
-  GateCheck check(Claim claim, boolean starving) {
-    Claim checked = starving ? claim.as(ServiceClass.SYSTEM) : claim;
+  GateCheck check(DecisionRequest request, Claim claim, Standing standing) {
+    Claim checked = standing.starving() ? claim.as(ServiceClass.SYSTEM) : claim;
     return new GateCheck(
-        engines, gates, checked, claim.waitedMillis() < waitForWorkersMillis, clock.nanos());
+        engines, gates, request.model(), checked, standing, claim.waitedMillis() < waitForWorkersMillis);
   }
 
   /** Decides if the gates let the request go or refuse it; null when it waits. */

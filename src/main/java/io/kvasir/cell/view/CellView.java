@@ -106,6 +106,21 @@ public final class CellView {
         Member member = members()[slot];
         return member == null ? 0 : member.silentlyReadMs();
       }
+
+      @Override
+      public GateCheck.Places places(Worker one, String model) {
+        int all = 0;
+        int free = 0;
+        for (Member member : members()) {
+          if (member != null && member.isRoutable() && member.worker().role() == one.role()
+              && member.worker().models().contains(model)) {
+            int most = member.worker().maxInFlight();
+            all += most;
+            free += Math.max(0, most - member.load().inFlight());
+          }
+        }
+        return new GateCheck.Places(all, free);
+      }
     };
   }
 

@@ -4,6 +4,7 @@ import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.Gate;
 import io.kvasir.admission.Prospect;
+import io.kvasir.admission.Standing;
 import io.kvasir.admission.Verdict;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.Selection;
@@ -20,9 +21,10 @@ import org.jspecify.annotations.Nullable;
 final class GateCheck implements Predicate<PlanResult> {
   private final Engines engines;
   private final List<Gate> gates;
+  private final String model;
   private final Claim claim;
+  private final Standing standing;
   private final boolean waitsForWorkers;
-  private final long nowNanos;
   private int uncachedTokens;
   private int promptTokens;
   private @Nullable AdmissionRefusal refusal;
@@ -35,20 +37,36 @@ final class GateCheck implements Predicate<PlanResult> {
 
     /** Estimated milliseconds, of the work that is booked there as queued, which is probably done. */
     double silentlyReadMs(int slot);
+
+    /** What all workers of a model have room for that do what one of them does. */
+    Places places(Worker one, String model);
+  }
+
+  /**
+   * Requests that workers may have in flight, all together.
+   *
+   * @param free of these, those that none has
+   */
+  record Places(int all, int free) {
+    private static final Places NOT_COUNTED = new Places(0, 0);
   }
 
   /**
    * A look that has not begun.
    *
    * @param engines what is known of the workers' engines
+   * @param model as the request names it
+   * @param standing how it stands to the others that wait
    * @param waitsForWorkers whether it waits, too, while no worker can be reached
    */
-  GateCheck(Engines engines, List<Gate> gates, Claim claim, boolean waitsForWorkers, long nowNanos) {
+  GateCheck(
+      Engines engines, List<Gate> gates, String model, Claim claim, Standing standing, boolean waitsForWorkers) {
     this.engines = engines;
-    this.waitsForWorkers = waitsForWorkers;
     this.gates = gates;
+    this.model = model;
     this.claim = claim;
-    this.nowNanos = nowNanos;
+    this.standing = standing;
+    this.waitsForWorkers = waitsForWorkers;
   }
 
   /** Why it is refused, null when it is not. */
@@ -89,7 +107,7 @@ final class GateCheck implements Predicate<PlanResult> {
     promptTokens = prospect.promptTokens();
     uncachedTokens = prospect.uncachedTokens();
     for (Gate gate : gates) {
-      Verdict verdict = gate.check(claim, prospect, nowNanos);
+      Verdict verdict = gate.check(claim, standing, prospect);
       if (!(verdict instanceof Verdict.Go)) {
         refusal = verdict instanceof Verdict.Refuse(AdmissionRefusal why) ? why : null;
         return false;
@@ -113,6 +131,19 @@ final class GateCheck implements Predicate<PlanResult> {
         known &= engines.isCostKnown(chosen.worker());
       }
     }
-    return new Prospect(prompt, uncached, queueMs, known);
+    Places places = places(found);
+    return new Prospect(prompt, uncached, queueMs, known, places.all, places.free);
+  }
+
+  /** At the step with the least room; the request's own places are taken already. They are counted for rivals only. */
+  private Places places(PlanResult.PlanFound found) {
+    Places least = Places.NOT_COUNTED;
+    if (standing.rivals() > 0) {
+      for (Selection.Chosen chosen : found.chosen()) {
+        Places its = engines.places(chosen.worker(), model);
+        least = least.all == 0 || its.free < least.free ? its : least;
+      }
+    }
+    return least;
   }
 }

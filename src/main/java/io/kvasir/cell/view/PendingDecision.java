@@ -2,6 +2,7 @@ package io.kvasir.cell.view;
 
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.Standing;
 import io.kvasir.admission.Waiter;
 import io.kvasir.admission.WaitingRoom;
 import io.kvasir.cell.Decision;
@@ -22,7 +23,7 @@ final class PendingDecision implements Waiter {
   /** How it is tried whether a request may go. */
   interface Tries {
     /** A look that has not begun. */
-    GateCheck check(Claim claim, boolean starving);
+    GateCheck check(Claim claim, Standing standing);
 
     /** Decides if the gates let the request go or refuse it; null when it waits on. */
     @Nullable Decision decide(GateCheck check);
@@ -47,21 +48,21 @@ final class PendingDecision implements Waiter {
   }
 
   @Override
-  public Attempt attempt(boolean starving) {
+  public Attempt attempt(Standing standing) {
     if (result.isDone()) {
       return new Attempt.Ended();
     }
     try {
-      return tryNow(starving);
+      return tryNow(standing);
     } catch (RuntimeException failed) {
       result.completeExceptionally(failed);
       return new Attempt.Ended();
     }
   }
 
-  private Attempt tryNow(boolean starving) {
+  private Attempt tryNow(Standing standing) {
     long waited = Math.max(1, claim.waitedMillis() + (clock.nanos() - startNanos) / 1_000_000);
-    GateCheck check = tries.check(claim.waited(waited), starving);
+    GateCheck check = tries.check(claim.waited(waited), standing);
     Decision decision = tries.decide(check);
     return switch (decision) {
       case null -> check.isProgramHeld() ? Attempt.PROGRAM_HELD : Attempt.HELD;

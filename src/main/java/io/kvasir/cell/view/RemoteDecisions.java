@@ -1,6 +1,7 @@
 package io.kvasir.cell.view;
 
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.Standing;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.CorrelationIds;
@@ -86,7 +87,7 @@ public final class RemoteDecisions {
     if (admission == null || claim == null) {
       return reply(view.decideForPeer(request), node, correlationId);
     }
-    GateCheck check = admission.check(claim, false);
+    GateCheck check = admission.check(request, claim, Standing.ALONE);
     Decision now = admission.needsNoTurn() ? admission.tryNow(request, claim, false, check) : null;
     if (now != null) {
       return reply(now, node, correlationId);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ServiceClass;
+import io.kvasir.admission.Standing;
 import io.kvasir.cell.Decision;
 import io.kvasir.time.ManualClock;
 import java.time.Duration;
@@ -47,7 +48,7 @@ final class RemoteTurnsTest {
         new Claim(ServiceClass.DEFAULT, "", 1, null, 1, 0),
         new PendingDecision.Tries() {
           @Override
-          public GateCheck check(Claim claim, boolean starving) {
+          public GateCheck check(Claim claim, Standing standing) {
             throw new AssertionError("not tried here");
           }
 
