@@ -23,7 +23,7 @@ final class GuardedArrivals {
   private final List<Waiting> waiting = new ArrayList<>();
   private double nextMs = LabEngine.NEVER;
 
-  private record Waiting(int index, String program, int promptTokens, Chain chain) {}
+  private record Waiting(int index, String program, String tenant, int promptTokens, Chain chain) {}
 
   /**
    * Arrivals under a guard, or none.
@@ -50,7 +50,7 @@ final class GuardedArrivals {
     if (program == null) {
       return true;
     }
-    Waiting arrived = new Waiting(index, program, request.promptTokens(), chain);
+    Waiting arrived = new Waiting(index, program, request.tenant(), request.promptTokens(), chain);
     if (goes(guard, arrived, nowMs)) {
       return true;
     }
@@ -61,7 +61,7 @@ final class GuardedArrivals {
 
   private boolean goes(ThrashGuard active, Waiting request, double nowMs) {
     int held = heldTokens.applyAsInt(request.chain);
-    ProgramTurn turn = new ProgramTurn(request.program, request.promptTokens, held, false);
+    ProgramTurn turn = new ProgramTurn(request.program, request.tenant, 1, request.promptTokens, held, false);
     if (!active.mayGo(turn, capacityTokens, (long) nowMs)) {
       return false;
     }

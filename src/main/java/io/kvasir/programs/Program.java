@@ -16,6 +16,8 @@ final class Program {
   }
 
   private final String name;
+  private final String tenant;
+  private final int weight;
   private State state = State.NEW;
   private int running;
 
@@ -38,11 +40,23 @@ final class Program {
   /** A program whose first turn is {@code first}. */
   Program(ProgramTurn first) {
     this.name = first.program();
+    this.tenant = first.tenant();
+    this.weight = first.weight();
     this.sharedTokens = first.heldTokens();
   }
 
   String name() {
     return name;
+  }
+
+  /** Whose program it is. */
+  String tenant() {
+    return tenant;
+  }
+
+  /** The tenant's share against others, as it was then. */
+  int weight() {
+    return weight;
   }
 
   State state() {

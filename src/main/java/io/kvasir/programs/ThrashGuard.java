@@ -1,12 +1,8 @@
 package io.kvasir.programs;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps the programs of a cell from evicting each other. A live program comes back with its whole context; when the
@@ -17,9 +13,11 @@ import org.jspecify.annotations.Nullable;
  * <p>A program counts with the tokens of its own: those that others had brought before its first turn are theirs; while
  * it is idle, by how likely programs come back, so that prompts which are the only ones of theirs hold nobody back. It
  * is let in below one share of what the workers can hold, and idle programs are paused above another, those that have
- * been idle for longest first, so that a fleet at its limit does not let in and pause by turns. Programs wait in this
- * order: those whose prefix a worker still holds, paused ones, new ones; among these, by arrival. After the longest
- * wait a program is let in all the same. One that is not offered any more has left.
+ * been idle for longest first, so that a fleet at its limit does not let in and pause by turns. Of the programs that
+ * wait those of the tenant are first whose live programs have least; of one tenant those whose prefix a worker still
+ * holds, then paused ones, then new ones; among these, by arrival. One that is larger than its tenant's share of the
+ * memory holds nobody up: it goes when it has room nevertheless. After the longest wait a program is let in all the
+ * same. One that is not offered any more has left.
  *
  * <p>After ThunderAgent (arXiv 2602.13692), which holds back programs between their turns. Time is passed in, so that
  * the laboratory uses this class, too. Thread-safe: one lock, held for the time of a few look-ups.
@@ -41,24 +39,13 @@ public final class ThrashGuard {
   /** Live programs without a running turn, the one that has been idle or expected for longest first. */
   private final LinkedHashMap<String, Program> idle = new LinkedHashMap<>();
 
-  private final Map<String, Wait> waits = new HashMap<>();
-  private final TreeSet<Wait> queue = new TreeSet<>();
+  private final ProgramLine line = new ProgramLine();
   private long liveTokens;
 
   /** Of these, those of idle programs after their first turns, and of idle ones after later turns. */
   private final long[] idleTokens = new long[2];
 
   private int live;
-
-  /** A program that waits: since when, and when it was last offered. */
-  private record Wait(String program, int rank, long sinceMs, long offeredMs) implements Comparable<Wait> {
-    @Override
-    public int compareTo(Wait other) {
-      int order = Integer.compare(rank, other.rank);
-      order = order != 0 ? order : Long.compare(sinceMs, other.sinceMs);
-      return order != 0 ? order : program.compareTo(other.program);
-    }
-  }
 
   /** A guard that knows no programs. */
   public ThrashGuard(GuardSettings settings, ProgramListener listener) {
@@ -84,14 +71,19 @@ public final class ThrashGuard {
       return true;
     }
     Program program = known == null ? remember(new Program(turn)) : known;
-    if (waits.isEmpty() && hasRoom(program, turn, capacityTokens)) {
+    if (line.isEmpty() && hasRoom(program, turn, capacityTokens)) {
       program.expect(turn);
       admit(program, nowMs);
       return true;
     }
-    Wait wait = await(program, turn, nowMs);
-    boolean late = nowMs - wait.sinceMs >= settings.longestWaitMs();
-    if (late || (wait.equals(firstWait(nowMs)) && hasRoom(program, turn, capacityTokens))) {
+    ProgramWait wait =
+        line.offer(program, rank(program, turn), program.ownTokens(turn.promptTokens()), nowMs, listener::held);
+    boolean late = nowMs - wait.sinceMs() >= settings.longestWaitMs();
+    boolean goes =
+        late
+            || (line.isNext(program, wait, settings.admitBelow() * capacityTokens, nowMs)
+                && hasRoom(program, turn, capacityTokens));
+    if (goes) {
       if (late) {
         listener.forced();
       }
@@ -124,7 +116,7 @@ public final class ThrashGuard {
     }
     int before = program.ownTokens();
     program.began(turn, nowMs);
-    liveTokens += program.ownTokens() - before;
+    addLive(program, 0, program.ownTokens() - before);
   }
 
   /**
@@ -142,7 +134,7 @@ public final class ThrashGuard {
     int before = program.ownTokens();
     program.ended(contextTokens, nowMs);
     if (program.state() == Program.State.LIVE) {
-      liveTokens += program.ownTokens() - before;
+      addLive(program, 0, program.ownTokens() - before);
       if (!program.isRunning()) {
         returns.ended(program.isFirst());
         addIdle(program);
@@ -159,7 +151,7 @@ public final class ThrashGuard {
 
   /** The state of the guard, for people and metrics. */
   public synchronized GuardStatus status() {
-    return new GuardStatus(programs.size(), live, liveTokens, Math.round(expectedTokens()), waits.size());
+    return new GuardStatus(programs.size(), live, liveTokens, Math.round(expectedTokens()), line.length());
   }
 
   /** The programs that are remembered, the one with most tokens of its own first, and at most so many. */
@@ -176,7 +168,7 @@ public final class ThrashGuard {
     if (programs.size() > settings.maxPrograms()) {
       Program eldest = programs.firstEntry().getValue();
       pause(eldest);
-      endWait(eldest);
+      line.end(eldest);
       programs.remove(eldest.name());
     }
     return program;
@@ -202,53 +194,18 @@ public final class ThrashGuard {
     return turn.heldTokens() >= turn.promptTokens() * STILL_HELD ? 0 : 1;
   }
 
-  /** The wait of a program, begun or continued. */
-  private Wait await(Program program, ProgramTurn turn, long nowMs) {
-    Wait before = waits.get(program.name());
-    if (before != null) {
-      remove(before);
-    }
-    if (before == null || hasLeft(before, nowMs)) {
-      before = null;
-      listener.held();
-    }
-    Wait wait = new Wait(program.name(), rank(program, turn), before == null ? nowMs : before.sinceMs, nowMs);
-    waits.put(wait.program, wait);
-    queue.add(wait);
-    return wait;
-  }
-
-  private void endWait(Program program) {
-    Wait wait = waits.get(program.name());
-    if (wait != null) {
-      remove(wait);
-    }
-  }
-
-  private static boolean hasLeft(Wait wait, long nowMs) {
-    return nowMs - wait.offeredMs > LEFT_MS;
-  }
-
-  private void remove(Wait wait) {
-    waits.remove(wait.program);
-    queue.remove(wait);
-  }
-
-  /** The first of those that have not left. */
-  private @Nullable Wait firstWait(long nowMs) {
-    while (!queue.isEmpty() && hasLeft(queue.first(), nowMs)) {
-      remove(queue.first());
-    }
-    return queue.isEmpty() ? null : queue.first();
-  }
-
   private void admit(Program program, long nowMs) {
-    endWait(program);
     program.state(Program.State.LIVE);
     program.active(nowMs);
-    live++;
-    liveTokens += program.ownTokens();
+    addLive(program, 1, program.ownTokens());
+    ProgramWait _ = line.end(program);
     addIdle(program);
+  }
+
+  private void addLive(Program program, int programs, int tokens) {
+    live += programs;
+    liveTokens += tokens;
+    line.addLive(program, programs, tokens);
   }
 
   private void addIdle(Program program) {
@@ -276,8 +233,7 @@ public final class ThrashGuard {
     if (program.state() == Program.State.LIVE) {
       program.state(Program.State.PAUSED);
       removeIdle(program);
-      live--;
-      liveTokens -= program.ownTokens();
+      addLive(program, -1, -program.ownTokens());
     }
   }
 }

@@ -177,6 +177,132 @@ final class ThrashGuardTest {
     assertThat(go("other", 10, 0)).isFalse();
   }
 
+  private boolean go(String tenant, int weight, String program, int prompt) {
+    ProgramTurn turn = new ProgramTurn(program, tenant, weight, prompt, 0, false);
+    boolean goes = guard.mayGo(turn, CAPACITY, now);
+    if (goes) {
+      guard.began(turn, now);
+    }
+    return goes;
+  }
+
+  @Test
+  void mayGo_programsOfTheTenantThatHasLeast_goFirst() {
+    assertThat(go("heavy", 1, "h1", 200)).isTrue();
+    assertThat(go("heavy", 1, "h2", 200)).isTrue();
+    assertThat(go("light", 1, "l1", 150)).isTrue();
+    for (int i = 3; i < 10; i++) {
+      assertThat(go("heavy", 1, "h" + i, 160)).isFalse();
+      now++;
+    }
+    assertThat(go("light", 1, "l2", 100)).as("no room for it either").isFalse();
+    pass("h2");
+
+    assertThat(go("heavy", 1, "h3", 160)).as("the other tenant has less").isFalse();
+    assertThat(go("light", 1, "l2", 100)).isTrue();
+    assertThat(go("heavy", 1, "h3", 160)).as("no room is left").isFalse();
+  }
+
+  @Test
+  void mayGo_tenantWithMoreWeight_hasMore() {
+    go("paying", 3, "p1", 300);
+    go("other", 1, "o1", 200);
+    assertThat(go("other", 1, "o2", 200)).isFalse();
+    now++;
+    assertThat(go("paying", 3, "p2", 200)).isFalse();
+    pass("o1");
+    assertThat(go("other", 1, "o2", 200)).as("has nothing now").isTrue();
+    pass("o2");
+    assertThat(go("other", 1, "o3", 301)).as("too large").isFalse();
+    now++;
+    assertThat(go("paying", 3, "p2", 200)).as("it holds up the others").isTrue();
+  }
+
+  /** With a share of 600 for all, and 300 for each of two tenants. */
+  @Test
+  void mayGo_moreThanItsTenantsShare_holdsNobodyUp() {
+    go("a", 1, "a1", 250);
+    assertThat(go("b", 1, "large", 400)).isFalse();
+    now++;
+    assertThat(go("a", 1, "a2", 100)).isTrue();
+    assertThat(go("b", 1, "b2", 100)).isTrue();
+    pass("a1");
+    pass("a2");
+    assertThat(go("b", 1, "large", 400)).as("room has become free").isTrue();
+  }
+
+  @Test
+  void mayGo_withinItsTenantsShare_waitsForItsRoom_beforeTenantsThatHaveMore() {
+    go("a", 1, "a1", 250);
+    go("a", 1, "a3", 150);
+    go("b", 1, "b1", 100);
+    assertThat(go("b", 1, "b2", 200)).isFalse();
+    assertThat(go("a", 1, "a2", 50)).as("would take its room").isFalse();
+    pass("a1");
+    assertThat(go("b", 1, "b2", 200)).isTrue();
+    assertThat(go("a", 1, "a2", 50)).isTrue();
+  }
+
+  @Test
+  void mayGo_tooLargeForItsShare_goesAfterTheLongestWait() {
+    go("a", 1, "a1", 590);
+    boolean went = false;
+    for (long waited = 0; waited < SETTINGS.longestWaitMs(); waited += 1_000) {
+      assertThat(went).as("after %d ms", waited).isFalse();
+      went = go("b", 1, "large", 5_000);
+      assertThat(go("a", 1, "a1", 590)).isTrue();
+      now += 1_000;
+    }
+    assertThat(go("b", 1, "large", 5_000)).isTrue();
+    assertThat(forced).isOne();
+  }
+
+  /** A program ends: it says so with its last turn. */
+  private void pass(String program) {
+    guard.began(new ProgramTurn(program, 1, 0, true), now);
+    end(program, 1);
+    end(program, 1);
+  }
+
+  /** Tenants that always have another program to let in have equal shares of what the workers hold. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4})
+  void anyTenants_thatAlwaysWait_haveEqualShares(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    ThrashGuard busy =
+        new ThrashGuard(new GuardSettings(0.6, 0.9, 10_000, 600_000, 1_000), new Counts(), certain());
+    List<ProgramTurn> waiting = new ArrayList<>();
+    List<ProgramTurn> running = new ArrayList<>();
+    Map<String, Long> tokens = new HashMap<>();
+    int programs = 0;
+    for (int step = 0; step < 4_000; step++) {
+      now += random.nextInt(1_000);
+      for (int tenant = 0; tenant < 3; tenant++) {
+        String name = "t" + tenant;
+        while (waiting.stream().filter(turn -> turn.tenant().equals(name)).count() < 3) {
+          int prompt = 1 + random.nextInt(tenant == 2 ? 80 : 40);
+          waiting.add(new ProgramTurn("p" + programs++, name, 1, prompt, 0, true));
+        }
+      }
+      if (!running.isEmpty() && random.nextInt(3) == 0) {
+        ProgramTurn ended = running.remove(random.nextInt(running.size()));
+        busy.ended(ended.program(), ended.promptTokens(), CAPACITY, now);
+      }
+      for (ProgramTurn turn : List.copyOf(waiting)) {
+        if (busy.mayGo(turn, CAPACITY, now)) {
+          busy.began(turn, now);
+          running.add(turn);
+          waiting.remove(turn);
+        }
+      }
+      running.forEach(turn -> tokens.merge(turn.tenant(), (long) turn.promptTokens(), Long::sum));
+      assertThat(busy.status().waiting()).isEqualTo(waiting.size());
+    }
+    assertThat(forced).isZero();
+    long most = tokens.values().stream().mapToLong(each -> each).max().orElseThrow();
+    assertThat(tokens.values()).hasSize(3).allMatch(each -> each > 0.8 * most);
+  }
+
   @Test
   void mayGo_unknownCapacity_always() {
     for (int i = 0; i < 20; i++) {
@@ -401,7 +527,7 @@ final class ThrashGuardTest {
       now = Math.min(until, now + 1_000);
       if (now < until) {
         for (String program : offering) {
-          boolean _ = offer(program, 2_000, 0);
+          boolean _ = offer(program, 550, 0);
         }
       }
     }

@@ -1,5 +1,6 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.admission.Claim;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.ReportedReservation;
@@ -76,7 +77,10 @@ public final class CellPrograms {
   private static ProgramTurn turn(String program, DecisionRequest request, int heldTokens) {
     int prompt = Math.max(1, request.prompt().tokens());
     Long last = request.prepared().get(Slots.PROGRAM_LAST);
-    return new ProgramTurn(program, prompt, Math.min(prompt, heldTokens), last != null && last != 0);
+    Claim claim = request.claim();
+    return new ProgramTurn(
+        program, claim == null ? "" : claim.tenant(), claim == null ? 1 : claim.weight(), prompt,
+        Math.min(prompt, heldTokens), last != null && last != 0);
   }
 
   private void ended(ProgramTurn turn, int outputTokens) {
