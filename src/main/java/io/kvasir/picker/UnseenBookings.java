@@ -36,8 +36,10 @@ final class UnseenBookings {
   void endDue() {
     long now = clock.nanos();
     for (Booking first = open.peek(); first != null && now - first.due >= 0; first = open.peek()) {
-      open.remove();
-      end(first);
+      // All may be ended meanwhile, by who stops.
+      if (open.remove(first)) {
+        end(first);
+      }
     }
   }
 

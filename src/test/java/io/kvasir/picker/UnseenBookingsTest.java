@@ -6,6 +6,9 @@ import io.kvasir.time.ManualClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Load that counts for a time. */
@@ -41,6 +44,21 @@ final class UnseenBookingsTest {
     bookings.endDue();
 
     assertThat(ended).containsExactly("second");
+  }
+
+  @Test
+  void all_endOnce_alsoWhileSomeAreDue() throws Exception {
+    for (int round = 0; round < 200; round++) {
+      AtomicInteger ends = new AtomicInteger();
+      for (int i = 0; i < 100; i++) {
+        bookings.add(ends::incrementAndGet);
+      }
+      clock.advance(Duration.ofSeconds(2));
+      CompletableFuture<Void> due = CompletableFuture.runAsync(bookings::endDue);
+      bookings.endAll();
+      due.get(60, TimeUnit.SECONDS);
+      assertThat(ends).hasValue(100);
+    }
   }
 
   @Test
