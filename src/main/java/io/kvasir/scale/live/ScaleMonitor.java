@@ -68,6 +68,7 @@ public final class ScaleMonitor {
    * @return whether requests wait for a model that is not active yet, so that the advice is to be worked out at once
    */
   public synchronized boolean add(String node, UnservedDemand demand) {
+    forgetSilentNodes();
     unserved.put(node, new FromNode(demand, clock.nanos()));
     demand.refused().forEach((model, count) -> refused.merge(model, count, Integer::sum));
     return leads.getAsBoolean()
@@ -80,13 +81,17 @@ public final class ScaleMonitor {
 
   /** All that nodes have published; each refusal once. */
   private UnservedDemand takeUnserved() {
-    long oldest = clock.nanos() - settings.interval().toNanos() * SILENT_INTERVALS;
-    unserved.values().removeIf(each -> each.nanos - oldest < 0);
+    forgetSilentNodes();
     UnservedDemand all =
         new UnservedDemand(
             refused, unserved.values().stream().flatMap(each -> each.demand.waiting().stream()).toList());
     refused.clear();
     return all;
+  }
+
+  private void forgetSilentNodes() {
+    long oldest = clock.nanos() - settings.interval().toNanos() * SILENT_INTERVALS;
+    unserved.values().removeIf(each -> each.nanos - oldest < 0);
   }
 
   /** Works the advice out when it is due and this node's to do. Waits for the homes of cells. */
