@@ -3,6 +3,7 @@ package io.kvasir.cell.client;
 import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.directory.CurrentRoster;
+import io.kvasir.cell.directory.Roster;
 import io.kvasir.cell.view.CellPressure;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
@@ -58,7 +59,7 @@ final class PressureBroadcast {
                         switch (message) {
                           case Publish _ -> {
                             if (!views.all().isEmpty()) {
-                              topic.tell(Topic.publish(update(views.all())));
+                              topic.tell(Topic.publish(update(views.all(), roster.get())));
                             }
                             reports.retain(roster.get().cells());
                           }
@@ -69,7 +70,7 @@ final class PressureBroadcast {
                 }));
   }
 
-  private static PressureUpdate update(Map<String, CellView> views) {
+  private static PressureUpdate update(Map<String, CellView> views, Roster roster) {
     Map<String, CellPressure> pressures = new HashMap<>();
     Map<String, Map<String, Health>> unhealthy = new HashMap<>();
     Map<String, Map<String, Integer>> losses = new HashMap<>();
@@ -80,6 +81,10 @@ final class PressureBroadcast {
         pressures.put(cell, pressure);
       }
       Map<String, Health> workers = view.workerHealth();
+      for (String worker : roster.workerIdsOf(cell)) {
+        // It is about to be admitted: others are not to take it for healthy before.
+        workers.putIfAbsent(worker, Health.UNKNOWN);
+      }
       workers.values().removeIf(health -> health == Health.HEALTHY);
       unhealthy.put(cell, workers);
       losses.put(cell, view.workerLosses());

@@ -1,9 +1,11 @@
 package io.kvasir.cell.directory;
 
 import io.kvasir.routing.Role;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -65,6 +67,17 @@ public final class Roster {
   /** The cell a worker is in, null when there is no worker of that id. */
   public @Nullable String cellOfWorker(String worker) {
     return cellByWorker.get(worker);
+  }
+
+  /** The ids of a cell's workers. */
+  public List<String> workerIdsOf(String cell) {
+    List<String> ids = new ArrayList<>();
+    for (PodEntry pod : ofCell(cell).values()) {
+      for (int rank = 0; rank < pod.spec().engine().ranks(); rank++) {
+        ids.add(pod.spec().workerId(rank));
+      }
+    }
+    return ids;
   }
 
   /** The ids of all workers. */
