@@ -1,6 +1,7 @@
 package io.kvasir.cell;
 
 import io.kvasir.cell.WorkerStatus.Health;
+import io.kvasir.routing.Role;
 import java.net.URI;
 import java.util.Map;
 import java.util.Set;
@@ -13,6 +14,7 @@ import java.util.Set;
  * @param pod its pod's name
  * @param url the pod's base URL
  * @param models names requests may call a model by there
+ * @param role what it does for a request
  * @param labels the operator's labels
  * @param draining whether it finishes what it has and gets nothing new
  * @param health as its cell's home published it last, {@link Health#UNKNOWN} until it has
@@ -24,6 +26,7 @@ public record WorkerSummary(
     String pod,
     URI url,
     Set<String> models,
+    Role role,
     Map<String, String> labels,
     boolean draining,
     Health health,

@@ -280,7 +280,8 @@ public final class FakeCells implements Cells {
     looks.incrementAndGet();
     return workers.stream()
         .map(worker -> new WorkerSummary(
-            worker.id(), worker.pod(), worker.url(), worker.models(), worker.labels(), drained.contains(worker.pod()),
+            worker.id(), worker.pod(), worker.url(), worker.models(), worker.role(), worker.labels(),
+            drained.contains(worker.pod()),
             ill.contains(worker.id()) ? WorkerStatus.Health.UNHEALTHY : WorkerStatus.Health.HEALTHY,
             losses.getOrDefault(worker.id(), 0)))
         .toList();

@@ -120,17 +120,32 @@ public final class CellsWiring {
     directory.tell(new Directory.Announce(pods));
     CoordinatedShutdown.get(system)
         .addTask(CoordinatedShutdown.PhaseBeforeClusterShutdown(), "kvasir-cells", wiring::handOverCells);
+    ClusterCells cells = wiring.cells(partitionPolicy, remote, directory, cellMetrics, clock);
+    // While the front doors drain, which would wait for them.
+    CoordinatedShutdown.get(system)
+        .addTask(CoordinatedShutdown.PhaseServiceRequestsDone(), "kvasir-first-workers", () -> {
+          cells.stopWaiting();
+          return CompletableFuture.completedFuture(Done.getInstance());
+        });
+    return cells;
+  }
+
+  private ClusterCells cells(
+      PartitionPolicy partitionPolicy,
+      RemoteCells remote,
+      ActorRef<Directory.Message> directory,
+      CellMetrics metrics,
+      NanoClock clock) {
     return new ClusterCells(
         partitionPolicy,
-        wiring.views,
-        wiring.roster,
-        wiring.reports,
+        views,
+        roster,
+        reports,
         remote,
-        new ClusterDescription(
-            system, wiring.views, wiring.roster, wiring.reports, settings.remote().decisionTimeout(), clock),
+        new ClusterDescription(system, views, roster, reports, settings.remote().decisionTimeout(), clock),
         new DirectoryClient(system, directory),
-        wiring.moves,
-        cellMetrics,
+        moves,
+        metrics,
         settings.fromZero(),
         clock);
   }

@@ -110,6 +110,11 @@ public final class ClusterCells implements Cells {
     return request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
   }
 
+  /** The node stops: requests that wait for the first worker of a model are refused. Idempotent. */
+  void stopWaiting() {
+    firstWorkers.close();
+  }
+
   @Override
   public UnservedDemand takeUnserved() {
     return new UnservedDemand(refusals.take(), firstWorkers.backlog());

@@ -8,6 +8,7 @@ import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.Cancellation;
+import io.kvasir.routing.Role;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import java.util.Map;
@@ -19,13 +20,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
- * The requests of this node that wait for the first worker of a model that may have none. A request waits on its own
+ * The requests of this node that wait for the first workers of a model that may have none. A request waits on its own
  * thread, which looks from time to time whether there is a worker that answers, and then tries again. While every model
- * has a worker nothing is done. Thread-safe.
+ * has its workers nothing is done. Thread-safe.
  */
-final class FirstWorkerWaits {
+final class FirstWorkerWaits implements AutoCloseable {
   private static final long LOOK_NANOS = 100_000_000;
   private static final long RETRY_MILLIS = 5_000;
 
@@ -34,12 +36,14 @@ final class FirstWorkerWaits {
   private final NanoClock clock;
   private final Semaphore places;
   private final Set<Waiting> waiting = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
 
   /** A request that waits; each is another one. */
   private static final class Waiting {
     final String model;
     final int promptTokens;
     final long startNanos;
+    final Thread thread = Thread.currentThread();
 
     Waiting(DecisionRequest request, long startNanos) {
       this.model = request.model();
@@ -100,9 +104,8 @@ final class FirstWorkerWaits {
               settings.mostWaiting(), "requests", RETRY_MILLIS));
     }
     Waiting begun = new Waiting(request, clock.nanos());
-    Thread thread = Thread.currentThread();
     waiting.add(begun);
-    try (Cancellation.Registration _ = client.onCancelled(() -> LockSupport.unpark(thread))) {
+    try (Cancellation.Registration _ = client.onCancelled(() -> LockSupport.unpark(begun.thread))) {
       return waited(begun, request, attempt, client);
     } finally {
       waiting.remove(begun);
@@ -110,19 +113,34 @@ final class FirstWorkerWaits {
     }
   }
 
+  /** The node stops: those that wait are refused, and nobody waits any more. Idempotent. */
+  @Override
+  public void close() {
+    closed = true;
+    waiting.forEach(each -> LockSupport.unpark(each.thread));
+  }
+
+  /**
+   * Waits until a decision is another than that there is no worker. Workers that have just come may not be known at
+   * their cell's home yet, and the first of them may lack others to go with, so one of them is no reason to give up.
+   */
   private Decision waited(Waiting begun, DecisionRequest request, Supplier<Decision> attempt, Cancellation client) {
     while (clock.nanos() - begun.startNanos < settings.longestWait().toNanos()) {
       if (client.isCancelled() || Thread.currentThread().isInterrupted()) {
         return new Decision.NoWorker(
             Decision.NoWorkerReason.STOPPING, "the request was cancelled while it waited for a worker");
       }
+      if (closed) {
+        return new Decision.NoWorker(
+            Decision.NoWorkerReason.STOPPING, "this node stops; the request waited for a worker of its model");
+      }
       // Those that wait together do not look together.
       LockSupport.parkNanos(LOOK_NANOS / 2 + ThreadLocalRandom.current().nextLong(LOOK_NANOS));
-      if (hasWorker(request.model())) {
+      if (serving(request.model()).findAny().isPresent()) {
         // It counts no more: an attempt may wait for its turn, and is counted where it does.
         waiting.remove(begun);
         Decision decision = attempt.get();
-        if (!lacksWorkers(request, decision)) {
+        if (!isWithoutWorker(decision)) {
           return decision;
         }
         waiting.add(begun);
@@ -134,18 +152,34 @@ final class FirstWorkerWaits {
             request.model(), settings.longestWait().toSeconds()));
   }
 
-  private boolean hasWorker(String model) {
-    return workers.apply(model).stream()
-        .anyMatch(worker -> worker.health() == Health.HEALTHY && !worker.draining());
+  private Stream<WorkerSummary> serving(String model) {
+    return workers.apply(model).stream().filter(worker -> worker.health() == Health.HEALTHY && !worker.draining());
   }
 
-  /** Whether it lacks any worker that answers: a request that only lacks some of them may not wait for those. */
+  /**
+   * Whether the model lacks the workers that it needs: one that reads prompts and one that generates, as may be the
+   * same. A request whose own constraints leave it without one does not wait.
+   */
   private boolean lacksWorkers(DecisionRequest request, Decision decision) {
-    return decision instanceof Decision.NoWorker none
-        && settings.models().contains(request.model())
+    String model = request.model();
+    return !closed
+        && settings.models().contains(model)
+        && decision instanceof Decision.NoWorker none
         && switch (none.reason()) {
           case UNKNOWN_MODEL -> true;
-          case NONE_HEALTHY, NO_HOME -> !hasWorker(request.model());
+          case NONE_HEALTHY, NO_HOME -> !(serves(model, Role.PREFILL) && serves(model, Role.DECODE));
+          default -> false;
+        };
+  }
+
+  private boolean serves(String model, Role role) {
+    return serving(model).anyMatch(worker -> worker.role().takes(role));
+  }
+
+  private static boolean isWithoutWorker(Decision decision) {
+    return decision instanceof Decision.NoWorker none
+        && switch (none.reason()) {
+          case UNKNOWN_MODEL, NONE_HEALTHY, NO_HOME -> true;
           default -> false;
         };
   }

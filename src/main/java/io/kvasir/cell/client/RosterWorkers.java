@@ -67,7 +67,8 @@ final class RosterWorkers {
                 : localLosses.computeIfAbsent(cell, _ -> view.workerLosses()).getOrDefault(id, 0);
         summaries.add(
             new WorkerSummary(
-                id, spec.name(), spec.url(), spec.models(), spec.labels(), pod.draining(), health, losses));
+                id, spec.name(), spec.url(), spec.models(), spec.role(), spec.labels(), pod.draining(), health,
+                losses));
       }
     }
     return summaries;

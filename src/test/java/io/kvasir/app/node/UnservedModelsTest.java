@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.Problem.Severity;
 import java.net.URI;
@@ -69,6 +70,7 @@ final class UnservedModelsTest {
   }
 
   private static WorkerSummary worker(String id, Health health, boolean draining, String model) {
-    return new WorkerSummary(id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Map.of(), draining, health, 0);
+    return new WorkerSummary(
+        id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Role.BOTH, Map.of(), draining, health, 0);
   }
 }

@@ -15,6 +15,7 @@ import io.kvasir.http.CancellationSource;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
+import io.kvasir.routing.Role;
 import io.kvasir.time.ManualClock;
 import java.net.URI;
 import java.time.Duration;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,6 +33,7 @@ import org.junit.jupiter.api.Test;
 /** Requests for models without any worker. */
 final class FirstWorkerWaitsTest {
   private static final NoWorker UNKNOWN = new NoWorker(NoWorkerReason.UNKNOWN_MODEL, "nobody serves it");
+  private static final NoWorker UNHEALTHY = new NoWorker(NoWorkerReason.NONE_HEALTHY, "nobody who serves it is well");
 
   private final ManualClock clock = new ManualClock();
   private final FirstWorkerWaits waits =
@@ -86,12 +89,7 @@ final class FirstWorkerWaitsTest {
   /** It may wait for its turn at the cell from then on, which counts it. */
   @Test
   void requestThatIsDecided_doesNotCountAsOneThatWaits() {
-    WorkerSummary worker =
-        new WorkerSummary(
-            "w", "w", URI.create("http://w.test"), Set.of("m"), Map.of(), false, WorkerStatus.Health.HEALTHY, 0);
-    FirstWorkerWaits served =
-        new FirstWorkerWaits(
-            new FromZeroSettings(Set.of("m"), Duration.ofMinutes(1), 1), _ -> List.of(worker), clock);
+    FirstWorkerWaits served = among(List.of(healthy(Role.BOTH)));
     List<Integer> waitingAtAttempts = new ArrayList<>();
     NoWorker full = new NoWorker(NoWorkerReason.ALL_FULL, "it has workers");
     Decision decision =
@@ -104,6 +102,70 @@ final class FirstWorkerWaitsTest {
             Cancellation.NONE);
     assertThat(decision).isSameAs(full);
     assertThat(waitingAtAttempts).containsExactly(0, 0, 0);
+  }
+
+  @Test
+  void prefillWorkerAlone_isNotEnough() {
+    List<WorkerSummary> workers = new CopyOnWriteArrayList<>(List.of(healthy(Role.PREFILL)));
+    AtomicInteger attempts = new AtomicInteger();
+    NoWorker full = new NoWorker(NoWorkerReason.ALL_FULL, "it has workers");
+    Decision decision =
+        among(workers).decide(
+            request("m"),
+            () -> {
+              if (attempts.incrementAndGet() == 3) {
+                workers.add(healthy(Role.DECODE));
+              }
+              return attempts.get() < 4 ? UNHEALTHY : full;
+            },
+            Cancellation.NONE);
+    assertThat(decision).isSameAs(full);
+    assertThat(among(workers).decide(request("m"), () -> UNHEALTHY, Cancellation.NONE))
+        .as("both are there, so the lack is the request's own")
+        .isSameAs(UNHEALTHY);
+  }
+
+  /** A worker is known to this node before its cell's home has admitted it. */
+  @Test
+  void workerThatIsNotAdmittedYet_endsNoWait() {
+    List<WorkerSummary> workers = new CopyOnWriteArrayList<>();
+    AtomicInteger attempts = new AtomicInteger();
+    NoWorker full = new NoWorker(NoWorkerReason.ALL_FULL, "it has workers");
+    Decision decision =
+        among(workers).decide(
+            request("m"),
+            () -> {
+              workers.add(healthy(Role.BOTH));
+              return attempts.incrementAndGet() == 1 ? UNKNOWN : attempts.get() < 4 ? UNHEALTHY : full;
+            },
+            Cancellation.NONE);
+    assertThat(decision).isSameAs(full);
+    assertThat(attempts).hasValue(4);
+  }
+
+  @Test
+  void close_refusesThoseThatWait() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      CompletableFuture<Decision> first =
+          CompletableFuture.supplyAsync(
+              () -> waits.decide(request("m"), () -> UNKNOWN, Cancellation.NONE), threads);
+      await("it waits", () -> waits.backlog().size() == 1);
+      waits.close();
+      assertThat(first.get(60, TimeUnit.SECONDS))
+          .isInstanceOfSatisfying(
+              NoWorker.class, none -> assertThat(none.reason()).isEqualTo(NoWorkerReason.STOPPING));
+    }
+    assertThat(waits.decide(request("m"), () -> UNKNOWN, Cancellation.NONE)).isSameAs(UNKNOWN);
+  }
+
+  private FirstWorkerWaits among(List<WorkerSummary> workers) {
+    return new FirstWorkerWaits(
+        new FromZeroSettings(Set.of("m"), Duration.ofMinutes(1), 1), _ -> workers, clock);
+  }
+
+  private static WorkerSummary healthy(Role role) {
+    return new WorkerSummary(
+        "w", "w", URI.create("http://w.test"), Set.of("m"), role, Map.of(), false, WorkerStatus.Health.HEALTHY, 0);
   }
 
   @Test
