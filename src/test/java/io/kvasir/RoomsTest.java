@@ -63,7 +63,7 @@ final class RoomsTest {
           .layer("console").definedBy("io.kvasir.console..")
           .layer("scale").definedBy("io.kvasir.scale..")
           .layer("llmd").definedBy("io.kvasir.llmd..")
-          .layer("responses").definedBy("io.kvasir.responses..")
+          .layer("locations").definedBy("io.kvasir.locations..")
           .layer("app").definedBy("io.kvasir.app..")
           .whereLayer("time").mayNotAccessAnyLayer()
           .whereLayer("pools").mayNotAccessAnyLayer()
@@ -85,7 +85,7 @@ final class RoomsTest {
           .whereLayer("prompt").mayOnlyAccessLayers("index", "telemetry", "http", "time")
           .whereLayer("routing").mayOnlyAccessLayers("index", "prompt", "telemetry", "time")
           .whereLayer("cell").mayOnlyAccessLayers(
-              "admission", "programs", "routing", "index", "events", "peer", "telemetry", "http", "time")
+              "admission", "programs", "routing", "index", "events", "peer", "locations", "telemetry", "http", "time")
           .whereLayer("discovery").mayOnlyAccessLayers(
               "cell", "engines", "kubernetes", "pools", "telemetry", "http", "time")
           .whereLayer("kubernetes").mayOnlyAccessLayers("pools", "telemetry", "http", "time")
@@ -97,8 +97,8 @@ final class RoomsTest {
           .whereLayer("semantic").mayOnlyBeAccessedByLayers("app")
           .whereLayer("answers").mayOnlyAccessLayers("telemetry", "http", "time")
           .whereLayer("answers").mayOnlyBeAccessedByLayers("gateway", "app")
-          .whereLayer("responses").mayOnlyAccessLayers("telemetry")
-          .whereLayer("responses").mayOnlyBeAccessedByLayers("gateway", "app")
+          .whereLayer("locations").mayOnlyAccessLayers("http", "telemetry", "time")
+          .whereLayer("locations").mayOnlyBeAccessedByLayers("cell", "gateway", "app")
           .whereLayer("lmcache").mayOnlyAccessLayers("events", "routing", "index", "telemetry", "http", "time")
           .whereLayer("lmcache").mayOnlyBeAccessedByLayers("app")
           .whereLayer("console").mayOnlyAccessLayers("http")
@@ -109,7 +109,7 @@ final class RoomsTest {
           .whereLayer("llmd").mayOnlyBeAccessedByLayers("app")
           .whereLayer("gateway").mayOnlyAccessLayers(
               "access", "admission", "programs", "limits", "execution", "http", "routing", "prompt", "cell", "events",
-              "index", "answers", "responses", "tracing", "telemetry", "time")
+              "index", "answers", "locations", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
           .whereLayer("programs").mayOnlyBeAccessedByLayers("cell", "gateway", "lab", "app")
           .whereLayer("lab").mayOnlyAccessLayers("scale", "programs", "prompt", "routing", "index", "telemetry", "time")

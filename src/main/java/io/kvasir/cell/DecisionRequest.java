@@ -129,6 +129,12 @@ public record DecisionRequest(
         Constraints.excluding(Set.copyOf(excluded)));
   }
 
+  /** The same request with other prepared slots. */
+  public DecisionRequest withPrepared(PreparedSlots slots) {
+    return new DecisionRequest(
+        requestId, model, profile, shape, prompt, slots, stream, constraints, traceId, claim);
+  }
+
   private DecisionRequest with(RequestShape newShape, Prompt newPrompt, Constraints newConstraints) {
     return new DecisionRequest(
         requestId, model, profile, newShape, newPrompt, prepared, stream, newConstraints, traceId, claim);

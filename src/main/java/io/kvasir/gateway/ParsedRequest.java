@@ -1,7 +1,7 @@
 package io.kvasir.gateway;
 
 import io.kvasir.http.ApiPath;
-import io.kvasir.responses.ResponseLocation;
+import io.kvasir.locations.WorkerLocation;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,11 +14,11 @@ import org.jspecify.annotations.Nullable;
  * @param unread why nothing is known of its prompt; null where something is, or could be
  */
 record ParsedRequest(
-    ApiPath api, ApiRequest request, @Nullable ResponseLocation location, String model,
+    ApiPath api, ApiRequest request, @Nullable WorkerLocation location, String model,
     RequestContext context, ForwardedRequest forwarded, @Nullable UnreadBody unread) {
   /** One that has been read. */
   ParsedRequest(
-      ApiPath api, ApiRequest request, @Nullable ResponseLocation location, String model,
+      ApiPath api, ApiRequest request, @Nullable WorkerLocation location, String model,
       RequestContext context, ForwardedRequest forwarded) {
     this(api, request, location, model, context, forwarded, null);
   }

@@ -9,9 +9,9 @@ import io.kvasir.gateway.GateRefusal.Gate;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.server.ContentCoding;
 import io.kvasir.http.server.Exchange;
+import io.kvasir.locations.StoredResponses;
+import io.kvasir.locations.WorkerLocation;
 import io.kvasir.prompt.PreparationLimiter.Permit;
-import io.kvasir.responses.ResponseLocation;
-import io.kvasir.responses.StoredResponses;
 import java.util.Comparator;
 import java.util.Set;
 import java.util.TreeSet;
@@ -106,7 +106,7 @@ final class RequestParser {
             ? new ApiRequest(webSocketModel(exchange), false, null, null)
             : reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
     isolation.check(caller, request, exchange.body());
-    ResponseLocation location = location(api, path, request, caller);
+    WorkerLocation location = location(api, path, request, caller);
     String model = request.model() != null ? request.model()
         : location != null ? location.model()
         : anyModel(caller);
@@ -132,7 +132,7 @@ final class RequestParser {
   }
 
   private ParsedRequest parsed(
-      ApiPath api, ApiRequest request, @Nullable ResponseLocation location, String model,
+      ApiPath api, ApiRequest request, @Nullable WorkerLocation location, String model,
       InboundRequest inbound, ForwardedRequest forwarded)
       throws ApiException {
     CallerIsolation.Salt salt = isolation.isolate(inbound.caller(), api, request);
@@ -141,10 +141,10 @@ final class RequestParser {
         api, request, location, model, context, salt == null ? forwarded : forwarded.with(salt.in(forwarded.body())));
   }
 
-  private @Nullable ResponseLocation location(
+  private @Nullable WorkerLocation location(
       ApiPath api, String path, ApiRequest request, Caller caller) throws ApiException {
     String id = api == ApiPath.STORED_RESPONSE ? ApiPath.storedId(path) : request.previousResponse();
-    ResponseLocation location = id == null ? null : stored.find(id);
+    WorkerLocation location = id == null ? null : stored.find(id);
     if (location != null && !location.tenant().equals(caller.tenant())) {
       throw new ApiException(
           new ApiError(404, "There is no response '%s'.".formatted(id), "id", "response_not_found", null, 0, null));

@@ -6,8 +6,8 @@ import io.kvasir.execution.Report;
 import io.kvasir.http.ApiPath;
 import io.kvasir.index.Chain;
 import io.kvasir.limits.LimitReservation;
-import io.kvasir.responses.ResponseLocation;
-import io.kvasir.responses.StoredResponses;
+import io.kvasir.locations.StoredResponses;
+import io.kvasir.locations.WorkerLocation;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.AccessEntry;
 import io.kvasir.telemetry.AccessLog;
@@ -174,7 +174,7 @@ final class RequestTelemetry implements CallListener {
   public void identified(String answerId, Worker worker) {
     if (stored && model != null) {
       services.stored()
-          .remember(answerId, new ResponseLocation(worker.id(), model, inbound.caller().tenant()));
+          .remember(answerId, new WorkerLocation(worker.id(), model, inbound.caller().tenant()));
     }
   }
 

@@ -13,6 +13,13 @@ public final class Slots {
   /** Key of the request's session, empty when it has none. */
   public static final Slot<String> SESSION_KEY = Slot.of("session-key", String.class);
 
+  /**
+   * Ids of the workers that the session's last request went to, with commas between; empty when they are not known.
+   * Filled by the node where the request arrives, for a home that does not know the session yet.
+   */
+  public static final Slot<String> SESSION_WORKERS =
+      Slot.encoded("session-workers", String.class, new Slot.TextCodec<>(ids -> ids, ids -> ids), false);
+
   /** Name of the program that the request is a turn of; empty when it has none. No plugin fills it. */
   public static final Slot<String> PROGRAM = Slot.of("program", String.class);
 

@@ -71,7 +71,7 @@ final class WireMessagesTest {
     return new ClassFileImporter()
         .withImportOption(new DoNotIncludeTests())
         .importPackages(
-            "io.kvasir.access", "io.kvasir.cell", "io.kvasir.limits", "io.kvasir.responses", "io.kvasir.app").stream()
+            "io.kvasir.access", "io.kvasir.cell", "io.kvasir.limits", "io.kvasir.locations", "io.kvasir.app").stream()
             .filter(type -> !type.isInterface() && bound.stream().anyMatch(type::isAssignableTo))
             .<Class<?>>map(JavaClass::reflect)
             .toList();

@@ -256,8 +256,40 @@ final class PickerTest {
     assertThat(Arrays.copyOf(fleet.inFlight, 3)).containsOnly(10);
   }
 
+  /** As of a cell that has moved: what other nodes remember of a session counts until it is known here. */
+  @Test
+  void session_thatOthersRemember_goesBack_whereverThatIsTheFirstOfIt() {
+    Selector selector = routing.picking("score = least-load, pick = session");
+    TestFleet fleet = TestFleet.of(4);
+    String third = fleet.workers[3].id();
+
+    assertThat(session(selector, fleet, "s", "elsewhere," + third)).isEqualTo(3);
+    assertThat(session(selector, fleet, "s", fleet.workers[1].id())).as("known here").isEqualTo(3);
+    fleet.alive[3] = false;
+    assertThat(session(selector, fleet, "t", third)).isNotEqualTo(3);
+  }
+
+  /** A picker knows all sessions that have not expired once it is as old as they may be. */
+  @Test
+  void session_thatOthersRemember_butMustHaveExpired_beginsAnew() {
+    AtomicLong nanos = new AtomicLong(5);
+    Selector selector =
+        routing.picking("score = least-load, pick { plugin = session, ttl = 10 s }", nanos::get);
+    TestFleet fleet = TestFleet.of(2);
+    assertThat(session(selector, fleet, "s", fleet.workers[0].id())).isZero();
+    nanos.addAndGet(11_000_000_000L);
+
+    assertThat(session(selector, fleet, "t", fleet.workers[0].id())).isEqualTo(1);
+  }
+
   private static int session(Selector selector, TestFleet fleet, String session) {
-    return ((Chosen) selector.select(fleet, Routing.request(1, 16, 20).put(Slots.SESSION_KEY, session))).slot();
+    return session(selector, fleet, session, "");
+  }
+
+  private static int session(Selector selector, TestFleet fleet, String session, String elsewhere) {
+    RoutingContext request =
+        Routing.request(1, 16, 20).put(Slots.SESSION_KEY, session).put(Slots.SESSION_WORKERS, elsewhere);
+    return ((Chosen) selector.select(fleet, request)).slot();
   }
 
   @Test
@@ -332,7 +364,8 @@ final class PickerTest {
   }
 
   private static RoutingContext context(RandomGenerator random, boolean dryRun) {
-    RoutingContext context = Routing.request(1, 16, 20).put(Slots.HASH_KEY, 5).put(Slots.SESSION_KEY, "");
+    RoutingContext context = Routing.request(1, 16, 20)
+        .put(Slots.HASH_KEY, 5).put(Slots.SESSION_KEY, "").put(Slots.SESSION_WORKERS, "");
     context.begin(random, () -> 0, dryRun);
     return context;
   }

@@ -22,6 +22,7 @@ import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.standby.WarmAllocation;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.locations.Sessions;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
@@ -120,7 +121,8 @@ public final class CellsWiring {
     directory.tell(new Directory.Announce(pods));
     CoordinatedShutdown.get(system)
         .addTask(CoordinatedShutdown.PhaseBeforeClusterShutdown(), "kvasir-cells", wiring::handOverCells);
-    ClusterCells cells = wiring.cells(partitionPolicy, remote, directory, cellMetrics, clock);
+    ClusterCells cells = wiring.cells(
+        partitionPolicy, remote, directory, new SessionWorkers(Sessions.start(system, metrics)), cellMetrics, clock);
     // While the front doors drain, which would wait for them.
     CoordinatedShutdown.get(system)
         .addTask(CoordinatedShutdown.PhaseServiceRequestsDone(), "kvasir-first-workers", () -> {
@@ -134,6 +136,7 @@ public final class CellsWiring {
       PartitionPolicy partitionPolicy,
       RemoteCells remote,
       ActorRef<Directory.Message> directory,
+      SessionWorkers sessions,
       CellMetrics metrics,
       NanoClock clock) {
     return new ClusterCells(
@@ -145,6 +148,7 @@ public final class CellsWiring {
         new ClusterDescription(system, views, roster, reports, settings.remote().decisionTimeout(), clock),
         new DirectoryClient(system, directory),
         moves,
+        sessions,
         metrics,
         settings.fromZero(),
         clock);

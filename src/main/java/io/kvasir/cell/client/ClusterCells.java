@@ -38,7 +38,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,6 +65,7 @@ public final class ClusterCells implements Cells {
   private final Fallback fallback;
   private final ClusterDescription description;
   private final DirectoryClient directory;
+  private final SessionWorkers sessions;
 
   ClusterCells(
       PartitionPolicy partitionPolicy,
@@ -75,6 +76,7 @@ public final class ClusterCells implements Cells {
       ClusterDescription description,
       DirectoryClient directory,
       CellMoves moves,
+      SessionWorkers sessions,
       CellMetrics metrics,
       FromZeroSettings fromZero,
       NanoClock clock) {
@@ -91,12 +93,13 @@ public final class ClusterCells implements Cells {
     this.description = description;
     this.directory = directory;
     this.moves = moves;
+    this.sessions = sessions;
   }
 
   @Override
   public Decision decide(DecisionRequest request) {
     DecisionRequest atOnce = request.claim() == null ? request : request.claiming(null);
-    return decide(atOnce, cell -> decideAtOnce(cell, atOnce));
+    return decide(atOnce, this::decideAtOnce);
   }
 
   @Override
@@ -107,7 +110,9 @@ public final class ClusterCells implements Cells {
   }
 
   private Decision decideNowOrInTurn(DecisionRequest request, Cancellation client) {
-    return request.claim() == null ? decide(request) : decide(request, cell -> decideInTurn(cell, request, client));
+    return request.claim() == null
+        ? decide(request)
+        : decide(request, (cell, located) -> decideInTurn(cell, located, client));
   }
 
   /** The node stops: requests that wait for the first worker of a model are refused. Idempotent. */
@@ -120,16 +125,19 @@ public final class ClusterCells implements Cells {
     return new UnservedDemand(refusals.take(), firstWorkers.backlog());
   }
 
-  private Decision decide(DecisionRequest request, Function<String, Decision> inCell) {
+  private Decision decide(DecisionRequest request, BiFunction<String, DecisionRequest, Decision> inCell) {
     Roster now = roster.get();
     CellChoice choice = choices.of(now, request.model());
     if (choice == null) {
       return unknownModel(request);
     }
-    String joined = cellOfOtherSteps(now, request);
-    return joined == null
-        ? choice.decide(request, clock.nanos(), cell -> decide(now, cell, request, inCell))
-        : decide(now, joined, request, inCell);
+    DecisionRequest located = sessions.located(request);
+    String joined = cellOfOtherSteps(now, located);
+    Decision decision = joined == null
+        ? choice.decide(located, clock.nanos(), cell -> decide(now, cell, located, inCell))
+        : decide(now, joined, located, inCell);
+    sessions.decided(located, decision);
+    return decision;
   }
 
   private Decision decideAtOnce(String cell, DecisionRequest request) {
@@ -185,8 +193,9 @@ public final class ClusterCells implements Cells {
     return null;
   }
 
-  private Decision decide(Roster now, String cell, DecisionRequest request, Function<String, Decision> inCell) {
-    Decision decision = inCell.apply(cell);
+  private Decision decide(
+      Roster now, String cell, DecisionRequest request, BiFunction<String, DecisionRequest, Decision> inCell) {
+    Decision decision = inCell.apply(cell, request);
     CellView view = views.of(cell);
     metrics.decided(request, decision, view != null);
     if (decision instanceof Decision.NoWorker none
@@ -214,7 +223,11 @@ public final class ClusterCells implements Cells {
     CellChoice choice = choices.of(roster.get(), request.model());
     return choice == null
         ? DecisionRecorder.withoutCandidates("", request, unknownModel(request))
-        : choice.explain(request, clock.nanos(), cell -> explain(cell, request));
+        : explain(choice, sessions.located(request));
+  }
+
+  private DecisionRecord explain(CellChoice choice, DecisionRequest located) {
+    return choice.explain(located, clock.nanos(), cell -> explain(cell, located));
   }
 
   private DecisionRecord explain(String cell, DecisionRequest request) {

@@ -28,8 +28,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides while a cell has no home that answers, from the roster alone: prompts that begin alike, or belong to one
- * session, go to the same worker whichever node they arrive at (rendezvous hashing), as long as it has no more than
- * {@value #BOUND} times its share of what this node itself has in flight. Caches and the requests of other nodes are
+ * session, go to the same worker whichever node they arrive at (that of the session where it is remembered, rendezvous
+ * hashing otherwise), as long as it has no more than {@value #BOUND} times its share of what this node itself has in
+ * flight. Caches and the requests of other nodes are
  * not considered; of the workers' health only what requests of this node met. Thread-safe.
  */
 final class Fallback {
@@ -86,7 +87,8 @@ final class Fallback {
    */
   Decision decide(Roster roster, String cell, DecisionRequest request, String why, ReservationFactory reservations) {
     List<FallbackWorker> all = workersOf(roster).serving(cell, request.model());
-    FallbackRequest fallback = new FallbackRequest(request, AffinityKey.of(request), why, reservations);
+    FallbackRequest fallback =
+        new FallbackRequest(request, AffinityKey.of(request), SessionWorkers.of(request), why, reservations);
     DecisionRequest.StepReplacement replacement = request.constraints().replacement();
     String step = replacement == null ? RoutingPlan.WHOLE : replacement.step();
     return switch (step) {
@@ -97,7 +99,8 @@ final class Fallback {
     };
   }
 
-  private record FallbackRequest(DecisionRequest request, long key, String reason, ReservationFactory reservations) {}
+  private record FallbackRequest(
+      DecisionRequest request, long key, Set<String> located, String reason, ReservationFactory reservations) {}
 
   /** One aggregated worker; else one decode worker that can prefill itself; else a prefill and a decode worker. */
   private Decision whole(List<FallbackWorker> all, FallbackRequest fallback, String step) {
@@ -145,7 +148,7 @@ final class Fallback {
       return new Decision.NoWorker(
           Decision.NoWorkerReason.NONE_HEALTHY, fallback.reason() + ", and the roster has no worker to go to instead");
     }
-    FallbackWorker chosen = choose(candidates, fallback.key());
+    FallbackWorker chosen = choose(candidates, fallback);
     if (chosen == null) {
       return new Decision.NoWorker(
           Decision.NoWorkerReason.ALL_FULL,
@@ -163,8 +166,11 @@ final class Fallback {
         REASON + "; " + fallback.reason() + "; candidates=" + candidates.size());
   }
 
-  /** Books the worker of the highest hash with the key among those below the bound; null when all are full. */
-  private static @Nullable FallbackWorker choose(List<FallbackWorker> candidates, long key) {
+  /**
+   * Books the session's worker, else that of the highest hash with the key, among those below the bound; null when all
+   * are full.
+   */
+  private static @Nullable FallbackWorker choose(List<FallbackWorker> candidates, FallbackRequest fallback) {
     for (int attempt = 0; attempt < candidates.size(); attempt++) {
       long total = 1;
       for (FallbackWorker candidate : candidates) {
@@ -175,7 +181,9 @@ final class Fallback {
       long bestScore = 0;
       for (FallbackWorker candidate : candidates) {
         int inFlight = candidate.load().inFlight.get();
-        long score = Hashing.mix(key ^ candidate.hash());
+        long score = fallback.located().contains(candidate.worker().id())
+            ? Long.MAX_VALUE
+            : Hashing.mix(fallback.key() ^ candidate.hash());
         if (inFlight < Math.min(bound, candidate.worker().maxInFlight()) && (best == null || score > bestScore)) {
           best = candidate;
           bestScore = score;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The session key of a request: the first of {@code headers} that it has, else the first of {@code fields} of its body
  * (nested ones with dots), cut at {@value #MAX_LENGTH} characters, after the tenant's name: tenants cannot name each
- * other's sessions. Empty when there is none.
+ * other's sessions. Empty when there is none. Where the session's requests went is not known to it.
  */
 final class SessionKeyPreparer implements Preparer {
   /** The headers that clients of other routers send. */
@@ -33,8 +33,13 @@ final class SessionKeyPreparer implements Preparer {
 
   @Override
   public void prepare(RoutingContext context) {
-    String key = key(context.facts());
-    context.put(Slots.SESSION_KEY, key == null ? "" : scoped(context.facts().tenant(), key));
+    if (!context.has(Slots.SESSION_KEY)) {
+      String key = key(context.facts());
+      context.put(Slots.SESSION_KEY, key == null ? "" : scoped(context.facts().tenant(), key));
+    }
+    if (!context.has(Slots.SESSION_WORKERS)) {
+      context.put(Slots.SESSION_WORKERS, "");
+    }
   }
 
   private static String scoped(String tenant, String key) {
@@ -65,6 +70,6 @@ final class SessionKeyPreparer implements Preparer {
 
   @Override
   public Set<Slot<?>> writes() {
-    return Set.of(Slots.SESSION_KEY);
+    return Set.of(Slots.SESSION_KEY, Slots.SESSION_WORKERS);
   }
 }

@@ -23,8 +23,13 @@ import org.jspecify.annotations.Nullable;
  * (stopped, full, or failed), is assigned to the worker with the best score. Sessions expire after {@code ttl} (1 h)
  * without a request, and at most {@code sessions} (100,000) are kept. Requests without a session go to the worker with
  * the best score.
+ *
+ * <p>A picker that is younger than {@code ttl} does not know all sessions there are: of one that it does not know, it
+ * believes what the node where the request arrived remembers of its workers.
  */
 final class SessionPicker implements Picker {
+  private static final long NEVER = Long.MIN_VALUE;
+
   private final Cache<String, String> workers;
   private final PerMembership<Map<String, Integer>> slots =
       new PerMembership<>(
@@ -33,11 +38,17 @@ final class SessionPicker implements Picker {
                   .filter(worker -> worker != null)
                   .collect(Collectors.toMap(Worker::id, Worker::slot)));
 
+  private final long ttlNanos;
+
+  /** Time of the first decision with a session, {@link #NEVER} before it. */
+  private volatile long begunNanos = NEVER;
+
   /** Time of the last decision, by which sessions expire, so that simulated time works as well. */
   private volatile long now;
 
   SessionPicker(Parameters parameters) {
     Duration ttl = parameters.duration("ttl", Duration.ofHours(1), Duration.ofSeconds(1), Duration.ofDays(30));
+    this.ttlNanos = ttl.toNanos();
     this.workers =
         Caffeine.newBuilder()
             .maximumSize(parameters.whole("sessions", 100_000, 1, 100_000_000))
@@ -57,7 +68,7 @@ final class SessionPicker implements Picker {
     now = context.nanos();
     String last =
         context.dryRun() ? workers.policy().getIfPresentQuietly(session) : workers.getIfPresent(session);
-    int sticky = slotOf(last, candidates);
+    int sticky = last == null ? remembered(context, candidates) : slotOf(last, candidates);
     if (sticky >= 0) {
       count = toFront(sticky, ranked, count);
     }
@@ -74,6 +85,24 @@ final class SessionPicker implements Picker {
     if (!session.isEmpty()) {
       workers.put(session, candidates.workers[slot].id());
     }
+  }
+
+  /** The slot of a worker that another node remembers of a session that is new here, -1 without one. */
+  private int remembered(RoutingContext context, Candidates candidates) {
+    if (begunNanos == NEVER) {
+      begunNanos = context.nanos();
+    }
+    String elsewhere = context.get(Slots.SESSION_WORKERS);
+    if (elsewhere.isEmpty() || context.nanos() - begunNanos >= ttlNanos) {
+      return -1;
+    }
+    for (String worker : elsewhere.split(",", -1)) {
+      int slot = slotOf(worker, candidates);
+      if (slot >= 0) {
+        return slot;
+      }
+    }
+    return -1;
   }
 
   private int slotOf(@Nullable String worker, Candidates candidates) {
@@ -102,6 +131,6 @@ final class SessionPicker implements Picker {
 
   @Override
   public Set<Slot<?>> reads() {
-    return Set.of(Slots.SESSION_KEY);
+    return Set.of(Slots.SESSION_KEY, Slots.SESSION_WORKERS);
   }
 }

@@ -31,7 +31,7 @@ final class MetricsReferenceIT {
             + "|websocket");
     SECTIONS.put("Tokens and what is cached of them", "cached_|prediction|usage_|regret");
     SECTIONS.put("Prompts", "prompt|prepar");
-    SECTIONS.put("Decisions", "decisions_|routing_|fallback_|remote_|cost_|profiles_|semantic_");
+    SECTIONS.put("Decisions", "decisions_|routing_|fallback_|remote_|cost_|profiles_|semantic_|session_");
     SECTIONS.put(
         "Workers",
         "worker_|engine_|attempts_|retries_|hedges_|legs_|splits_|steps_|workflows|resumes_|quarantine|pod_");

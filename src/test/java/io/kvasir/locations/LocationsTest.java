@@ -1,28 +1,37 @@
-package io.kvasir.responses;
+package io.kvasir.locations;
 
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.locations.LocationMessage.Find;
+import io.kvasir.locations.LocationMessage.Found;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
+import org.apache.pekko.actor.typed.Behavior;
+import org.apache.pekko.actor.typed.Props;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
+import org.apache.pekko.actor.typed.receptionist.Receptionist;
 import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Join;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What nodes of a cluster remember of stored responses, each with an actor system and sockets of its own. */
-final class StoredResponsesTest {
-  private static final ResponseLocation HERE = new ResponseLocation("engine-1", "m", "acme");
+/** What nodes of a cluster remember for each other, each with an actor system and sockets of its own. */
+final class LocationsTest {
+  private static final WorkerLocation HERE = new WorkerLocation("engine-1", "m", "acme");
 
-  private record Node(ActorSystem<Void> system, StoredResponses stored, PrometheusRegistry metrics) {
+  private record Node(
+      ActorSystem<Void> system, StoredResponses stored, Sessions sessions, PrometheusRegistry metrics) {
     double lookups(String knownBy) {
       return TestMetrics.sum(metrics, "kvasir_stored_response_lookups", knownBy);
     }
@@ -99,6 +108,93 @@ final class StoredResponsesTest {
     assertThat(alone.find(id)).isNull();
   }
 
+  @Test
+  void session_thatMoves_isFoundWhereItWentLast_onEveryNode() {
+    for (int i = 0; i < 5; i++) {
+      nodes.add(node());
+    }
+    nodes.forEach(node -> await(() -> node.sessions().nodes() == 4));
+    nodes.get(0).sessions().remember("s", "m", "engine-1");
+    for (Node node : nodes) {
+      assertThat(node.sessions().find("s")).isEqualTo("engine-1");
+    }
+
+    nodes.get(3).sessions().remember("s", "m", "engine-2");
+
+    for (Node node : nodes) {
+      await(() -> "engine-2".equals(node.sessions().find("s")));
+    }
+    assertThat(nodes.getFirst().sessions().find("t")).isNull();
+  }
+
+  /** Three nodes look for an id that nobody has, and the others a few times a second. */
+  @Test
+  void inventedIds_costLittle() {
+    Node node = node();
+    nodes.add(node);
+    AtomicInteger queries = new AtomicInteger();
+    others(node, 16, find -> {
+      queries.incrementAndGet();
+      find.replyTo().tell(new Found(null));
+    });
+
+    int ids = 0;
+    while (node.lookups("unqueried") == 0) {
+      assertThat(node.stored().find("resp_" + ++ids)).isNull();
+    }
+
+    assertThat(queries).hasValue(3 * ids + 13 * (ids - 1));
+  }
+
+  @Test
+  void nodesThatDoNotAnswer_areLeftOutForAWhile() {
+    Node node = node();
+    nodes.add(node);
+    AtomicInteger queries = new AtomicInteger();
+    others(node, 3, _ -> queries.incrementAndGet());
+    long begun = System.nanoTime();
+
+    for (int id = 0; id < 100; id++) {
+      assertThat(node.stored().find("resp_" + id)).isNull();
+    }
+
+    long pauses = (System.nanoTime() - begun) / 5_000_000_000L;
+    assertThat(queries.get()).isBetween(3, (int) (3 * (1 + pauses)));
+  }
+
+  /** As when nodes have come since it was remembered. */
+  @Test
+  void response_thatOthersThanThoseThatShouldKnowRemember_isFound() {
+    Node node = node();
+    nodes.add(node);
+    AtomicInteger queries = new AtomicInteger();
+    others(node, 8, find ->
+        find.replyTo().tell(new Found(queries.incrementAndGet() > 3 ? HERE : null)));
+
+    assertThat(node.stored().find("resp_1")).isEqualTo(HERE);
+    assertThat(node.lookups("peer")).isEqualTo(1);
+    assertThat(node.stored().find("resp_1")).isEqualTo(HERE);
+    assertThat(node.lookups("local")).isEqualTo(1);
+  }
+
+  /** Keepers of other nodes, as this one sees them. */
+  private static void others(Node node, int count, Consumer<Find> found) {
+    for (int i = 0; i < count; i++) {
+      Behavior<LocationMessage> keeper = Behaviors.setup(context -> {
+        context.getSystem().receptionist().tell(
+            Receptionist.register(LocationKeeper.key(StoredResponses.KIND), context.getSelf()));
+        return Behaviors.receiveMessage(message -> {
+          if (message instanceof Find find) {
+            found.accept(find);
+          }
+          return Behaviors.same();
+        });
+      });
+      ActorRef<LocationMessage> _ = node.system().systemActorOf(keeper, "other-" + i, Props.empty());
+    }
+    await(() -> node.stored().nodes() == count);
+  }
+
   private Node node() {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
@@ -111,6 +207,7 @@ final class StoredResponsesTest {
     cluster.manager().tell(Join.create(first.selfMember().address()));
     await(() -> cluster.selfMember().status().equals(MemberStatus.up()));
     PrometheusRegistry registry = new PrometheusRegistry();
-    return new Node(system, StoredResponses.start(system, new Metrics(registry)), registry);
+    Metrics metrics = new Metrics(registry);
+    return new Node(system, StoredResponses.start(system, metrics), Sessions.start(system, metrics), registry);
   }
 }
