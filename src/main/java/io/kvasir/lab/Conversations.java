@@ -1,5 +1,6 @@
 package io.kvasir.lab;
 
+import io.kvasir.lab.trace.TraceLine;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,15 @@ final class Conversations {
   private static final int MIN_BLOCKS = 2;
 
   private Conversations() {}
+
+  /** The hashes of a request's full blocks, as far as the trace knows them. */
+  static long[] chain(TraceLine line, int blockSize) {
+    long[] chain = new long[Math.min(line.ids().length, line.known() / blockSize)];
+    for (int i = 0; i < chain.length; i++) {
+      chain[i] = WorkloadTrace.hash(line.ids()[i]);
+    }
+    return chain;
+  }
 
   /** The position of the turn before each line, -1 where there is none. */
   static int[] parents(List<TraceLine> lines, int blockSize) {
@@ -30,7 +40,7 @@ final class Conversations {
         parents[i] = parent == null ? LabRequest.NO_PARENT : byName.getOrDefault(parent, LabRequest.NO_PARENT);
         byName.put(turn.chat(), i);
       } else {
-        long[] chain = line.chain(blockSize);
+        long[] chain = chain(line, blockSize);
         parents[i] = LabRequest.NO_PARENT;
         for (int depth = chain.length - 1; depth >= MIN_BLOCKS && parents[i] < 0; depth--) {
           parents[i] = byLastBlock.getOrDefault(chain[depth - 1], LabRequest.NO_PARENT);

@@ -1,6 +1,7 @@
 package io.kvasir.lab;
 
 import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.trace.TraceFormat;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -34,6 +35,7 @@ public final class LabPlanReader {
    * The options of the load.
    *
    * @param traces files, or generators as {@link Generators} names them
+   * @param format the format of the files among them, as {@link TraceFormat} reads it
    * @param scales loads, as multiples of each trace's own
    * @param seeds number of runs of each combination, with seeds from 1, at least 1
    * @param loop whether turns of recorded conversations wait for answers, see {@link LoopChoice}
@@ -41,7 +43,7 @@ public final class LabPlanReader {
    * @param warmUp share of the requests that come first and do not count, 0 to 0.9
    */
   public record LoadOptions(
-      List<String> traces, List<Double> scales, int seeds, String loop, int tenants, double warmUp) {}
+      List<String> traces, String format, List<Double> scales, int seeds, String loop, int tenants, double warmUp) {}
 
   /**
    * The options of the engines.
@@ -201,6 +203,7 @@ public final class LabPlanReader {
   }
 
   private List<TraceSource> sources(LabOptions options, LoopChoice loop, @Nullable EngineModel engine) {
+    @Nullable TraceFormat format = read("format", () -> TraceFormat.parse(options.load().format()), null);
     List<TraceSource> sources = new ArrayList<>();
     Set<String> names = new HashSet<>();
     for (String written : options.load().traces()) {
@@ -211,7 +214,7 @@ public final class LabPlanReader {
         TraceSource source =
             written.startsWith(Generators.PREFIX)
                 ? Generators.parse(written)
-                : TraceFile.read(Path.of(written), loop, engine);
+                : TraceFile.read(Path.of(written), format, loop, engine);
         if (!names.add(source.name())) {
           faults.add("trace: two are named " + source.name() + ", and reports tell them apart by name: rename one");
         }

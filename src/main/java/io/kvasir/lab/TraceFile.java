@@ -1,45 +1,25 @@
 package io.kvasir.lab;
 
-import com.fasterxml.jackson.core.JacksonException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.MappingIterator;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.ObjectReader;
 import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.trace.RecordedTrace;
+import io.kvasir.lab.trace.TraceFormat;
+import io.kvasir.lab.trace.TraceLine;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A recorded trace: JSON lines, gzipped when the name ends in {@code .gz}, in one of four schemas, which are told
- * apart by their fields.
+ * A recorded trace, see {@link TraceFormat}, as the requests of a run.
  *
- * <ul>
- *   <li>Mooncake (kvcache-ai/Mooncake): {@code timestamp} in ms, {@code input_length}, {@code output_length},
- *       {@code hash_ids} of blocks of 512 tokens, the last of which may be partial.
- *   <li>Qwen-Bailian (alibaba-edu/qwen-bailian-usagetraces-anon): the same with {@code timestamp} in s, blocks
- *       of 16 tokens, {@code chat_id}, {@code parent_chat_id} (-1 for none), {@code turn}.
- *   <li>Sessions (as AIPerf writes them): Mooncake lines with {@code session_id} and, from the second turn
- *       on, {@code delay} in ms after the answer before it instead of a timestamp. Always a closed loop.
- *   <li>WEKA's sessions of coding agents, an object each, see {@link WekaTrace}. Always a closed loop.
- * </ul>
- *
- * <p>{@code block_size} in a line overrides the schema's. Requests with the same timestamp, of a clock
- * too coarse for them, are spread uniformly up to the next timestamp, in their order.
+ * <p>Requests with the same timestamp, of a clock too coarse for them, are spread uniformly up to the next timestamp,
+ * in their order.
  */
 final class TraceFile implements TraceSource {
-  private static final ObjectReader JSON = new ObjectMapper().readerFor(JsonNode.class);
-  private static final int MOONCAKE_BLOCK = 512;
-  private static final int BAILIAN_BLOCK = 16;
-
   private final String name;
   private final WorkloadTrace trace;
 
@@ -55,38 +35,14 @@ final class TraceFile implements TraceSource {
    *     is then the time between the two, less that of generating the answer; the time of one with a delay, where it
    *     is to be sent at a time, is that of the turn before, its answer's and the delay
    * @param engine the engine model that gives the time of an answer; null for no time
-   * @throws IllegalArgumentException naming the first line that has none of the schemas
+   * @param format its format; null to recognise it
+   * @throws IllegalArgumentException naming the first line that does not fit
    */
-  static TraceFile read(Path file, LoopChoice loop, @Nullable EngineModel engine) throws IOException {
-    Path base = file.getFileName();
-    List<TraceLine> lines = new ArrayList<>();
-    try (InputStream raw = Files.newInputStream(file);
-        InputStream in = file.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
-        MappingIterator<JsonNode> records = JSON.readValues(in)) {
-      for (int sessions = 0; records.hasNextValue(); ) {
-        JsonNode record = records.nextValue();
-        // Where the record ends; one of several lines is found there, too.
-        int number = records.getCurrentLocation().getLineNr();
-        if (WekaTrace.isOne(record)) {
-          lines.addAll(WekaTrace.read(record, number, sessions++));
-        } else {
-          lines.add(TraceLine.read(record, number));
-        }
-      }
-    } catch (JacksonException malformed) {
-      throw new IllegalArgumentException(
-          base + ": line " + malformed.getLocation().getLineNr() + " is no JSON: " + malformed.getOriginalMessage(),
-          malformed);
-    } catch (IllegalArgumentException malformed) {
-      throw new IllegalArgumentException(base + ": " + malformed.getMessage(), malformed);
-    }
-    if (lines.isEmpty()) {
-      throw new IllegalArgumentException(base + " has no requests");
-    }
-    boolean bailian = lines.getFirst().turn().chat() != null;
-    int written = lines.getFirst().blockSize();
-    int blockSize = written > 0 ? written : bailian ? BAILIAN_BLOCK : MOONCAKE_BLOCK;
-    return new TraceFile(String.valueOf(base), new WorkloadTrace(blockSize, requests(lines, blockSize, loop, engine)));
+  static TraceFile read(Path file, @Nullable TraceFormat format, LoopChoice loop, @Nullable EngineModel engine)
+      throws IOException {
+    RecordedTrace recorded = RecordedTrace.read(file, format);
+    List<LabRequest> requests = requests(recorded.lines(), recorded.blockSize(), loop, engine);
+    return new TraceFile(String.valueOf(file.getFileName()), new WorkloadTrace(recorded.blockSize(), requests));
   }
 
   private static List<LabRequest> requests(
@@ -99,7 +55,8 @@ final class TraceFile implements TraceSource {
       int parent = parents[i];
       sessions[i] = parent >= 0 ? sessions[parent] : line.turn().named() ? line.turn().sessionName() : "";
       LabRequest request =
-          LabRequest.at(line.arrivalMs(), line.input(), line.output(), line.chain(blockSize), sessions[i])
+          LabRequest.at(
+                  line.arrivalMs(), line.input(), line.output(), Conversations.chain(line, blockSize), sessions[i])
               .of(line.tenant());
       double answerMs = parent < 0 || engine == null ? 0 : lines.get(parent).output() * engine.stepTime().weightMs();
       requests.add(parent < 0 ? request : turn(request, line, requests.get(parent), parent, answerMs, loop));

@@ -24,7 +24,7 @@ final class LabPlanReaderTest {
         reader.read(
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(
-                    List.of("nowhere.jsonl", "gen:nothing"), List.of(-1.0), 0, "twice", -1, 2),
+                    List.of("nowhere.jsonl", "gen:nothing"), "scroll", List.of(-1.0), 0, "twice", -1, 2),
                 new LabPlanReader.EngineOptions("abacus", "0", "sometimes", "often", -1),
                 new LabPlanReader.RouterOptions(List.of("best", "absent.conf"), "psychic", "off:0", "maybe"),
                 new Slo(0, 50)));
@@ -35,7 +35,7 @@ final class LabPlanReaderTest {
         .containsExactlyInAnyOrder(
             "engine", "trace", "trace", "profiles", "profiles", "workers", "seeds", "scale", "slo-ttft, slo-tpot",
             "index", "coefficients", "guard", "elastic", "loop", "tenants", "warm-up", "stalls",
-            "host-memory");
+            "host-memory", "format");
   }
 
   @Test
@@ -92,7 +92,7 @@ final class LabPlanReaderTest {
 
   private static LabPlanReader.LabOptions request(Path trace, String... profiles) {
     return new LabPlanReader.LabOptions(
-        new LabPlanReader.LoadOptions(List.of(trace.toString()), List.of(1.0, 2.0), 3, "trace", 0, 0),
+        new LabPlanReader.LoadOptions(List.of(trace.toString()), "auto", List.of(1.0, 2.0), 3, "trace", 0, 0),
         new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2", "off", "off", 0),
         new LabPlanReader.RouterOptions(List.of(profiles), "exact", "learnt:3", "on"),
         new Slo(2000, 50));

@@ -69,7 +69,7 @@ final class TraceFileTest {
     assertThat(open.requests().get(1).parent()).isEqualTo(LabRequest.NO_PARENT);
     assertThat(open.requests()).extracting(LabRequest::session).containsOnly("chat 7");
 
-    LabRequest turn = TraceFile.read(written("b.jsonl", lines), LoopChoice.CLOSED, null).at(1, 1).requests().get(1);
+    LabRequest turn = read(written("b.jsonl", lines), LoopChoice.CLOSED).at(1, 1).requests().get(1);
     assertThat(turn.parent()).isZero();
     assertThat(turn.thinkMs()).isEqualTo(3000);
   }
@@ -98,7 +98,7 @@ final class TraceFileTest {
         {"session_id": "a", "delay": 250, "input_length": 1100, "output_length": 3, "hash_ids": [1, 4, 5]}
         """;
 
-    List<LabRequest> requests = TraceFile.read(written("s.jsonl", lines), LoopChoice.OPEN, null).at(1, 1).requests();
+    List<LabRequest> requests = read(written("s.jsonl", lines), LoopChoice.OPEN).at(1, 1).requests();
 
     assertThat(requests).extracting(LabRequest::parent).containsOnly(LabRequest.NO_PARENT);
     assertThat(requests.get(1).arrivalMs()).isEqualTo(260);
@@ -134,10 +134,10 @@ final class TraceFileTest {
   @Test
   void read_wekaThatIsWrong_namesTheLine() throws IOException {
     Path nameless = written("n.json", "{\"block_size\": 64,\n\"requests\": []}\n");
-    assertThatThrownBy(() -> TraceFile.read(nameless, LoopChoice.TRACE, null))
-        .hasMessageContaining("n.json: line 2 has requests and no id");
+    assertThatThrownBy(() -> read(nameless, LoopChoice.TRACE))
+        .hasMessageContaining("n.json: line 2: id must be the session's name, is missing");
     Path cut = written("c.jsonl", "{\"timestamp\": 5, \"input_length\": 9\n");
-    assertThatThrownBy(() -> TraceFile.read(cut, LoopChoice.TRACE, null)).hasMessageContaining("is no JSON");
+    assertThatThrownBy(() -> read(cut, LoopChoice.TRACE)).hasMessageContaining("is no JSON");
   }
 
   @Test
@@ -157,7 +157,7 @@ final class TraceFileTest {
         {"timestamp": 9000, "input_length": 2100, "output_length": 1, "hash_ids": [0, 1, 3, 4, 5]}
         """;
 
-    List<LabRequest> requests = TraceFile.read(written("m.jsonl", lines), LoopChoice.CLOSED, null).at(1, 1).requests();
+    List<LabRequest> requests = read(written("m.jsonl", lines), LoopChoice.CLOSED).at(1, 1).requests();
 
     assertThat(requests).extracting(LabRequest::parent).containsExactly(-1, -1, 0);
   }
@@ -170,17 +170,17 @@ final class TraceFileTest {
       out.write(lines.getBytes(StandardCharsets.UTF_8));
     }
 
-    assertThat(TraceFile.read(file, LoopChoice.TRACE, null).at(1, 1)).usingRecursiveComparison().isEqualTo(read(lines));
+    assertThat(read(file, LoopChoice.TRACE).at(1, 1)).usingRecursiveComparison().isEqualTo(read(lines));
   }
 
   @Test
   void read_whatIsNoTrace_namesTheLine() throws IOException {
     Path file = written("x.jsonl", "{\"timestamp\": 5, \"input_length\": 9, \"hash_ids\": []}\n");
-    assertThatThrownBy(() -> TraceFile.read(file, LoopChoice.TRACE, null))
+    assertThatThrownBy(() -> read(file, LoopChoice.TRACE))
         .hasMessageContaining("x.jsonl")
-        .hasMessageContaining("line 1 has no output_length");
+        .hasMessageContaining("line 1: output_length must be a whole number of tokens, is missing");
     Path empty = written("empty.jsonl", "\n");
-    assertThatThrownBy(() -> TraceFile.read(empty, LoopChoice.TRACE, null)).hasMessageContaining("no requests");
+    assertThatThrownBy(() -> read(empty, LoopChoice.TRACE)).hasMessageContaining("no requests");
   }
 
   private WorkloadTrace read(String lines) throws IOException {
@@ -188,7 +188,11 @@ final class TraceFileTest {
   }
 
   private TraceSource source(String lines) throws IOException {
-    return TraceFile.read(written("t.jsonl", lines), LoopChoice.TRACE, null);
+    return read(written("t.jsonl", lines), LoopChoice.TRACE);
+  }
+
+  private static TraceFile read(Path file, LoopChoice loop) throws IOException {
+    return TraceFile.read(file, null, loop, null);
   }
 
   private Path written(String name, String lines) throws IOException {

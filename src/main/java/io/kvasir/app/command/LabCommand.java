@@ -50,10 +50,20 @@ public final class LabCommand implements Callable<Integer> {
       showDefaultValue = Visibility.NEVER,
       paramLabel = "FILE|gen:NAME",
       description = {
-        "Traffic: JSON lines in the schema of Mooncake, Qwen-Bailian, of sessions or of WEKA, gzipped (.gz) or not,",
-        "or a generator with parameters of its own, as in 'gen:shared-prefix?groups=20&skew=1.2' (see below)."
+        "Traffic: a trace as it was published, gzipped or not (--format has the formats), or a generator with",
+        "parameters of its own, as in 'gen:shared-prefix?groups=20&skew=1.2' (see below)."
       })
   private List<String> traces = List.of();
+
+  @Option(
+      names = "--format",
+      defaultValue = "auto",
+      paramLabel = "NAME",
+      description = {
+        "Format of the traces that are files: auto recognises it by the first record; mooncake, bailian, weka,",
+        "lmcache, aiperf, vllm (benchmark_serving_multi_turn), sharegpt (SGLang's benchmarks), azure, burstgpt."
+      })
+  private String format = "";
 
   @Option(
       names = "--engine",
@@ -210,7 +220,7 @@ public final class LabCommand implements Callable<Integer> {
     LabPlan plan =
         reader.read(
             new LabPlanReader.LabOptions(
-                new LabPlanReader.LoadOptions(traces, scales, seeds, loop, tenants, warmUp),
+                new LabPlanReader.LoadOptions(traces, format, scales, seeds, loop, tenants, warmUp),
                 new LabPlanReader.EngineOptions(engine, workers, elastic, stalls, hostGigabytes),
                 new LabPlanReader.RouterOptions(profiles, index, coefficients, guard),
                 new Slo(sloTtft, sloTpot)));
