@@ -18,6 +18,7 @@ import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -78,6 +79,22 @@ final class FallbackTest {
       used.add(end(planned(roster, request(prompt(i), "one session", Set.of()))));
     }
     assertThat(used).hasSize(1);
+  }
+
+  @Test
+  void decide_aSessionWhoseWorkerIsRemembered_goesThere_whileThatIsThereAndHasLessThanItsShare() {
+    Roster roster = roster(pod("a"), pod("b"), pod("c"), pod("d"));
+    for (int i = 0; i < 20; i++) {
+      assertThat(end(planned(roster, ofSession("session " + i, "elsewhere,b")))).isEqualTo("b");
+    }
+    assertThat(planned(roster, ofSession("s", "b")).last().worker().id()).isEqualTo("b");
+    assertThat(planned(roster, ofSession("s", "b")).last().worker().id()).as("it has its share").isNotEqualTo("b");
+    assertThat(planned(roster, ofSession("s", "gone"))).isNotNull();
+  }
+
+  private static DecisionRequest ofSession(String session, String workers) {
+    DecisionRequest request = request(prompt(1), session, Set.of());
+    return request.withPrepared(request.prepared().with(Slots.SESSION_WORKERS, workers));
   }
 
   @Test

@@ -16,6 +16,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
@@ -28,12 +29,14 @@ import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
+import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -146,6 +149,61 @@ final class StandbyTest {
     assertThat(engine("m").opened).hasValue(1);
     awaitWarm("m"); // on the node that is left
     awaitMove(other, "m", CellMove.Reason.HOME_LOST);
+  }
+
+  /** Also while no home answers. */
+  @Test
+  void homeThatDies_sessionsStayWithTheirWorkers() {
+    start(3);
+    add("m");
+    for (String pod : List.of("second", "third")) {
+      engines.put(pod, new Engine(engines.size() + 1));
+      nodes.getFirst().cells().add(
+          TestPods.pod(pod).models("m").blockSize(BLOCK).maxInFlight(64).events(List.of(new EventFeed.Push("")))
+              .build());
+    }
+    nodes.forEach(node -> await(() -> node.cells().workers("m").size() == 3));
+    Node home = home("m");
+    await(() -> home.cells().describeWorkers().stream()
+        .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count() == 3);
+    Map<String, String> workers = new LinkedHashMap<>();
+    // All at once, so that each costs least where the fewest are.
+    List<Decision.Planned> open = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      Decision.Planned planned = (Decision.Planned) home.cells().decide(ofSession("s" + i));
+      open.add(planned);
+      workers.put("s" + i, planned.last().worker().id());
+    }
+    assertThat(workers.values().stream().distinct()).hasSize(3);
+    open.forEach(planned -> planned.close(new Outcome.Cancelled()));
+    for (Node node : nodes) {
+      workers.forEach((session, worker) -> assertThat(worker(node, session)).isEqualTo(worker));
+    }
+
+    nodes.remove(home);
+    home.system().terminate();
+
+    for (Node node : nodes) {
+      workers.forEach((session, worker) -> assertThat(worker(node, session)).isEqualTo(worker));
+    }
+    for (Node node : nodes) {
+      closed(awaitDecision(node, "m"));
+      workers.forEach((session, worker) -> assertThat(worker(node, session)).isEqualTo(worker));
+    }
+  }
+
+  private static String worker(Node node, String session) {
+    Decision.Planned planned = (Decision.Planned) node.cells().decide(ofSession(session));
+    planned.close(new Outcome.Cancelled());
+    return planned.last().worker().id();
+  }
+
+  private static DecisionRequest ofSession(String session) {
+    PreparedSlots prepared =
+        PreparedSlots.EMPTY.with(Slots.SESSION_KEY, session).with(Slots.SESSION_WORKERS, "");
+    return new DecisionRequest(
+        "r", "m", "sticky-sessions", RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(Chain.EMPTY, 5_000),
+        prepared, true, DecisionRequest.Constraints.NONE);
   }
 
   @Test
