@@ -386,6 +386,21 @@ final class ResumeTest {
     assertThat(router.metric("kvasir_resumes", "finished")).isEqualTo(1);
   }
 
+  /** Of 17 tokens the text shows three; an engine that ends after 16 by default would have ended. */
+  @Test
+  void completionBeyondTheStandardLimit_isNotGivenOne() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(
+        "data: {\"id\":\"one\",\"choices\":[{\"index\":0,\"text\":\" upon a time\"}],"
+            + "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":17}}\n\n").reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(COMPLETIONS, "{\"model\":\"m\",\"stream\":true,\"prompt\":\"Once\"}"))
+        .isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
+  }
+
   /** The tokens are an engine's, which is dear to ask: for the client's prompt, and for the first cut. */
   @Test
   void resumesUsedUp_nothingIsCounted() throws Exception {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.http.ApiPath;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -87,6 +88,16 @@ record Continuation(ClientRequest original) {
   }
 
   /** Whether it limits anything: some engines take −1 for no limit. */
+  /**
+   * Whether the engine has reported more tokens than those that count of its text, and by those alone a default limit
+   * would hold that it cannot have.
+   */
+  boolean isWithoutDefault(PartialAnswer answer, int counted) {
+    return answer.isReported()
+        && remainingTokens(answer.generated()) == Integer.MAX_VALUE
+        && remainingTokens(counted) != Integer.MAX_VALUE;
+  }
+
   private static boolean isLimit(JsonNode limit) {
     return limit.isNumber() && limit.doubleValue() >= 0;
   }

@@ -273,7 +273,7 @@ final class Resumption implements StreamingBody, CallListener {
     if (cancellation.isCancelled()) {
       return clientCancelled(cut);
     }
-    if (rest == null) {
+    if (rest == null || continuation.isWithoutDefault(answer, rest.generated())) {
       return refused("tokens", cut);
     }
     answer.count(rest.generated());
