@@ -87,7 +87,6 @@ record Continuation(ClientRequest original) {
     return standard ? COMPLETION_TOKENS - generated : left;
   }
 
-  /** Whether it limits anything: some engines take −1 for no limit. */
   /**
    * Whether the engine has reported more tokens than those that count of its text, and by those alone a default limit
    * would hold that it cannot have.
@@ -98,6 +97,7 @@ record Continuation(ClientRequest original) {
         && remainingTokens(counted) != Integer.MAX_VALUE;
   }
 
+  /** Whether it limits anything: some engines take −1 for no limit. */
   private static boolean isLimit(JsonNode limit) {
     return limit.isNumber() && limit.doubleValue() >= 0;
   }
