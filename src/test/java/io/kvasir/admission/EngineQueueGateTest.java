@@ -10,25 +10,14 @@ final class EngineQueueGateTest {
   private final EngineQueueGate gate = new EngineQueueGate(AdmissionFixture.settings(UnaryOperator.identity()));
 
   private boolean goes(int promptTokens, double queueMs, boolean known) {
-    return goes(Standing.ALONE, promptTokens, queueMs, known);
-  }
-
-  private boolean goes(Standing standing, int promptTokens, double queueMs, boolean known) {
     Prospect prospect = new Prospect(promptTokens, promptTokens, queueMs, known, 100, 100);
-    return gate.check(AdmissionFixture.claim("t"), standing, prospect) instanceof Verdict.Go;
+    return gate.check(AdmissionFixture.claim("t"), Standing.ALONE, prospect) instanceof Verdict.Go;
   }
 
   @Test
   void bound_isOnWhatIsQueued() {
     assertThat(goes(10, 2_000, true)).isTrue();
     assertThat(goes(10, 2_001, true)).isFalse();
-  }
-
-  @Test
-  void boundIsHalved_forThoseWhoLeaveRoomToOthers() {
-    assertThat(goes(new Standing(false, 3), 10, 1_000, true)).isTrue();
-    assertThat(goes(new Standing(false, 3), 10, 1_001, true)).isFalse();
-    assertThat(goes(new Standing(true, 0), 10, 2_000, true)).isTrue();
   }
 
   @Test

@@ -17,4 +17,13 @@ final class AdmissionReaderTest {
                 ConfigFactory.parseString("kvasir.admission.classes.interactive.first-token = 2 s")));
     assertThat(refused).hasMessageContaining("first-token").hasMessageContaining("set engine-queue");
   }
+
+  @Test
+  void keptPlaces_areAtMostHalf() {
+    ConfigException refused =
+        catchThrowableOfType(
+            ConfigException.class,
+            () -> KvasirConfig.of(ConfigFactory.parseString("kvasir.admission.kept-places = 0.6")));
+    assertThat(refused).hasMessageContaining("kept-places").hasMessageContaining("0.5");
+  }
 }
