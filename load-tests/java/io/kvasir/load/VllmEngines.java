@@ -28,7 +28,7 @@ final class VllmEngines implements TruthFleet {
   private static final int BLOCKS = 2048;
   private static final int MAX_MODEL_LEN = 8192;
   /** One that has been started before is there within 20 s; the first compiles some thousand files of Python. */
-  private static final Duration STARTUP = Duration.ofMinutes(8);
+  private static final Duration STARTUP = Duration.ofMinutes(20);
 
   private static final int PAUSE_MILLIS = 500;
 
