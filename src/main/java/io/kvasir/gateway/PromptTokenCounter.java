@@ -1,8 +1,6 @@
 package io.kvasir.gateway;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.execution.Call;
 import io.kvasir.execution.TokenCounter;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
