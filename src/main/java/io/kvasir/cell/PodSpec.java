@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -157,6 +158,11 @@ public record PodSpec(
   /** The id of the worker of a rank. */
   public String workerId(int rank) {
     return engine.ranks == 1 ? name : name + "#" + rank;
+  }
+
+  /** The ids of its workers, in the order of their ranks. */
+  public List<String> workerIds() {
+    return IntStream.range(0, engine.ranks).mapToObj(this::workerId).toList();
   }
 
   /** The worker of a rank, in a slot of its cell. */

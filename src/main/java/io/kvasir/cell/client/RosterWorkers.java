@@ -55,8 +55,7 @@ final class RosterWorkers {
       PodSpec spec = pod.spec();
       String cell = pod.cell();
       CellView view = views.of(cell);
-      for (int rank = 0; rank < spec.engine().ranks(); rank++) {
-        String id = spec.workerId(rank);
+      for (String id : spec.workerIds()) {
         Health health =
             view == null
                 ? reports.health(cell, id)

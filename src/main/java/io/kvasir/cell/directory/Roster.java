@@ -1,7 +1,6 @@
 package io.kvasir.cell.directory;
 
 import io.kvasir.routing.Role;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -32,9 +31,7 @@ public final class Roster {
       for (String model : pod.spec().models()) {
         cellsByModel.computeIfAbsent(model, _ -> new TreeMap<>()).merge(pod.cell(), generatingSlots(pod), Integer::sum);
       }
-      for (int rank = 0; rank < pod.spec().engine().ranks(); rank++) {
-        cellByWorker.put(pod.spec().workerId(rank), pod.cell());
-      }
+      pod.spec().workerIds().forEach(id -> cellByWorker.put(id, pod.cell()));
     }
   }
 
@@ -71,13 +68,7 @@ public final class Roster {
 
   /** The ids of a cell's workers. */
   public List<String> workerIdsOf(String cell) {
-    List<String> ids = new ArrayList<>();
-    for (PodEntry pod : ofCell(cell).values()) {
-      for (int rank = 0; rank < pod.spec().engine().ranks(); rank++) {
-        ids.add(pod.spec().workerId(rank));
-      }
-    }
-    return ids;
+    return ofCell(cell).values().stream().flatMap(pod -> pod.spec().workerIds().stream()).toList();
   }
 
   /** The ids of all workers. */
