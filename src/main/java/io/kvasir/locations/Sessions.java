@@ -4,7 +4,6 @@ import io.kvasir.locations.SharedLocations.Lookup;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.jspecify.annotations.Nullable;
@@ -58,7 +57,7 @@ public final class Sessions {
   public @Nullable String find(String session) {
     Lookup lookup = locations.find(session);
     if (lookup.knownBy() != SharedLocations.KnownBy.LOCAL) {
-      lookups.labelValues(lookup.knownBy().name().toLowerCase(Locale.ROOT)).inc();
+      lookups.labelValues(lookup.knownBy().label()).inc();
     }
     return lookup.location() == null ? null : lookup.location().worker();
   }

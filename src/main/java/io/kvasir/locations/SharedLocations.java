@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -53,7 +54,12 @@ final class SharedLocations {
     PEER,
     UNKNOWN,
     /** None of those that should know; the others were not asked, for too many look-ups were of that kind. */
-    UNQUERIED
+    UNQUERIED;
+
+    /** Its name in metrics. */
+    String label() {
+      return name().toLowerCase(Locale.ROOT);
+    }
   }
 
   /** What a look-up has found; no location where nobody knew. */

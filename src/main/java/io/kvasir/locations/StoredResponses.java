@@ -4,7 +4,6 @@ import io.kvasir.locations.SharedLocations.Lookup;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.time.Duration;
-import java.util.Locale;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +61,7 @@ public final class StoredResponses {
   /** Where a response is; null when no node knows. Waits for other nodes, seldom and a second at most. */
   public @Nullable WorkerLocation find(String response) {
     Lookup lookup = locations.find(response);
-    lookups.labelValues(lookup.knownBy().name().toLowerCase(Locale.ROOT)).inc();
+    lookups.labelValues(lookup.knownBy().label()).inc();
     return lookup.location();
   }
 }

@@ -56,7 +56,12 @@ record Continuation(ClientRequest original) {
     return (usageRequested() && !usageInjected)
         || LIMITS.stream().anyMatch(name -> isLimit(members.value(name)))
         || isTrue(members, "min_tokens")
-        || (!chat() && LIMITS.stream().noneMatch(name -> members.value(name).isNumber()));
+        || hasStandardLimit();
+  }
+
+  /** Whether it leaves the limit out where the API has one of its own. */
+  private boolean hasStandardLimit() {
+    return !chat() && LIMITS.stream().noneMatch(name -> original.members().value(name).isNumber());
   }
 
   /** Whether an engine may have generated tokens whose text it held back, for it may be the begin of a stop text. */
@@ -66,25 +71,24 @@ record Continuation(ClientRequest original) {
 
   /** Whether there may be nothing left to be generated, when at most so many tokens have been. */
   boolean mayBeOver(int most) {
-    boolean standard = !chat() && LIMITS.stream().noneMatch(name -> original.members().value(name).isNumber());
-    return (standard && most >= COMPLETION_TOKENS)
+    return (hasStandardLimit() && most >= COMPLETION_TOKENS)
         || LIMITS.stream().map(original.members()::value).anyMatch(limit -> isLimit(limit) && most >= tokens(limit));
   }
 
   /** Tokens that may still be generated, 0 or less when there are none, {@link Integer#MAX_VALUE} without a limit. */
   int remainingTokens(int generated) {
+    // An engine that has generated more without a limit in the request has no such default.
+    if (hasStandardLimit() && generated <= COMPLETION_TOKENS) {
+      return COMPLETION_TOKENS - generated;
+    }
     int left = Integer.MAX_VALUE;
-    boolean limited = false;
     for (String name : LIMITS) {
       JsonNode limit = original.members().value(name);
-      limited |= limit.isNumber();
       if (isLimit(limit)) {
         left = Math.min(left, tokens(limit) - generated);
       }
     }
-    // An engine that has generated more without a limit in the request has no such default.
-    boolean standard = !limited && !chat() && generated <= COMPLETION_TOKENS;
-    return standard ? COMPLETION_TOKENS - generated : left;
+    return left;
   }
 
   /**
@@ -143,15 +147,13 @@ record Continuation(ClientRequest original) {
 
   private JsonMembers limited(int generated) {
     JsonMembers members = original.members();
-    boolean limited = false;
     for (String name : LIMITS) {
       JsonNode limit = members.value(name);
-      limited |= limit.isNumber();
       if (isLimit(limit)) {
         members = members.with(name, Integer.toString(tokens(limit) - generated));
       }
     }
-    if (!limited && remainingTokens(generated) != Integer.MAX_VALUE) {
+    if (hasStandardLimit() && remainingTokens(generated) != Integer.MAX_VALUE) {
       members = members.with("max_tokens", Integer.toString(remainingTokens(generated)));
     }
     JsonNode least = members.value("min_tokens");

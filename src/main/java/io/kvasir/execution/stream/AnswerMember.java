@@ -24,7 +24,7 @@ enum AnswerMember {
   FINISH_REASON,
   STATUS;
 
-  /** The longest key of a member, in bytes, and more. */
+  /** Bytes of a key that are kept: more than any of these has. */
   static final int MAX_KEY = 32;
 
   private static final byte[] ERROR_KEY = ascii("error");
