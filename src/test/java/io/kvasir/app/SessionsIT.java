@@ -5,17 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.app.node.Node;
 import io.kvasir.cell.ClusterStatus;
-import io.kvasir.load.Ports;
-import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
 import java.net.http.HttpResponse;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -23,27 +16,18 @@ import org.junit.jupiter.api.Test;
 final class SessionsIT {
   private static final int SESSIONS = 24;
 
-  private final List<SimEngine> engines = new ArrayList<>();
-  private final List<Node> nodes = new ArrayList<>();
+  private final ThreeNodes cluster = new ThreeNodes("sticky-sessions");
   private int requests;
 
   @AfterEach
   void stop() {
-    nodes.forEach(Node::close);
-    engines.forEach(SimEngine::close);
+    cluster.close();
   }
 
   @Test
   void sessions_stayWithTheirWorkers_onEveryNode_alsoWhenTheHomeOfTheirCellIsStopped() throws Exception {
-    for (int i = 0; i < 3; i++) {
-      engines.add(
-          SimEngine.start(
-              SimSettings.builder().model("m").speed(0).port(0).capacityBlocks(512).events(EventSettings.OFF).build()));
-    }
-    List<Integer> ports = IntStream.range(0, 3).mapToObj(i -> Ports.free()).toList();
-    for (int port : ports) {
-      nodes.add(TestNodes.start(settings(ports, port)));
-    }
+    cluster.start();
+    List<Node> nodes = cluster.running();
     for (Node node : nodes) {
       await("all nodes to serve", () -> turn(node, "first").statusCode() == 200);
       await("all nodes to know all", () -> ups(node) == 3);
@@ -58,8 +42,7 @@ final class SessionsIT {
     }
 
     Node home = nodes.stream().filter(SessionsIT::isHome).findFirst().orElseThrow();
-    nodes.remove(home);
-    home.close();
+    cluster.stop(home);
 
     for (Node node : nodes) {
       await("the nodes left to serve", () -> turn(node, "first").statusCode() == 200);
@@ -105,21 +88,5 @@ final class SessionsIT {
         node, "/v1/completions",
         "{\"model\":\"m\",\"max_tokens\":1,\"prompt\":\"%d is another number\"}".formatted(++requests),
         "X-Session-ID", session);
-  }
-
-  private String settings(List<Integer> ports, int port) {
-    return """
-        kvasir {
-          models = [{ name = m, mode = text, block-size = 16 }]
-          routing.profile = sticky-sessions
-          pods = [%s]
-          cluster { seed-nodes = [%s], port = %d }
-        }
-        """.formatted(
-            IntStream.range(0, engines.size())
-                .mapToObj(i -> "{ name = e%d, url = \"%s\", models = [m] }".formatted(i, engines.get(i).url()))
-                .collect(Collectors.joining(", ")),
-            ports.stream().map("\"127.0.0.1:%d\""::formatted).collect(Collectors.joining(", ")),
-            port);
   }
 }

@@ -5,15 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.node.Node;
-import io.kvasir.load.Ports;
-import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -22,26 +16,17 @@ final class StoredResponsesIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String RESPONSES = "/v1/responses";
 
-  private final List<SimEngine> engines = new ArrayList<>();
-  private final List<Node> nodes = new ArrayList<>();
+  private final ThreeNodes cluster = new ThreeNodes("random");
 
   @AfterEach
   void stop() {
-    nodes.forEach(Node::close);
-    engines.forEach(SimEngine::close);
+    cluster.close();
   }
 
   @Test
   void responses_areFoundOnEveryNode_alsoWhenTheOneThatRelayedThemIsStopped() throws Exception {
-    for (int i = 0; i < 3; i++) {
-      engines.add(
-          SimEngine.start(
-              SimSettings.builder().model("m").speed(0).port(0).capacityBlocks(512).events(EventSettings.OFF).build()));
-    }
-    List<Integer> ports = IntStream.range(0, 3).mapToObj(i -> Ports.free()).toList();
-    for (int port : ports) {
-      nodes.add(TestNodes.start(settings(ports, port)));
-    }
+    cluster.start();
+    List<Node> nodes = cluster.running();
     for (Node node : nodes) {
       await("all nodes to serve", () -> create(node, "Hello").statusCode() == 200);
     }
@@ -58,7 +43,7 @@ final class StoredResponsesIT {
     }
     HttpResponse<String> last = create(relaying, "The last one");
     assertIsFound(relaying, last);
-    nodes.removeFirst().close();
+    cluster.stop(relaying);
 
     // The next home of the cell may take a moment.
     for (Node node : nodes) {
@@ -66,22 +51,6 @@ final class StoredResponsesIT {
       assertIsFound(node, last);
       created.forEach(response -> assertIsFound(node, response));
     }
-  }
-
-  private String settings(List<Integer> ports, int port) {
-    return """
-        kvasir {
-          models = [{ name = m, mode = text, block-size = 16 }]
-          routing.profile = random
-          pods = [%s]
-          cluster { seed-nodes = [%s], port = %d }
-        }
-        """.formatted(
-            IntStream.range(0, engines.size())
-                .mapToObj(i -> "{ name = e%d, url = \"%s\", models = [m] }".formatted(i, engines.get(i).url()))
-                .collect(Collectors.joining(", ")),
-            ports.stream().map("\"127.0.0.1:%d\""::formatted).collect(Collectors.joining(", ")),
-            port);
   }
 
   private static HttpResponse<String> create(Node node, String input) throws Exception {

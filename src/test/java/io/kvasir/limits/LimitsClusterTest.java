@@ -3,8 +3,7 @@ package io.kvasir.limits;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
+import io.kvasir.TestMembers;
 import io.kvasir.access.Caller;
 import io.kvasir.access.Grants;
 import io.kvasir.access.Limits;
@@ -19,10 +18,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.cluster.MemberStatus;
-import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -105,16 +100,7 @@ final class LimitsClusterTest {
   }
 
   private static Node node() {
-    Config config =
-        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
-            .withFallback(ConfigFactory.parseResources("platform.conf"))
-            .withFallback(ConfigFactory.defaultReference())
-            .resolve();
-    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    Cluster cluster = Cluster.get(system);
-    Cluster first = NODES.isEmpty() ? cluster : Cluster.get(NODES.getFirst().system());
-    cluster.manager().tell(Join.create(first.selfMember().address()));
-    await(() -> cluster.selfMember().status().equals(MemberStatus.up()));
+    ActorSystem<Void> system = TestMembers.start(NODES.isEmpty() ? null : NODES.getFirst().system());
     return new Node(
         system,
         LimitsWiring.start(

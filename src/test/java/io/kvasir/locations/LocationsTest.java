@@ -3,8 +3,7 @@ package io.kvasir.locations;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
+import io.kvasir.TestMembers;
 import io.kvasir.locations.LocationMessage.Find;
 import io.kvasir.locations.LocationMessage.Found;
 import io.kvasir.telemetry.Metrics;
@@ -20,9 +19,6 @@ import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.Props;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.actor.typed.receptionist.Receptionist;
-import org.apache.pekko.cluster.MemberStatus;
-import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -196,16 +192,7 @@ final class LocationsTest {
   }
 
   private Node node() {
-    Config config =
-        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
-            .withFallback(ConfigFactory.parseResources("platform.conf"))
-            .withFallback(ConfigFactory.defaultReference())
-            .resolve();
-    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    Cluster cluster = Cluster.get(system);
-    Cluster first = nodes.isEmpty() ? cluster : Cluster.get(nodes.getFirst().system());
-    cluster.manager().tell(Join.create(first.selfMember().address()));
-    await(() -> cluster.selfMember().status().equals(MemberStatus.up()));
+    ActorSystem<Void> system = TestMembers.start(nodes.isEmpty() ? null : nodes.getFirst().system());
     PrometheusRegistry registry = new PrometheusRegistry();
     Metrics metrics = new Metrics(registry);
     return new Node(system, StoredResponses.start(system, metrics), Sessions.start(system, metrics), registry);
