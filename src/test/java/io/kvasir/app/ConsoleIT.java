@@ -95,7 +95,9 @@ final class ConsoleIT {
       browser.close();
     }
     STARTED.forEach(Node::close);
+    STARTED.clear();
     ENGINES_STARTED.forEach(SimEngine::close);
+    ENGINES_STARTED.clear();
     if (network != null) {
       network.close();
     }

@@ -42,7 +42,7 @@ final class LimitsClusterTest {
   @AfterAll
   static void stop() {
     NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
   }
 
   /** A limit that hardly refills while the test runs, asked for by all nodes at once. */

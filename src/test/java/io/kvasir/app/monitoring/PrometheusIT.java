@@ -100,6 +100,7 @@ final class PrometheusIT {
     for (AutoCloseable each : STARTED) {
       each.close();
     }
+    STARTED.clear();
   }
 
   @Test

@@ -85,7 +85,7 @@ final class ClusterAdmissionIT {
   @AfterAll
   static void stop() {
     NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
   }
 
   @BeforeEach

@@ -65,7 +65,7 @@ final class ManyCellsTest {
   @AfterAll
   static void stop() {
     NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
   }
 
   /** Nodes that add pods at the same moment do not know of each other's. */
