@@ -22,13 +22,18 @@ final class CacheMetrics {
 
   CacheMetrics(String page) {
     for (String line : page.lines().filter(line -> line.startsWith(SERIES)).toList()) {
-      Map<String, String> labels = new HashMap<>();
-      Matcher label = LABEL.matcher(line);
-      while (label.find()) {
-        labels.put(label.group(1), label.group(2));
-      }
-      ranks.add(labels);
+      ranks.add(labels(line));
     }
+  }
+
+  /** The labels of a line, their values as they stand there. */
+  static Map<String, String> labels(String line) {
+    Map<String, String> labels = new HashMap<>();
+    Matcher label = LABEL.matcher(line);
+    while (label.find()) {
+      labels.put(label.group(1), label.group(2));
+    }
+    return labels;
   }
 
   /** The cache of each rank. */

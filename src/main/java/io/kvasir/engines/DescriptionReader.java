@@ -15,6 +15,7 @@ interface DescriptionReader {
       case VLLM, LLM_D_SIMULATOR -> new VllmReader(kind);
       case SGLANG -> new SglangReader();
       case TENSORRT_LLM -> new TensorRtReader();
+      case DYNAMO -> new DynamoReader();
       case LLAMA_CPP, UNKNOWN -> new PlainReader(kind);
     };
   }

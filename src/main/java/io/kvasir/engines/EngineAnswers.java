@@ -1,6 +1,7 @@
 package io.kvasir.engines;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,9 +16,31 @@ import org.jspecify.annotations.Nullable;
  * @param serverInfo {@code /server_info}
  * @param adminConfig {@code /admin/config}, which only llm-d's simulator has
  * @param simulation {@code /sim}, which only Kvasir's simulated engine has
+ * @param health {@code /health} of what may be a frontend of Dynamo; others are not asked, for SGLang generates then
  */
 record EngineAnswers(
-    URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode adminConfig, JsonNode simulation) {
+    URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode adminConfig, JsonNode simulation,
+    JsonNode health) {
+  /** The pages of an engine whose health was not asked for. */
+  EngineAnswers(
+      URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode adminConfig, JsonNode simulation) {
+    this(url, models, version, serverInfo, adminConfig, simulation, MissingNode.getInstance());
+  }
+
+  /** The same, with the page of health. */
+  EngineAnswers withHealth(JsonNode page) {
+    return new EngineAnswers(url, models, version, serverInfo, adminConfig, simulation, page);
+  }
+
+  /** Whether its models are owned as those of Dynamo's frontend, and of other products of its maker. */
+  boolean mayBeDynamo() {
+    for (JsonNode model : models.path("data")) {
+      if (model.path("owned_by").asText().equals("nvidia")) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   EngineIdentity identity() {
     return new EngineIdentity(kind(), versionText(), simulation.isObject());
@@ -38,6 +61,11 @@ record EngineAnswers(
         case "vllm" -> {
           // vLLM itself has had /version from its first release with this API.
           return adminConfig.isObject() || version.isMissingNode() ? EngineKind.LLM_D_SIMULATOR : EngineKind.VLLM;
+        }
+        case "nvidia" -> {
+          if (health.path("instances").isArray() || health.has("initial_discovery_complete")) {
+            return EngineKind.DYNAMO;
+          }
         }
         default -> {
           // A name that its operator chose, or a proxy's.

@@ -32,7 +32,7 @@ public final class EngineInquiry {
    * An inquiry.
    *
    * @param calls owned by the caller
-   * @param timeout of each page; an engine is asked for two after another at most
+   * @param timeout of each page; an engine is asked for three after another at most
    */
   public EngineInquiry(HttpCalls calls, Duration timeout) {
     this.calls = calls;
@@ -52,7 +52,8 @@ public final class EngineInquiry {
     String metrics = switch (kind) {
       // They would be missing where they are read for good.
       case TENSORRT_LLM -> "";
-      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN -> text(requireNotBusy(await(send(url, "/metrics", key))));
+      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, DYNAMO, UNKNOWN ->
+          text(requireNotBusy(await(send(url, "/metrics", key))));
     };
     return DescriptionReader.of(kind).read(answers, metrics);
   }
@@ -87,10 +88,26 @@ public final class EngineInquiry {
         new EngineAnswers(
             url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version))),
             page(requireNotBusy(await(serverInfo))), page(await(adminConfig)), page(await(simulation)));
+    if (answers.mayBeDynamo()) {
+      // Newer versions leave the instances out unless they are asked for.
+      answers = answers.withHealth(page(requireNotBusy(await(send(url, "/health?instances=true", key)))));
+    }
     if (answers.servedModels().stream().allMatch(ServedModel::isAdapter)) {
       throw new HttpCallException(Kind.NOT_JSON, url.resolve("/v1/models") + " names no model");
     }
     return answers;
+  }
+
+  /**
+   * Whether there is no engine but the server by which a worker of Dynamo tells its status: of endpoints that are ready
+   * or not, with the time that it runs (Dynamo, {@code lib/runtime/src/system_status_server.rs}).
+   *
+   * @throws HttpCallException as {@link #describe} throws it
+   */
+  boolean isDynamoWorker(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
+    Reply health = await(send(url, "/health", key));
+    JsonNode page = health.status() == 503 ? json(health) : page(health);
+    return page.path("status").asText().matches("(not)?ready") && page.has("uptime") && page.has("endpoints");
   }
 
   private CompletableFuture<Reply> send(URI url, String path, @Nullable String key) {
@@ -120,8 +137,12 @@ public final class EngineInquiry {
 
   /** A page of JSON; a missing node when the engine has none. */
   private static JsonNode page(Reply reply) {
+    return reply.status() == 200 ? json(reply) : MissingNode.getInstance();
+  }
+
+  private static JsonNode json(Reply reply) {
     try {
-      return reply.status() == 200 ? reply.json() : MissingNode.getInstance();
+      return reply.json();
     } catch (HttpCallException noJson) {
       return MissingNode.getInstance();
     }

@@ -8,6 +8,8 @@ public enum EngineKind {
   /** llm-d's simulator of vLLM; it has no {@code /version}. */
   LLM_D_SIMULATOR("llm-d's simulator"),
   LLAMA_CPP("llama.cpp"),
+  /** The frontend of NVIDIA Dynamo, which is itself a router before engines. */
+  DYNAMO("Dynamo's frontend"),
   /** Whatever else has OpenAI's API. */
   UNKNOWN("an unknown engine");
 

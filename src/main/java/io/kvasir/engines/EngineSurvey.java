@@ -17,6 +17,12 @@ public final class EngineSurvey {
   /** Where vLLM, SGLang and TensorRT-LLM publish unless told otherwise; rank r at the port + r. */
   private static final int EVENTS_PORT = 5557;
 
+  private static final String NO_ENGINE = "; is that an engine with OpenAI's API?";
+
+  private static final String DYNAMO_WORKER = "; a worker of Dynamo tells its status there, and takes no requests: give"
+      + " the URL of its frontend, or, so that its cache is seen, start the engine with its own HTTP server (such as"
+      + " vllm serve) and give that";
+
   private final HttpCalls calls;
   private final EngineInquiry inquiry;
   private final Duration timeout;
@@ -47,7 +53,7 @@ public final class EngineSurvey {
       engine = inquiry.describe(url, key);
     } catch (HttpCallException failed) {
       HttpCallException remedied =
-          new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, key));
+          new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, url, key));
       remedied.initCause(failed);
       throw remedied;
     }
@@ -60,19 +66,31 @@ public final class EngineSurvey {
     return url.getPort() < 0 ? host : host + ":" + url.getPort();
   }
 
-  private static String remedy(HttpCallException failed, @Nullable String key) {
+  private String remedy(HttpCallException failed, URI url, @Nullable String key) throws InterruptedException {
     if (isTls(failed)) {
       return "; name the authority of the engine's certificate in KVASIR_PODS_TLS_AUTHORITY";
     }
     return switch (failed.kind()) {
       case IO, TIMEOUT -> "; does the engine run, has it loaded its model, and is it reached from here?";
-      case STATUS -> String.valueOf(failed.getMessage()).matches(".* answered 40[13]")
-          ? key == null
+      case STATUS -> {
+        String message = String.valueOf(failed.getMessage());
+        if (message.matches(".* answered 40[13]")) {
+          yield key == null
               ? "; give the engine's API key in KVASIR_POD_API_KEY, or its file by --engine-key-file"
-              : "; the engine does not accept that API key"
-          : "; is that an engine with OpenAI's API?";
-      case NOT_JSON, TOO_LARGE -> "; is that an engine with OpenAI's API?";
+              : "; the engine does not accept that API key";
+        }
+        yield message.endsWith(" answered 404") && isDynamoWorker(url, key) ? DYNAMO_WORKER : NO_ENGINE;
+      }
+      case NOT_JSON, TOO_LARGE -> NO_ENGINE;
     };
+  }
+
+  private boolean isDynamoWorker(URI url, @Nullable String key) throws InterruptedException {
+    try {
+      return inquiry.isDynamoWorker(url, key);
+    } catch (HttpCallException silent) {
+      return false;
+    }
   }
 
   private static boolean isTls(HttpCallException failed) {
@@ -87,6 +105,9 @@ public final class EngineSurvey {
   private EventOrigin events(EngineDescription engine, boolean alone) {
     return switch (engine.events()) {
       case EventPublishing.Zmq zmq -> new EventOrigin.Announced(zmq);
+      case EventPublishing.Withheld _ -> new EventOrigin.None("It is a router itself, and chooses among engines whose"
+          + " caches are not seen from here. For decisions by their caches give the engines, each with its own HTTP"
+          + " server, in its place.");
       case EventPublishing.Off _ -> new EventOrigin.None("It publishes no cache events; start it with"
           + " --kv-events-config.");
       case EventPublishing.UntoldPorts _ -> new EventOrigin.None("The system chooses the ports of its cache events,"
@@ -118,7 +139,7 @@ public final class EngineSurvey {
   private static boolean publishesAtDefaultPort(EngineKind kind) {
     return switch (kind) {
       case VLLM, SGLANG, TENSORRT_LLM, LLM_D_SIMULATOR -> true;
-      case LLAMA_CPP, UNKNOWN -> false;
+      case LLAMA_CPP, DYNAMO, UNKNOWN -> false;
     };
   }
 

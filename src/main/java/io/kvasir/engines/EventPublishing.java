@@ -21,6 +21,9 @@ public sealed interface EventPublishing {
   /** By ZMQ sockets at ports that the system chose and that the engine does not tell. */
   record UntoldPorts() implements EventPublishing {}
 
+  /** It is a router before engines, whose events reach it and nobody else. */
+  record Withheld() implements EventPublishing {}
+
   /** It publishes none. */
   record Off() implements EventPublishing {}
 

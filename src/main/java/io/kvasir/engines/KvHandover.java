@@ -32,7 +32,7 @@ public record KvHandover(Role role, String dialect, TransferDescription transfer
         default -> Optional.empty();
       };
       case SGLANG -> Optional.of("sglang");
-      case TENSORRT_LLM, LLAMA_CPP, UNKNOWN -> Optional.empty();
+      case TENSORRT_LLM, LLAMA_CPP, DYNAMO, UNKNOWN -> Optional.empty();
     };
   }
 }

@@ -15,8 +15,8 @@ final class PlainReader implements DescriptionReader {
   public EngineDescription read(EngineAnswers answers, String metrics) {
     List<Unknown> unknowns = new ArrayList<>();
     if (kind == EngineKind.UNKNOWN) {
-      unknowns.add(new Unknown("kind", "Nothing it answers names vLLM, SGLang, TensorRT-LLM or llama.cpp; is a proxy"
-          + " before it? Give the pods themselves as workers."));
+      unknowns.add(new Unknown("kind", "Nothing it answers names vLLM, SGLang, TensorRT-LLM, llama.cpp or Dynamo; is"
+          + " a proxy before it? Give the pods themselves as workers."));
     }
     unknowns.add(new Unknown("block size", "Set models[].block-size in the router's configuration."));
     unknowns.add(new Unknown(Unknown.EVENTS, kind == EngineKind.LLAMA_CPP

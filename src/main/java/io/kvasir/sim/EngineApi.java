@@ -8,7 +8,9 @@ import java.util.Locale;
 public enum EngineApi {
   VLLM, SGLANG, TENSORRT_LLM,
   /** llm-d's simulator of vLLM. */
-  LLM_D;
+  LLM_D,
+  /** Dynamo's frontend, with the ranks as workers behind it. */
+  DYNAMO;
 
   /**
    * Reads a name.

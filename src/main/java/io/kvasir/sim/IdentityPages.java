@@ -6,12 +6,14 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.routing.Role;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pages on which an engine tells what it is: {@code /version}, {@code /v1/models}, {@code /server_info} and
- * {@code /admin/config}, each only where the engine that it acts as has it. Immutable.
+ * The pages on which an engine tells what it is: {@code /version}, {@code /v1/models}, {@code /server_info}, {@code
+ * /admin/config} and {@code /health}, each only where the engine that it acts as has it, or has more there than a
+ * status. Immutable.
  */
 final class IdentityPages {
   private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
@@ -43,6 +45,7 @@ final class IdentityPages {
       case "/version" -> version();
       case "/server_info" -> serverInfo();
       case "/admin/config" -> api == EngineApi.LLM_D ? object().put("model", settings.model().name()) : null;
+      case "/health" -> api == EngineApi.DYNAMO ? health() : null;
       default -> null;
     };
     if (page == null) {
@@ -55,8 +58,36 @@ final class IdentityPages {
     return switch (api) {
       case VLLM -> object().put("version", VLLM_VERSION);
       case TENSORRT_LLM -> object().put("version", TENSORRT_VERSION);
-      case SGLANG, LLM_D -> null;
+      case SGLANG, LLM_D, DYNAMO -> null;
     };
+  }
+
+  /** As Dynamo's {@code lib/llm/src/http/service/health.rs}. */
+  private JsonNode health() {
+    ObjectNode page = object().put("status", "healthy").put("message", "Service is healthy");
+    page.put("initial_discovery_complete", true).putNull("initial_discovery_error");
+    page.putArray("endpoints").add("dyn://dynamo.backend.generate");
+    ArrayNode instances = page.putArray("instances");
+    for (int rank = 0; rank < settings.engine().ranks(); rank++) {
+      instances.addObject().put("namespace", "dynamo").put("component", "backend").put("endpoint", "generate")
+          .put("instance_id", rank);
+    }
+    return page;
+  }
+
+  /** Gauges of models, as Dynamo's {@code lib/llm/src/http/service/metrics.rs}, which has names in small letters. */
+  String frontendGauges() {
+    StringBuilder page = new StringBuilder();
+    gauge(page, "workers", settings.engine().ranks());
+    gauge(page, "total_kv_blocks", settings.engine().blocks());
+    gauge(page, "kv_cache_block_size", settings.engine().blockSize());
+    gauge(page, "context_length", settings.maxModelLen());
+    return page.toString();
+  }
+
+  private void gauge(StringBuilder page, String name, int value) {
+    page.append("dynamo_frontend_model_").append(name).append("{model=\"")
+        .append(settings.model().name().toLowerCase(Locale.ROOT)).append("\"} ").append(value).append('\n');
   }
 
   private JsonNode models() {
@@ -71,6 +102,10 @@ final class IdentityPages {
     ObjectNode model = data.addObject();
     model.put("id", name).put("object", "model").put("created", startedAt).put("owned_by", owner());
     if (api == EngineApi.TENSORRT_LLM) {
+      return;
+    }
+    if (api == EngineApi.DYNAMO) {
+      model.put("context_window", settings.maxModelLen());
       return;
     }
     model.put("root", parent == null ? root() : name).put("parent", parent);
@@ -93,6 +128,7 @@ final class IdentityPages {
       case VLLM, LLM_D -> "vllm";
       case SGLANG -> "sglang";
       case TENSORRT_LLM -> "tensorrt_llm";
+      case DYNAMO -> "nvidia";
     };
   }
 
@@ -109,7 +145,7 @@ final class IdentityPages {
       case SGLANG -> sglangInfo();
       case TENSORRT_LLM ->
           object().put("kv_cache_hash_algo", "v1_block_key").put("tokens_per_block", settings.engine().blockSize());
-      case LLM_D -> null;
+      case LLM_D, DYNAMO -> null;
     };
   }
 

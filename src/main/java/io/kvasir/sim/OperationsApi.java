@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.http.SimHttpExchange;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /** The routes of vLLM's HTTP surface that concern the engine and not a generation. */
@@ -35,16 +36,21 @@ final class OperationsApi {
     switch (exchange.path()) {
       case "/health", "/ping" -> {
         sleep(settings.http().healthDelay().toMillis());
-        exchange.reply(200, "", new byte[0]);
+        if (settings.http().api() == EngineApi.DYNAMO) {
+          JsonReply.send(exchange, identity.page("/health"));
+        } else {
+          exchange.reply(200, "", new byte[0]);
+        }
       }
       case "/version", "/v1/models", "/server_info", "/admin/config" ->
           JsonReply.send(exchange, identity.page(exchange.path()));
       case "/load" -> JsonReply.send(exchange, object().put("server_load", dispatcher.inFlight()));
       case "/metrics" -> {
-        if (settings.http().api() == EngineApi.TENSORRT_LLM) {
-          JsonReply.send(exchange, iterations());
-        } else {
-          exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
+        switch (settings.http().api()) {
+          case TENSORRT_LLM -> JsonReply.send(exchange, iterations());
+          case DYNAMO -> exchange.reply(
+              200, EngineMetrics.CONTENT_TYPE, identity.frontendGauges().getBytes(StandardCharsets.UTF_8));
+          case VLLM, SGLANG, LLM_D -> exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
         }
       }
       case "/sim" -> JsonReply.send(exchange, controls.state());

@@ -43,16 +43,18 @@ final class ServeEngineIT {
     try (SimEngine vllm = engine(EngineApi.VLLM, "kvasir-demo");
         SimEngine sglang = engine(EngineApi.SGLANG, "acme/sglang");
         SimEngine tensorRt = engine(EngineApi.TENSORRT_LLM, "acme/tensorrt");
-        SimEngine simulator = engine(EngineApi.LLM_D, "acme/simulator")) {
+        SimEngine simulator = engine(EngineApi.LLM_D, "acme/simulator");
+        SimEngine dynamo = engine(EngineApi.DYNAMO, "acme/dynamo")) {
       List<String> urls =
-          Stream.of(vllm, sglang, tensorRt, simulator).map(engine -> engine.url().toString()).toList();
+          Stream.of(vllm, sglang, tensorRt, simulator, dynamo).map(engine -> engine.url().toString()).toList();
       LearntConfiguration learnt = new FleetOptions().learn(urls);
-      assertThat(learnt.summary()).hasSize(4);
+      assertThat(learnt.summary()).hasSize(5);
       try (Node node = TestNodes.start(ConfigFactory.parseString(learnt.text()))) {
         assertCachedAsPromised(node.gatewayUrl(), "kvasir-demo");
         assertCachedAsPromised(node.gatewayUrl(), "acme/sglang");
         assertCachedAsPromised(node.gatewayUrl(), "acme/tensorrt");
         assertCachedAsPromised(node.gatewayUrl(), "acme/simulator");
+        assertCachedAsPromised(node.gatewayUrl(), "acme/dynamo");
       }
     }
   }

@@ -172,6 +172,105 @@ final class EngineInquiryTest {
     assertThat(unknown(simulator)).contains("version", "cache events");
   }
 
+  @Test
+  void dynamosFrontend_isARouter_whoseWorkersTellTheirBlocks() throws Exception {
+    EngineDescription dynamo = describe(settings().api(EngineApi.DYNAMO).loras(List.of()));
+
+    assertThat(dynamo.identity()).isEqualTo(new EngineIdentity(EngineKind.DYNAMO, null, true));
+    assertThat(dynamo.models()).containsExactly(new ServedModel("kvasir-demo", null, null, 16_000, null));
+    assertThat(dynamo.cache()).isEqualTo(new CacheDescription(32, 1000, null, null, null, null));
+    assertThat(dynamo.events()).isEqualTo(new EventPublishing.Withheld());
+    assertThat(dynamo.unknowns()).isEmpty();
+    try (SimEngine engine = SimEngine.start(settings().api(EngineApi.DYNAMO).build())) {
+      SurveyedEngine surveyed = new EngineSurvey(calls, TIMEOUT).survey(engine.url(), null, true);
+      assertThat(surveyed.remarks()).singleElement().asString()
+          .contains("It is a router itself", "give the engines, each with its own HTTP server, in its place");
+    }
+  }
+
+  /** What Dynamo 1.6 answers, with two models whose workers differ, and before any worker told its blocks. */
+  @Test
+  void dynamosFrontend_whoseModelsDiffer_leavesTheirBlocksToTheModels() throws Exception {
+    String metrics =
+        """
+        # HELP dynamo_frontend_model_kv_cache_block_size KV cache block size for a worker serving the model
+        # TYPE dynamo_frontend_model_kv_cache_block_size gauge
+        dynamo_frontend_model_kv_cache_block_size{model="qwen/qwen3-0.6b"} 16
+        dynamo_frontend_model_kv_cache_block_size{model="acme/large"} 64
+        dynamo_frontend_model_total_kv_blocks{model="qwen/qwen3-0.6b"} 16384
+        dynamo_frontend_model_total_kv_blocks{model="elsewhere"} 99999999
+        dynamo_frontend_model_workers{model="qwen/qwen3-0.6b"} 3
+        dynamo_frontend_requests_total{endpoint="chat_completions",model="acme/large",status="success"} 7
+        """;
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> dynamo(request, out, metrics))) {
+      EngineDescription two = inquiry.describe(pod.url(), null);
+
+      assertThat(two.models()).containsExactly(
+          new ServedModel("Qwen/Qwen3-0.6B", null, null, 40_960, null),
+          new ServedModel("acme/large", null, null, null, null));
+      assertThat(two.cache()).isEqualTo(new CacheDescription(null, 49_152, null, null, null, null));
+      assertThat(two.unknowns()).singleElement()
+          .satisfies(unknown -> assertThat(unknown.remedy()).contains("blocks of 16 and 64 tokens"));
+    }
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> dynamo(request, out, ""))) {
+      assertThat(unknown(inquiry.describe(pod.url(), null)))
+          .containsExactly("block size", "number of KV blocks");
+    }
+  }
+
+  private static void dynamo(
+      ScriptedPod.ReceivedRequest request, ScriptedPod.ScriptedResponse out, String metrics) throws Exception {
+    switch (request.target()) {
+      case "/v1/models" -> out.json(
+          200,
+          """
+          {"object":"list","data":[
+           {"id":"Qwen/Qwen3-0.6B","object":"model","created":1763900000,"owned_by":"nvidia","context_window":40960},
+           {"id":"acme/large","object":"model","created":1763900000,"owned_by":"nvidia"}]}
+          """);
+      case "/health?instances=true" -> out.json(
+          200,
+          """
+          {"status":"healthy","message":"Service is healthy","initial_discovery_complete":true,
+           "initial_discovery_error":null,"endpoints":["dyn://dynamo.backend.generate"],"instances":[
+           {"component":"backend","endpoint":"generate","namespace":"dynamo","instance_id":7587888160958628000,
+            "transport":{"nats_tcp":"dynamo_backend.generate-694d98147d54be25"}}]}
+          """);
+      case "/metrics" -> out.json(200, metrics);
+      default -> out.json(404, "");
+    }
+  }
+
+  @Test
+  void dynamosWorker_isNotAnEngine_andItsFrontendIsNamed() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      if (request.target().equals("/health")) {
+        out.json(503, "{\"status\":\"notready\",\"uptime\":{\"secs\":775,\"nanos\":1},\"endpoints\":{}}");
+      } else {
+        out.json(404, "Route not found");
+      }
+    })) {
+      assertThatThrownBy(() -> new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true))
+          .isInstanceOf(HttpCallException.class)
+          .hasMessageContainingAll("/v1/models answered 404", "a worker of Dynamo", "the URL of its frontend");
+    }
+  }
+
+  /** Others own models by that name, too. */
+  @Test
+  void engineOfTheSameOwner_thatIsNotDynamo_isUnknown() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target()) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"nvidia\"}]}");
+        case "/health?instances=true" -> out.json(200, "{\"status\":\"ok\"}");
+        default -> out.json(404, "{}");
+      }
+    })) {
+      assertThat(inquiry.describe(pod.url(), null).identity().kind()).isEqualTo(EngineKind.UNKNOWN);
+      assertThat(inquiry.vllmVersion(pod.url(), null)).isNull();
+    }
+  }
+
   /** An engine that is taken over names what it likes: each name would be a key of every router's tables. */
   @Test
   void anEngineThatNamesTooManyAdapters_isTakenAtSomeOfThem() throws Exception {

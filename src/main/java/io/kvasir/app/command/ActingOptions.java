@@ -11,7 +11,7 @@ final class ActingOptions {
   @Option(
       names = "--act-as",
       description = {
-        "vllm, sglang, tensorrt-llm or llm-d: what it answers when asked what it is, and its metrics;",
+        "vllm, sglang, tensorrt-llm, llm-d or dynamo: what it answers when asked what it is, and its metrics;",
         "default: the engine of --kv-transfer, else vllm."
       })
   private @Nullable String api;

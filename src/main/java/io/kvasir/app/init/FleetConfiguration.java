@@ -264,6 +264,7 @@ final class FleetConfiguration {
     return switch (kind) {
       case VLLM, LLM_D_SIMULATOR -> "its /metrics or /server_info";
       case SGLANG, TENSORRT_LLM -> "its /server_info";
+      case DYNAMO -> "its /metrics";
       case LLAMA_CPP, UNKNOWN -> "the engine";
     };
   }

@@ -92,6 +92,7 @@ final class FleetSurvey {
       case TENSORRT_LLM -> "tensorrt";
       case LLM_D_SIMULATOR -> "llmd-sim";
       case LLAMA_CPP -> "llamacpp";
+      case DYNAMO -> "dynamo";
       case UNKNOWN -> "engine";
     };
   }

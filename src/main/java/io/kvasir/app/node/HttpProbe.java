@@ -32,7 +32,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   /** vLLM's metrics have some 100 KB. */
   private static final long MAX_METRICS_BYTES = 8 << 20;
 
-  /** Of what a health route says, only the status counts. */
+  /** Of what a health route says, only the status counts; Dynamo's frontend lists all of its workers there. */
   private static final long MAX_HEALTH_BYTES = 64 << 10;
 
   private static final int BUFFER = 32 << 10;
@@ -75,7 +75,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
 
   private boolean isWell(URI pod) {
     try (PodResponse response = get(pod, "/health")) {
-      read(response, MAX_HEALTH_BYTES, null);
+      boolean _ = read(response, MAX_HEALTH_BYTES, null);
       return response.status() / 100 == 2;
     } catch (PodException failed) {
       if (isLate(failed)) {
@@ -88,7 +88,9 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   private Map<Integer, EngineReport> readReports(URI pod) {
     EngineMetricsParser parser = new EngineMetricsParser();
     try (PodResponse response = get(pod, "/metrics")) {
-      read(response, MAX_METRICS_BYTES, response.status() == 200 ? parser : null);
+      if (!read(response, MAX_METRICS_BYTES, response.status() == 200 ? parser : null)) {
+        throw new PodException(Kind.PROTOCOL, "answered with more than " + MAX_METRICS_BYTES + " bytes", null);
+      }
     } catch (PodException failed) {
       throw new CompletionException(failed.getMessage(), failed);
     }
@@ -99,10 +101,10 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     return client.call(new PodRequest(pod, "GET", path, Headers.EMPTY, new byte[0])).send();
   }
 
-  /** Reads the body to its end, so that the connection can be used again. */
-  private void read(PodResponse response, long limit, @Nullable EngineMetricsParser parser) throws PodException {
+  /** Reads the body to its end, so that the connection can be used again; false where it is longer than the limit. */
+  private boolean read(PodResponse response, long limit, @Nullable EngineMetricsParser parser) throws PodException {
     if (response.hasEnded()) {
-      return;
+      return true;
     }
     long began = System.nanoTime();
     long left = limit;
@@ -112,7 +114,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
         read = response.read(buffer, 0, buffer.length)) {
       left -= read;
       if (left < 0) {
-        throw new PodException(Kind.PROTOCOL, "answered with more than " + limit + " bytes", null);
+        return false;
       }
       if (System.nanoTime() - began > timeoutNanos) {
         throw new PodException(Kind.IDLE_TIMEOUT, "did not answer whole in time", null);
@@ -121,6 +123,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
         parser.accept(buffer, read);
       }
     }
+    return true;
   }
 
   private static boolean isLate(PodException failed) {

@@ -155,6 +155,15 @@ final class HttpProbeTest {
     }
   }
 
+  /** As Dynamo's frontend, which lists its workers. */
+  @Test
+  void engineThatTellsAtLengthHowItIs_isWell() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200, "x".repeat(1 << 20)))) {
+      assertThat(well(pod.url()).join()).isTrue();
+      assertThat(well(pod.url()).join()).isTrue();
+    }
+  }
+
   @Test
   void silentEngine_isUnwell() throws Exception {
     try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
