@@ -22,20 +22,14 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
 
   /** The share of all prompt tokens that a single unlimited cache would serve, with the requests in order. */
   double ceiling() {
-    BlockSet seen = new BlockSet();
+    KnownPrefixes seen = new KnownPrefixes();
     long prompts = 0;
     long hits = 0;
     for (LabRequest request : requests) {
       long[] chain = request.chain();
       int max = Math.min(chain.length, (request.promptTokens() - 1) / blockSize);
-      int depth = 0;
-      while (depth < max && seen.contains(chain[depth])) {
-        depth++;
-      }
       int known = Math.min(chain.length, (request.promptTokens() + request.outputTokens()) / blockSize);
-      for (int i = depth; i < known; i++) {
-        seen.add(chain[i]);
-      }
+      int depth = Math.min(max, seen.add(chain, known));
       prompts += request.promptTokens();
       hits += (long) depth * blockSize;
     }

@@ -14,25 +14,43 @@ import java.util.Arrays;
  * sequences at once are two copies under one key, stored and evicted one by one, as in vLLM. At least one token of a
  * sequence is always left to compute.
  *
- * <p>Everything is an array indexed by block: the free queue is an intrusive list (no allocation, any
- * block can leave its middle), the key table a chained hash whose links are the blocks themselves.
- * Not thread-safe.
+ * <p>Everything of a block stands side by side in one array, so that what the laboratory does most, to look a block up,
+ * to take it or to release it, waits for memory once: the free queue is an intrusive list (no allocation, any block can
+ * leave its middle), the key table a chained hash whose links are the blocks themselves. Not thread-safe.
  */
 public final class PagedCache {
   private static final int NONE = -1;
 
+  // What a block has, and where, from its first place on.
+
+  /** Neighbours of a free block in the queue; those of block {@code capacity} are its end and its front. */
+  private static final int BEFORE = 0;
+
+  private static final int AFTER = 1;
+
+  /** How many sequences hold it. */
+  private static final int REFERENCES = 2;
+
+  /** The next block with the same bucket in the key table. */
+  private static final int SAME_BUCKET = 3;
+
+  /** 1 while it is in the key table, under its key. */
+  private static final int CACHED = 4;
+
+  private static final int KEY_HIGH = 5;
+  private static final int KEY_LOW = 6;
+
+  /** Two blocks to a line of the processor's cache. */
+  private static final int PLACES_LOG2 = 3;
+
+  private static final int MAX_CAPACITY = (Integer.MAX_VALUE >>> PLACES_LOG2) - 2;
+
   private final int blockSize;
   private final int capacity;
   private final CacheListener listener;
-  private final int[] references;
-  private final long[] keys;
-  private final boolean[] cached;
-  /** Free queue: neighbours of each free block; entry {@code capacity} is head and tail. */
-  private final int[] before;
-  private final int[] after;
-  /** Key table: first block of each bucket, next block with the same bucket. */
+  private final int[] blocks;
+  /** Key table: first block of each bucket. */
   private final int[] buckets;
-  private final int[] sameBucket;
   /** The keys of blocks that are evicted together. */
   private long[] evicted = new long[64];
 
@@ -40,22 +58,19 @@ public final class PagedCache {
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
-    if (capacity < 1 || blockSize < 1) {
-      throw new IllegalArgumentException("capacity and block size must be at least 1");
+    if (capacity < 1 || capacity > MAX_CAPACITY || blockSize < 1) {
+      throw new IllegalArgumentException(
+          "capacity and block size must be at least 1, and capacity at most " + MAX_CAPACITY + ", not " + capacity
+              + " blocks of " + blockSize);
     }
     this.capacity = capacity;
     this.blockSize = blockSize;
     this.listener = listener;
-    this.references = new int[capacity];
-    this.keys = new long[capacity];
-    this.cached = new boolean[capacity];
-    this.before = new int[capacity + 1];
-    this.after = new int[capacity + 1];
-    this.buckets = new int[Integer.highestOneBit(Math.max(2, capacity)) * 2];
-    this.sameBucket = new int[capacity];
+    this.blocks = new int[(capacity + 1) << PLACES_LOG2];
+    this.buckets = new int[Integer.highestOneBit(Math.max(2, capacity)) * 4];
     Arrays.fill(buckets, NONE);
-    before[capacity] = capacity;
-    after[capacity] = capacity;
+    set(capacity, BEFORE, capacity);
+    set(capacity, AFTER, capacity);
     for (int block = 0; block < capacity; block++) {
       enqueue(block);
     }
@@ -104,19 +119,19 @@ public final class PagedCache {
   boolean reserve(Sequence sequence, int hits, int tokens) {
     int idle = 0;
     for (int i = 0; i < hits; i++) {
-      if (references[find(sequence.key(i))] == 0) {
-        idle++;
-      }
+      int block = find(sequence.key(i));
+      sequence.hold(block);
+      idle += get(block, REFERENCES) == 0 ? 1 : 0;
     }
     if (blocksFor(tokens) - hits + idle > free) {
+      sequence.blockCount = 0;
       return false;
     }
     for (int i = 0; i < hits; i++) {
-      int block = find(sequence.key(i));
-      if (references[block]++ == 0) {
+      int block = sequence.blocks[i];
+      if (add(block, REFERENCES, 1) == 1) {
         unqueue(block);
       }
-      sequence.hold(block);
     }
     sequence.keyed = hits;
     take(sequence, tokens);
@@ -161,7 +176,7 @@ public final class PagedCache {
   void release(Sequence sequence) {
     for (int i = sequence.blockCount - 1; i >= 0; i--) {
       int block = sequence.blocks[i];
-      if (--references[block] == 0) {
+      if (add(block, REFERENCES, -1) == 0) {
         enqueue(block);
       }
     }
@@ -176,14 +191,16 @@ public final class PagedCache {
       return false;
     }
     Arrays.fill(buckets, NONE);
-    Arrays.fill(cached, false);
+    for (int block = 0; block < capacity; block++) {
+      set(block, CACHED, 0);
+    }
     listener.cleared();
     return true;
   }
 
   /** The number of sequences that hold {@code block}. */
   int references(int block) {
-    return references[block];
+    return get(block, REFERENCES);
   }
 
   private int blocksFor(int tokens) {
@@ -193,16 +210,16 @@ public final class PagedCache {
   private void take(Sequence sequence, int tokens) {
     int evictions = 0;
     for (int missing = blocksFor(tokens) - sequence.blockCount; missing > 0; missing--) {
-      int block = after[capacity];
+      int block = get(capacity, AFTER);
       unqueue(block);
-      if (cached[block]) {
+      if (get(block, CACHED) == 1) {
         unindex(block);
         if (evictions == evicted.length) {
           evicted = Arrays.copyOf(evicted, evictions * 2);
         }
-        evicted[evictions++] = keys[block];
+        evicted[evictions++] = key(block);
       }
-      references[block] = 1;
+      set(block, REFERENCES, 1);
       sequence.hold(block);
     }
     if (evictions > 0) {
@@ -212,18 +229,20 @@ public final class PagedCache {
 
   /** Queues a free block: a cached one at the back, another one at the front. */
   private void enqueue(int block) {
-    int previous = cached[block] ? before[capacity] : capacity;
-    int next = after[previous];
-    before[block] = previous;
-    after[block] = next;
-    after[previous] = block;
-    before[next] = block;
+    int previous = get(block, CACHED) == 1 ? get(capacity, BEFORE) : capacity;
+    int next = get(previous, AFTER);
+    set(block, BEFORE, previous);
+    set(block, AFTER, next);
+    set(previous, AFTER, block);
+    set(next, BEFORE, block);
     free++;
   }
 
   private void unqueue(int block) {
-    after[before[block]] = after[block];
-    before[after[block]] = before[block];
+    int previous = get(block, BEFORE);
+    int next = get(block, AFTER);
+    set(previous, AFTER, next);
+    set(next, BEFORE, previous);
     free--;
   }
 
@@ -233,40 +252,57 @@ public final class PagedCache {
 
   private int find(long key) {
     int block = buckets[bucket(key)];
-    while (block != NONE && keys[block] != key) {
-      block = sameBucket[block];
+    while (block != NONE && key(block) != key) {
+      block = get(block, SAME_BUCKET);
     }
     return block;
   }
 
   /** Adds a copy behind the older ones: the oldest copy is the one that is shared. */
   private void index(int block, long key) {
-    keys[block] = key;
-    cached[block] = true;
-    sameBucket[block] = NONE;
+    set(block, KEY_HIGH, (int) (key >>> Integer.SIZE));
+    set(block, KEY_LOW, (int) key);
+    set(block, CACHED, 1);
+    set(block, SAME_BUCKET, NONE);
     int bucket = bucket(key);
     int at = buckets[bucket];
     if (at == NONE) {
       buckets[bucket] = block;
       return;
     }
-    while (sameBucket[at] != NONE) {
-      at = sameBucket[at];
+    while (get(at, SAME_BUCKET) != NONE) {
+      at = get(at, SAME_BUCKET);
     }
-    sameBucket[at] = block;
+    set(at, SAME_BUCKET, block);
   }
 
   private void unindex(int block) {
-    cached[block] = false;
-    int bucket = bucket(keys[block]);
+    set(block, CACHED, 0);
+    int bucket = bucket(key(block));
     if (buckets[bucket] == block) {
-      buckets[bucket] = sameBucket[block];
+      buckets[bucket] = get(block, SAME_BUCKET);
       return;
     }
     int at = buckets[bucket];
-    while (sameBucket[at] != block) {
-      at = sameBucket[at];
+    while (get(at, SAME_BUCKET) != block) {
+      at = get(at, SAME_BUCKET);
     }
-    sameBucket[at] = sameBucket[block];
+    set(at, SAME_BUCKET, get(block, SAME_BUCKET));
+  }
+
+  private long key(int block) {
+    return (long) get(block, KEY_HIGH) << Integer.SIZE | Integer.toUnsignedLong(get(block, KEY_LOW));
+  }
+
+  private int get(int block, int what) {
+    return blocks[(block << PLACES_LOG2) + what];
+  }
+
+  private void set(int block, int what, int value) {
+    blocks[(block << PLACES_LOG2) + what] = value;
+  }
+
+  private int add(int block, int what, int more) {
+    return blocks[(block << PLACES_LOG2) + what] += more;
   }
 }
