@@ -75,7 +75,7 @@ public final class LabPlanReader {
     LoopChoice loop = readOr("loop", () -> LoopChoice.parse(options.load().loop()), LoopChoice.TRACE);
     List<TraceSource> sources = sources(options, loop, engines == null ? null : engines.first());
     List<LabPlan.ProfileChoice> profiles =
-        ProfileChoices.read(options.router().profiles(), pools.both() < pools.size(), faults);
+        ProfileChoices.forRuns(options.router().profiles(), pools.both() < pools.size(), faults);
     if (options.load().seeds() < 1) {
       faults.add("seeds: must be at least 1, is " + options.load().seeds());
     }

@@ -3,10 +3,10 @@ package io.kvasir.lab;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.lab.LabSequence.RequestPhase;
+import io.kvasir.lab.rules.PublishedRules;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Profile;
-import io.kvasir.routing.ProfileCompiler;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.RoutingMetrics;
@@ -17,7 +17,6 @@ import io.kvasir.routing.Workflow;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.cost.PrefillSample;
-import io.kvasir.routing.plugins.BuiltInPlugins;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Arrays;
@@ -50,6 +49,7 @@ final class LabRun implements LabSequence.Listener {
   private final LabClock clock = new LabClock();
   private final OutputLengths outputs = new OutputLengths();
   private final CostModel costs;
+  private final PublishedRules rules;
   private final LabEngine[] engines;
 
   /** When each engine's iterations end, {@link LabEngine#NEVER} when none run. */
@@ -129,6 +129,7 @@ final class LabRun implements LabSequence.Listener {
               machines.stalls(), new SplittableRandom(run.load().seed() * STALL_SEEDS + slot));
     }
     this.costs = coefficients.costs();
+    this.rules = new PublishedRules(run.slo().ttftMs());
     this.workflow = workflow(random);
     this.outcomes = new Outcomes(trace, run);
     this.guarded =
@@ -143,9 +144,7 @@ final class LabRun implements LabSequence.Listener {
 
   private Workflow workflow(SplittableRandom random) {
     Profile profile =
-        new ProfileCompiler(BuiltInPlugins.registry(costs, outputs))
-            .compile(run.router().profile().config())
-            .get(run.router().profile().name());
+        rules.compile(run.router().profile().config(), costs, outputs).get(run.router().profile().name());
     if (profile == null) {
       throw new IllegalStateException("profile " + run.router().profile().name() + " was there when the plan was made");
     }
@@ -232,7 +231,9 @@ final class LabRun implements LabSequence.Listener {
   }
 
   private Chain chain(LabRequest request) {
-    return new Chain(Arrays.copyOf(request.chain(), trace.promptBlocks(request)), trace.blockSize());
+    long[] hashes = request.chain();
+    int blocks = trace.promptBlocks(request);
+    return new Chain(blocks == hashes.length ? hashes : Arrays.copyOf(hashes, blocks), trace.blockSize());
   }
 
   private void route(int index, Chain chain) {
@@ -259,6 +260,7 @@ final class LabRun implements LabSequence.Listener {
         return;
       }
     }
+    rules.sent(index);
     writers[first.slot()].routed(chain, fleet.queueMs(first.slot()), clock.nowMs);
     RequestPhase phase = RequestPhase.WHOLE;
     if (chosen.size() > 1) {
@@ -304,6 +306,7 @@ final class LabRun implements LabSequence.Listener {
       return;
     }
     outcomes.firstToken(sequence.index, clock.nowMs);
+    rules.firstToken(sequence.index, outcomes.sentTtftMs(sequence.index));
     PendingDecode decoded = pendingDecodes.remove(sequence.index);
     if (decoded != null) {
       writers[sequence.slot].routed(decoded.chain, fleet.queueMs(sequence.slot), clock.nowMs);

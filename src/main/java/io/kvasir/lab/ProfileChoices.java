@@ -3,6 +3,7 @@ package io.kvasir.lab;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigException;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.lab.rules.PublishedRules;
 import io.kvasir.routing.InvalidProfilesException;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.ProfileCompiler;
@@ -19,7 +20,8 @@ import java.util.TreeSet;
 
 /**
  * The reader of a choice of profiles: built-in ones by name, {@code all} that plan one step, or those of a file.
- * Profiles that plan several steps need a fleet with prefill and decode workers.
+ * Profiles that plan several steps need a fleet with prefill and decode workers. For a run the published rules are
+ * among the built-in ones; for a replay they are not, since no first token follows from what it decides.
  */
 final class ProfileChoices {
   private static final String ALL = "all";
@@ -28,18 +30,26 @@ final class ProfileChoices {
 
   private final boolean divided;
 
-  private ProfileChoices(boolean divided, List<String> faults) {
+  private final boolean published;
+
+  private ProfileChoices(boolean divided, boolean published, List<String> faults) {
     this.divided = divided;
+    this.published = published;
     this.faults = faults;
   }
 
   /**
-   * The profiles; invalid when {@code faults} were added, of one plain sentence each.
+   * The profiles of runs; invalid when {@code faults} were added, of one plain sentence each.
    *
    * @param divided whether the fleet has prefill and decode workers
    */
-  static List<LabPlan.ProfileChoice> read(List<String> written, boolean divided, List<String> faults) {
-    return new ProfileChoices(divided, faults).profiles(written);
+  static List<LabPlan.ProfileChoice> forRuns(List<String> written, boolean divided, List<String> faults) {
+    return new ProfileChoices(divided, true, faults).profiles(written);
+  }
+
+  /** The profiles of a replay; invalid when {@code faults} were added, of one plain sentence each. */
+  static List<LabPlan.ProfileChoice> forReplay(List<String> written, List<String> faults) {
+    return new ProfileChoices(false, false, faults).profiles(written);
   }
 
   private List<LabPlan.ProfileChoice> profiles(List<String> written) {
@@ -105,7 +115,11 @@ final class ProfileChoices {
 
   private Map<String, Profile> compiled(String what, Config own) {
     try {
-      return new ProfileCompiler(BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths())).compile(own);
+      CostModel costs = CostModel.bundled();
+      OutputLengths outputs = new OutputLengths();
+      return published
+          ? new PublishedRules(0).compile(own, costs, outputs)
+          : new ProfileCompiler(BuiltInPlugins.registry(costs, outputs)).compile(own);
     } catch (InvalidProfilesException faulty) {
       faults.add("profiles: " + what + ": " + faulty.getMessage());
       return Map.of();

@@ -52,7 +52,7 @@ public final class Replay {
         faults.add("log: " + log + " cannot be read; does it exist, and may you read it?");
       }
     }
-    List<LabPlan.ProfileChoice> choices = ProfileChoices.read(profiles, false, faults);
+    List<LabPlan.ProfileChoice> choices = ProfileChoices.forReplay(profiles, faults);
     return new Replay(
         List.copyOf(logs),
         faults.isEmpty() ? choices.stream().map(choice -> new ReplayedProfile(choice, SEED)).toList() : List.of());

@@ -10,6 +10,8 @@
  * io.kvasir.lab.RunReport}; {@link io.kvasir.lab.LabReport} writes all of them as JSON, as a table and as a page with
  * plots.
  *
+ * <p>Beside the profiles that ship, a run may have rules that were only published: {@link io.kvasir.lab.rules}.
+ *
  * <p>{@link io.kvasir.lab.Replay} decides the recorded decisions of a live router once more under other profiles, over
  * the fleet as recorded, and yields a {@link io.kvasir.lab.ReplayReport}.
  *

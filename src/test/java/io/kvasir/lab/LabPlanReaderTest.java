@@ -77,7 +77,7 @@ final class LabPlanReaderTest {
     assertThat(reader.read(request(trace, "prefill-decode"))).isNull();
     assertThat(reader.faults()).singleElement().asString().contains("prefill-decode plans several steps");
     LabPlan all = Objects.requireNonNull(new LabPlanReader().read(request(trace, "all")));
-    assertThat(all.runs()).extracting(run -> run.router().profile().name()).contains("sticky")
+    assertThat(all.runs()).extracting(run -> run.router().profile().name()).contains("sticky", "lodestar")
         .doesNotContain("prefill-decode");
   }
 

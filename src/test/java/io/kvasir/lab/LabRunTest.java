@@ -124,6 +124,19 @@ final class LabRunTest {
     assertThat(report.estimates().worstError()).isLessThan(0.15);
   }
 
+  /** It is only fed with what the run's engines do: the rule itself does not know the slow one. */
+  @Test
+  void execute_aRuleThatLearns_leavesASlowEngineAlone() {
+    WorkloadTrace trace = TestTraces.random(3000, 5);
+    LabPlan.Machines machines = TestTraces.machines("3*" + TestTraces.ENGINE + ",1*" + TestTraces.ENGINE + "/8", 4,
+        "off", 0);
+
+    double learnt = TestTraces.report(trace, machines, "lodestar").latencies().ttft().mean();
+    double notLearnt = TestTraces.report(trace, machines, "work-left").latencies().ttft().mean();
+
+    assertThat(learnt).isLessThan(0.9 * notLearnt);
+  }
+
   @Test
   void execute_enginesNobodyNamed_areFoundOut() {
     String engines = "3*h100-Llama-3.1-8B-tp1,1*a100-Llama-3.1-8B-tp1";

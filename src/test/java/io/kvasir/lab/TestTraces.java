@@ -98,6 +98,18 @@ final class TestTraces {
     return new LabRun(run, new DoubleAdder()).execute();
   }
 
+  /** What a profile makes of a trace on some engines, whose speed the router takes from their names. */
+  static RunReport report(WorkloadTrace trace, LabPlan.Machines machines, String profile) {
+    LabPlan.Run run =
+        new LabPlan.Run(
+            load(of(trace), 1), machines,
+            new LabPlan.RouterChoice(
+                "exact", Coefficients.parse("exact"), GuardChoice.OFF,
+                new LabPlan.ProfileChoice(profile, ConfigFactory.empty())),
+            new Slo(2000, 50));
+    return new LabRun(run, new DoubleAdder()).execute();
+  }
+
   /** Engines that prefill and decode, all the time. */
   static LabPlan.Machines machines(String engines, int workers, String stalls, double hostGigabytes) {
     return new LabPlan.Machines(

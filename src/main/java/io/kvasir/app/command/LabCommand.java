@@ -118,7 +118,10 @@ public final class LabCommand implements Callable<Integer> {
       defaultValue = "expected-cost",
       split = ",",
       paramLabel = "NAME|FILE",
-      description = "Built-in profiles by name, all for every one of them, or a .conf file of your own.")
+      description = {
+        "Built-in profiles by name, published rules that only the laboratory has (dual-map, lodestar), all for every",
+        "one of them, or a .conf file of your own."
+      })
   private List<String> profiles = List.of();
 
   @Option(

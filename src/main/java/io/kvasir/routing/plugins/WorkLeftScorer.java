@@ -14,7 +14,8 @@ import java.util.Set;
 
 /**
  * Score of the prefill work before this request's first token: what is queued on a worker and the prompt's uncached
- * tokens, {@code by} (tokens) tokens or, as Mooncake's Conductor predicts the time to first token, milliseconds.
+ * tokens, {@code by} (tokens) tokens, which was published as LPWL, the least prefill work left, or, as Mooncake's
+ * Conductor predicts the time to first token, milliseconds.
  *
  * <p>Qin et al.: "Mooncake: Trading More Storage for Less Computation", FAST 2025.
  */
