@@ -28,9 +28,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * What the endpoint picker costs: the same requests through an Envoy alone, through an Envoy that asks the picker, with
- * and without the answer, and through Kvasir's own gateway. Eight clients warm each up and then show the CPU time of
- * Kvasir's process for a request; one client after them shows times.
+ * What the endpoint picker costs: the same requests through an Envoy alone, through an Envoy that asks a processor that
+ * only answers, through one that asks the picker, with and without the answer, and through Kvasir's own gateway. Eight
+ * clients warm each up and then show the CPU time of Kvasir's process for a request; one client after them, which goes
+ * each way in turn, shows times.
  */
 @Command(name = "picker", mixinStandardHelpOptions = true, sortOptions = false)
 final class PickerCost implements Callable<Integer> {
@@ -126,13 +127,15 @@ final class PickerCost implements Callable<Integer> {
     try (EchoEngine a = new EchoEngine();
         EchoEngine b = new EchoEngine();
         Router whole = Router.start(directory, List.of(a, b), false);
+        BareProcessor bare = new BareProcessor(List.of(a.port(), b.port()));
         Router early = Router.start(directory, List.of(a, b), true)) {
       Map<String, Listener> listeners = new LinkedHashMap<>();
       listeners.put("alone", new Listener(List.of(), false, "", Destination.METADATA));
-      listeners.put("picker", duplex(whole));
-      listeners.put("early", duplex(early));
+      listeners.put("bare", duplex(bare.port()));
+      listeners.put("picker", duplex(whole.picker()));
+      listeners.put("early", duplex(early.picker()));
       try (TestEnvoy envoy = new TestEnvoy(directory, listeners, List.of(a.port(), b.port()))) {
-        System.out.printf("%-34s %10s %10s %16s%n", "", "p50 ms", "p99 ms", "CPU us/request");
+        System.out.printf("%-36s %10s %10s %16s%n", "", "p50 ms", "p99 ms", "CPU us/request");
         if (phases.isEmpty() || phases.contains("2KB")) {
           phase("2 KB", body(2_000), 20_000, envoy, whole, early);
         }
@@ -147,32 +150,48 @@ final class PickerCost implements Callable<Integer> {
     return 0;
   }
 
-  private static Listener duplex(Router router) {
-    return new Listener(List.of(router.picker()), false, "FULL_DUPLEX_STREAMED", Destination.HEADER);
+  private static Listener duplex(int processor) {
+    return new Listener(List.of(processor), false, "FULL_DUPLEX_STREAMED", Destination.HEADER);
+  }
+
+  /** A way of requests to the engines; the router's CPU time is shown for it. */
+  private record Way(String name, int port, Router router, Histogram micros) {
+    Way(String name, int port, Router router) {
+      this(name, port, router, new Histogram(3));
+    }
   }
 
   private void phase(String name, String body, int requests, TestEnvoy envoy, Router whole, Router early) {
-    measure(name + ", Envoy alone", envoy.port("alone"), body, requests, whole);
-    measure(name + ", Envoy and picker", envoy.port("picker"), body, requests, whole);
-    measure(name + ", the same, early close", envoy.port("early"), body, requests, early);
-    measure(name + ", Kvasir's gateway", whole.gateway(), body, requests, whole);
-  }
-
-  private void measure(String name, int port, String body, int requests, Router router) {
-    Histogram micros = new Histogram(3);
+    List<Way> ways =
+        List.of(
+            new Way("Envoy alone", envoy.port("alone"), whole),
+            new Way("Envoy and a bare processor", envoy.port("bare"), whole),
+            new Way("Envoy and picker", envoy.port("picker"), whole),
+            new Way("the same, early close", envoy.port("early"), early),
+            new Way("Kvasir's gateway", whole.gateway(), whole));
     try {
-      together(port, body, warmUp * requests);
-      Duration before = router.cpu();
-      together(port, body, requests);
-      double cpu = router.cpu().minus(before).toNanos() / 1e3 / requests;
-      for (int i = 0; i < requests / 20; i++) {
-        long started = System.nanoTime();
-        answered(port, body);
-        micros.recordValue((System.nanoTime() - started) / 1000);
+      double[] cpu = new double[ways.size()];
+      for (int i = 0; i < cpu.length; i++) {
+        Way way = ways.get(i);
+        together(way.port(), body, warmUp * requests);
+        Duration before = way.router().cpu();
+        together(way.port(), body, requests);
+        cpu[i] = way.router().cpu().minus(before).toNanos() / 1e3 / requests;
       }
-      System.out.printf(
-          "%-34s %10.2f %10.2f %16.0f%n", name, micros.getValueAtPercentile(50) / 1e3,
-          micros.getValueAtPercentile(99) / 1e3, cpu);
+      // In turns, so that whatever else the machine does meets all of them.
+      for (int i = 0; i < requests / 20; i++) {
+        for (Way way : ways) {
+          long started = System.nanoTime();
+          answered(way.port(), body);
+          way.micros().recordValue((System.nanoTime() - started) / 1000);
+        }
+      }
+      for (int i = 0; i < cpu.length; i++) {
+        Histogram micros = ways.get(i).micros();
+        System.out.printf(
+            "%-36s %10.2f %10.2f %16.0f%n", name + ", " + ways.get(i).name(), micros.getValueAtPercentile(50) / 1e3,
+            micros.getValueAtPercentile(99) / 1e3, cpu[i]);
+      }
     } catch (IOException | InterruptedException e) {
       throw new IllegalStateException(name, e);
     }
