@@ -7,6 +7,7 @@ import com.typesafe.config.ConfigRenderOptions;
 import io.kvasir.cell.PodSpec.Learnt;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EventOrigin;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.PodSettings;
 import io.kvasir.engines.SurveyedEngine;
@@ -31,12 +32,21 @@ public record LearntPod(
   public static LearntPod of(SurveyedEngine engine) {
     return new LearntPod(
         engine.name(), PodSettings.of(engine), engine.description().identity().toString(),
-        !(engine.description().events() instanceof EventPublishing.Untold), engine.remarks());
+        announcesEvents(engine), engine.remarks());
+  }
+
+  private static boolean announcesEvents(SurveyedEngine engine) {
+    return switch (engine.description().events()) {
+      case EventPublishing.Untold _ -> false;
+      case EventPublishing.BoundOrDialled _ -> engine.events() instanceof EventOrigin.Announced;
+      case EventPublishing.Zmq _, EventPublishing.UntoldPorts _, EventPublishing.Withheld _, EventPublishing.Off _ ->
+          true;
+    };
   }
 
   /**
    * The same, with the events that were found before where the engine does not tell of any: that nobody was found at
-   * the default endpoint this time proves nothing of a stream that is read.
+   * an endpoint this time proves nothing of a stream that is read.
    */
   LearntPod after(LearntPod before) {
     if (announcesEvents || !engine.equals(before.engine) || settings.has(EVENTS) || !before.settings.has(EVENTS)) {

@@ -14,22 +14,24 @@ import org.jspecify.annotations.Nullable;
  * @param models {@code /v1/models}
  * @param version {@code /version}
  * @param serverInfo {@code /server_info}
+ * @param eventSources {@code /kv_event_sources}, which vLLM has since 0.31 at the latest
  * @param adminConfig {@code /admin/config}, which only llm-d's simulator has
  * @param simulation {@code /sim}, which only Kvasir's simulated engine has
  * @param health {@code /health} of what may be a frontend of Dynamo; others are not asked, for SGLang generates then
  */
 record EngineAnswers(
-    URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode adminConfig, JsonNode simulation,
-    JsonNode health) {
-  /** The pages of an engine whose health was not asked for. */
-  EngineAnswers(
-      URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode adminConfig, JsonNode simulation) {
-    this(url, models, version, serverInfo, adminConfig, simulation, MissingNode.getInstance());
+    URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode eventSources, JsonNode adminConfig,
+    JsonNode simulation, JsonNode health) {
+  private static final JsonNode NONE = MissingNode.getInstance();
+
+  /** What is enough to tell most kinds of engines. */
+  EngineAnswers(URI url, JsonNode models, JsonNode version) {
+    this(url, models, version, NONE, NONE, NONE, NONE, NONE);
   }
 
   /** The same, with the page of health. */
   EngineAnswers withHealth(JsonNode page) {
-    return new EngineAnswers(url, models, version, serverInfo, adminConfig, simulation, page);
+    return new EngineAnswers(url, models, version, serverInfo, eventSources, adminConfig, simulation, page);
   }
 
   /** Whether its models are owned as those of Dynamo's frontend, and of other products of its maker. */

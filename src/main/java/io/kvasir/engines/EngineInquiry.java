@@ -67,11 +67,9 @@ public final class EngineInquiry {
   public @Nullable String vllmVersion(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
     CompletableFuture<Reply> models = send(url, "/v1/models", key);
     CompletableFuture<Reply> version = send(url, "/version", key);
-    JsonNode none = MissingNode.getInstance();
     EngineIdentity identity =
         new EngineAnswers(
-            url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version))), none, none, none)
-            .identity();
+            url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version)))).identity();
     if (identity.kind() == EngineKind.UNKNOWN) {
       identity = answers(url, key).identity();
     }
@@ -82,12 +80,14 @@ public final class EngineInquiry {
     CompletableFuture<Reply> models = send(url, "/v1/models", key);
     CompletableFuture<Reply> version = send(url, "/version", key);
     CompletableFuture<Reply> serverInfo = send(url, "/server_info?config_format=json", key);
+    CompletableFuture<Reply> eventSources = send(url, "/kv_event_sources", key);
     CompletableFuture<Reply> adminConfig = send(url, "/admin/config", key);
     CompletableFuture<Reply> simulation = send(url, "/sim", key);
     EngineAnswers answers =
         new EngineAnswers(
             url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version))),
-            page(requireNotBusy(await(serverInfo))), page(await(adminConfig)), page(await(simulation)));
+            page(requireNotBusy(await(serverInfo))), page(requireNotBusy(await(eventSources))),
+            page(await(adminConfig)), page(await(simulation)), MissingNode.getInstance());
     if (answers.mayBeDynamo()) {
       // Newer versions leave the instances out unless they are asked for.
       answers = answers.withHealth(page(requireNotBusy(await(send(url, "/health?instances=true", key)))));

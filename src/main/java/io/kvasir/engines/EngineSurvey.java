@@ -105,15 +105,27 @@ public final class EngineSurvey {
   private EventOrigin events(EngineDescription engine, boolean alone) {
     return switch (engine.events()) {
       case EventPublishing.Zmq zmq -> new EventOrigin.Announced(zmq);
+      case EventPublishing.BoundOrDialled(EventPublishing.Zmq zmq) -> bound(zmq);
       case EventPublishing.Withheld _ -> new EventOrigin.None("It is a router itself, and chooses among engines whose"
           + " caches are not seen from here. For decisions by their caches give the engines, each with its own HTTP"
           + " server, in its place.");
       case EventPublishing.Off _ -> new EventOrigin.None("It publishes no cache events; start it with"
           + " --kv-events-config.");
       case EventPublishing.UntoldPorts _ -> new EventOrigin.None("The system chooses the ports of its cache events,"
-          + " which it does not tell over HTTP; set ports in endpoint and replay_endpoint of its --kv-events-config.");
+          + " which vLLM tells since 0.31: take that, or set ports in endpoint and replay_endpoint of its"
+          + " --kv-events-config.");
       case EventPublishing.Untold _ -> untold(engine, alone);
     };
+  }
+
+  private EventOrigin bound(EventPublishing.Zmq zmq) {
+    URI endpoint = URI.create(zmq.endpoint());
+    return endpoint.getHost() != null && endpoint.getPort() > 0
+            && ZmtpGreeting.comesFrom(endpoint.getHost(), endpoint.getPort(), timeout)
+        ? new EventOrigin.Announced(zmq)
+        : new EventOrigin.None("It publishes cache events by " + zmq.endpoint() + ", where nobody answers: let the"
+            + " router reach that; or, where the engine dials it, set events of the pod with that endpoint and bind ="
+            + " true.");
   }
 
   private EventOrigin untold(EngineDescription engine, boolean alone) {

@@ -1,5 +1,6 @@
 package io.kvasir.engines;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.engines.TransferDescription.Role;
@@ -66,6 +67,15 @@ public final class PodSettings {
     }
     if (zmq.connects()) {
       events.put("bind", true);
+    }
+    if (!zmq.otherRanks().isEmpty()) {
+      ArrayNode others = events.putArray("other-ranks");
+      for (EventPublishing.RankSockets rank : zmq.otherRanks()) {
+        ObjectNode sockets = others.addObject().put("endpoint", rank.endpoint());
+        if (rank.replay() != null) {
+          sockets.put("replay", rank.replay());
+        }
+      }
     }
   }
 }

@@ -17,6 +17,15 @@ final class PublishedEndpoint {
     return isEveryInterface(host) ? "tcp://" + engine.getHost() + endpoint.substring(colon) : endpoint;
   }
 
+  /** The endpoint of a rank, as vLLM derives it from the first one's where that has a port. */
+  static String ofRank(String endpoint, int rank) {
+    int colon = endpoint.lastIndexOf(':');
+    String port = endpoint.substring(colon + 1);
+    return endpoint.startsWith("tcp://") && port.matches("\\d{1,5}")
+        ? endpoint.substring(0, colon + 1) + (Integer.parseInt(port) + rank)
+        : endpoint + "_dp" + rank;
+  }
+
   static boolean isEveryInterface(String host) {
     return host.equals("*") || host.equals("0.0.0.0") || host.equals("::") || host.equals("[::]");
   }

@@ -6,8 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the pages of vLLM and of what acts as it: the labels of {@code vllm:cache_config_info}, and the whole
- * configuration at {@code /server_info} where {@code VLLM_SERVER_DEV_MODE=1} opens that.
+ * Reads the pages of vLLM and of what acts as it: the labels of {@code vllm:cache_config_info}, {@link
+ * VllmEventSources}, and the whole configuration at {@code /server_info} where {@code VLLM_SERVER_DEV_MODE=1} opens
+ * that.
  */
 final class VllmReader implements DescriptionReader {
   private static final String DEV_MODE =
@@ -23,7 +24,7 @@ final class VllmReader implements DescriptionReader {
   public EngineDescription read(EngineAnswers answers, String metrics) {
     JsonNode config = answers.serverInfo().path("vllm_config");
     CacheDescription cache = cache(config, metrics);
-    EventPublishing events = events(answers, config);
+    EventPublishing events = events(answers, config, cache.ranks());
     List<Unknown> unknowns = new ArrayList<>();
     if (answers.identity().version() == null) {
       unknowns.add(new Unknown("version", "It has no /version; what is particular to a version is not applied."));
@@ -38,7 +39,9 @@ final class VllmReader implements DescriptionReader {
     }
     if (events instanceof EventPublishing.Untold) {
       unknowns.add(new Unknown(Unknown.EVENTS, "Set events of the pod as its --kv-events-config has them, "
-          + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
+          + (kind == EngineKind.VLLM
+              ? "or take vLLM 0.31 or later: its /kv_event_sources tells."
+              : "which it does not tell over HTTP.")));
     }
     if (!config.isObject()) {
       unknowns.add(new Unknown("role and connector", "Set role and kv-transfer of the pod as its --kv-transfer-config"
@@ -72,17 +75,21 @@ final class VllmReader implements DescriptionReader {
     return told == null ? otherwise : told;
   }
 
-  private static EventPublishing events(EngineAnswers answers, JsonNode config) {
+  private static EventPublishing events(EngineAnswers answers, JsonNode config, @Nullable Integer ranks) {
+    JsonNode own = config.path("kv_events_config");
+    if (answers.eventSources().isObject()) {
+      return new VllmEventSources(answers.url(), answers.eventSources())
+          .publishing(ranks, own.path("endpoint").textValue());
+    }
     if (!config.isObject()) {
       return new EventPublishing.Untold();
     }
-    JsonNode own = config.path("kv_events_config");
     String endpoint = own.path("endpoint").asText("tcp://*:5557");
     if (!own.path("enable_kv_cache_events").asBoolean() || own.path("publisher").asText("zmq").equals("null")) {
       return new EventPublishing.Off();
     }
     if (endpoint.endsWith(":0")) {
-      // Its gRPC frontend names them, and nothing over HTTP does.
+      // Only /kv_event_sources names them.
       return new EventPublishing.UntoldPorts();
     }
     boolean connects = !PublishedEndpoint.vllmBinds(endpoint);

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,19 +50,36 @@ public interface EventFeed {
   }
 
   /**
-   * ZMQ sockets, as vLLM, SGLang and TensorRT-LLM have them. Rank r is found at each port + r.
+   * The sockets of a data-parallel rank.
+   *
+   * @param endpoint what the router's SUB socket connects to
+   * @param replay the replay ROUTER's endpoint, null when the engine offers none
+   */
+  record RankSockets(String endpoint, @Nullable String replay) {}
+
+  /**
+   * ZMQ sockets, as vLLM, SGLang and TensorRT-LLM have them. Rank r is found at each port + r where {@code otherRanks}
+   * is empty.
    *
    * @param endpoint what the router's SUB socket connects to, or binds when {@code bind}
    * @param replay the replay ROUTER's endpoint, null when the engine offers none
    * @param topic topic prefix, a pattern; when binding, it distinguishes this pod's messages from others'
    * @param bind whether the router binds and the engines connect
    * @param plainOnly whether events leave out adapters and salts, as TensorRT-LLM's do
+   * @param otherRanks the sockets of rank 1, 2 and so on, for ranks whose ports the system chose, or on other hosts
    */
-  record Zmq(String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly)
+  record Zmq(
+      String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly,
+      List<RankSockets> otherRanks)
       implements EventFeed {
-    /** The sockets of an engine whose events have adapters and salts. */
+    /** Copies the list, which a node of another version may not have sent. */
+    public Zmq {
+      otherRanks = List.copyOf(Objects.requireNonNullElse(otherRanks, List.of()));
+    }
+
+    /** The sockets of an engine whose events have adapters and salts, and whose ports count up. */
     public Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) {
-      this(endpoint, replay, topic, bind, false);
+      this(endpoint, replay, topic, bind, false, List.of());
     }
 
     @Override
@@ -68,18 +87,34 @@ public interface EventFeed {
       return !plainOnly;
     }
 
-    /** The endpoints of a worker. */
+    /**
+     * The endpoints of a worker.
+     *
+     * @throws IllegalArgumentException when they cannot be used, or there are none for its rank; the message has the
+     *     reason
+     */
     public ZmqEndpoints endpoints(WorkerAddress worker) {
-      return new ZmqEndpoints(endpoint, replay, worker.expand(topic), bind).ofRank(worker.rank());
+      return ofRank(worker.rank(), worker.expand(topic));
     }
 
     /**
-     * The endpoints of the pod's first rank, with the pattern of its topic.
+     * The endpoints of a rank, with the pattern of the pod's topic.
      *
-     * @throws IllegalArgumentException when they cannot be used; the message has the reason
+     * @throws IllegalArgumentException as the above
      */
-    public ZmqEndpoints endpoints() {
-      return new ZmqEndpoints(endpoint, replay, topic, bind);
+    public ZmqEndpoints ofRank(int rank) {
+      return ofRank(rank, topic);
+    }
+
+    private ZmqEndpoints ofRank(int rank, String ownTopic) {
+      if (rank == 0 || otherRanks.isEmpty()) {
+        return new ZmqEndpoints(endpoint, replay, ownTopic, bind).ofRank(rank);
+      }
+      if (rank > otherRanks.size()) {
+        throw new IllegalArgumentException("no endpoint of rank " + rank + " is named");
+      }
+      RankSockets own = otherRanks.get(rank - 1);
+      return new ZmqEndpoints(own.endpoint(), own.replay(), ownTopic, bind);
     }
 
     @Override

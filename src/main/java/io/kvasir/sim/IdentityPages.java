@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The pages on which an engine tells what it is: {@code /version}, {@code /v1/models}, {@code /server_info}, {@code
- * /admin/config} and {@code /health}, each only where the engine that it acts as has it, or has more there than a
- * status. Immutable.
+ * /kv_event_sources}, {@code /admin/config} and {@code /health}, each only where the engine that it acts as has it, or
+ * has more there than a status. Immutable.
  */
 final class IdentityPages {
   private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
@@ -44,6 +44,7 @@ final class IdentityPages {
       case "/v1/models" -> models();
       case "/version" -> version();
       case "/server_info" -> serverInfo();
+      case "/kv_event_sources" -> api == EngineApi.VLLM ? eventSources() : null;
       case "/admin/config" -> api == EngineApi.LLM_D ? object().put("model", settings.model().name()) : null;
       case "/health" -> api == EngineApi.DYNAMO ? health() : null;
       default -> null;
@@ -175,6 +176,24 @@ final class IdentityPages {
     config.put("replay_endpoint", replayPort == 0 ? null : bound(replayPort));
     config.put("buffer_steps", events.replay().bufferSteps()).put("topic", events.topic());
     return config;
+  }
+
+  /** The configuration of each rank, with its own ports. */
+  private JsonNode eventSources() {
+    ObjectNode sources = object();
+    String connect = settings.kv().events().pub().connect();
+    for (int rank = 0; rank < settings.engine().ranks(); rank++) {
+      ObjectNode config = eventsConfig();
+      if (config != null) {
+        if (connect == null) {
+          config.put("endpoint", bound(eventsPort + rank));
+        }
+        config.put("replay_endpoint", replayPort == 0 ? null : bound(replayPort + rank));
+        config.put("hwm", 100_000).put("max_queue_size", 100_000);
+        sources.set(String.valueOf(rank), config);
+      }
+    }
+    return sources;
   }
 
   private static String bound(int port) {

@@ -42,7 +42,7 @@ final class OperationsApi {
           exchange.reply(200, "", new byte[0]);
         }
       }
-      case "/version", "/v1/models", "/server_info", "/admin/config" ->
+      case "/version", "/v1/models", "/server_info", "/kv_event_sources", "/admin/config" ->
           JsonReply.send(exchange, identity.page(exchange.path()));
       case "/load" -> JsonReply.send(exchange, object().put("server_load", dispatcher.inFlight()));
       case "/metrics" -> {

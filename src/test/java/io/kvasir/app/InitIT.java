@@ -65,23 +65,24 @@ final class InitIT {
   void whatVllmDoesNotTell_isThereAsACommentWithTheFlag() throws Exception {
     try (SimEngine engine = SimEngine.start(settings().build())) {
       String written = init(engine.url().toString()).out();
-      assertThat(pod(written, 0).hasPath("events")).isFalse();
+      assertThat(pod(written, 0).getString("events.endpoint")).isEqualTo(engine.eventsEndpoint());
       assertThat(words(written))
-          .contains("# Cache events: none.", "--kv-events-config", "# events { endpoint = \"tcp://127.0.0.1:5557\"")
+          .contains("# Cache events: told by the engine.")
           .contains("# Not told: usage of cached tokens.", "--enable-prompt-tokens-details")
           .contains("# Not told: role and connector.", "VLLM_SERVER_DEV_MODE=1");
     }
   }
 
   @Test
-  void vllmAloneOnItsHost_withAPublisherAtTheDefaultPort_isAssumedToBeIt() throws Exception {
+  void engineAloneOnItsHost_withAPublisherAtTheDefaultPort_isAssumedToBeIt() throws Exception {
     String host = "127.0.77.1";
     assumeTrue(System.getProperty("os.name", "").equals("Linux"), "all of 127.0.0.0/8 is this machine");
     EventSettings events =
         new EventSettings(
             true, host, EventSettings.PubSettings.bound(5557), new EventSettings.ReplaySettings(false, 0, true, 0), "",
             EventSettings.DEFAULT.format());
-    try (SimEngine engine = SimEngine.start(settings().host(host).ranks(2).events(events).build())) {
+    try (SimEngine engine =
+        SimEngine.start(settings().api(EngineApi.LLM_D).host(host).ranks(2).events(events).build())) {
       String written = init(engine.url().toString()).out();
       assertThat(pod(written, 0).getString("events.endpoint")).isEqualTo("tcp://" + host + ":5557");
       assertThat(words(written)).contains("not told, but somebody publishes at the default endpoint");

@@ -178,7 +178,7 @@ final class ServeEngineIT {
 
   private static SimSettings.Builder settings() {
     return SimSettings.builder()
-        .host("127.0.0.1").port(0).speed(100).developerMode(true).events(EventSettings.DEFAULT.withLoopback());
+        .host("127.0.0.1").port(0).speed(100).events(EventSettings.DEFAULT.withLoopback());
   }
 
   /** Kvasir in a JVM of its own. */

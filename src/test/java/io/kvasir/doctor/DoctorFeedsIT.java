@@ -231,7 +231,10 @@ final class DoctorFeedsIT {
     }
     Timeouts brief = new Timeouts(Duration.ofSeconds(60), Duration.ofMillis(300), Duration.ofMillis(200));
     EventFeed nobody = new EventFeed.Zmq("tcp://127.0.0.1:" + Ports.free(), null, "", true);
-    Finding finding = only(examine(brief, nobody), "event-feeds", Severity.WARNING);
+    List<Finding> findings = examine(brief, nobody);
+    assertThat(findings).extracting(Finding::check).containsExactly("event-transport", "event-feeds");
+    assertThat(findings.getFirst().problem()).contains("it listens at " + engine.eventsEndpoint());
+    Finding finding = findings.getLast();
     assertThat(finding.problem()).contains("does not dial tcp://127.0.0.1:");
     assertThat(finding.remedy()).contains("--kv-events-config");
   }

@@ -285,7 +285,7 @@ final class DoctorTest {
 
   @Test
   void eventTransport_nothingListens() throws Exception {
-    SimEngine engine = start(settings().events(EventSettings.OFF));
+    SimEngine engine = start(settings().api(EngineApi.LLM_D).events(EventSettings.OFF));
     int closed;
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       closed = socket.getLocalPort();
@@ -321,9 +321,12 @@ final class DoctorTest {
         .events(EventSettings.DEFAULT.withLoopback().withFormat(
             new EventFormat(EventFormat.Encoding.SGLANG, false, false))));
     Finding pushed =
-        only(examine(target(sglang, List.of(new EventFeed.Push(null)))), "event-transport", Severity.ERROR);
-    assertThat(pushed.problem()).contains("wrong transport");
+        only(examine(target(sglang, List.of(new EventFeed.Push(null)))), "event-transport", Severity.WARNING);
+    assertThat(pushed.problem()).contains("waits for pushes");
     assertThat(pushed.remedy()).contains(String.valueOf(sglang.eventsEndpoint()));
+    EventFeed polled = new EventFeed.TensorRt(null, Duration.ofMillis(50));
+    assertThat(only(examine(target(sglang, List.of(polled))), "event-transport", Severity.ERROR).problem())
+        .contains("wrong transport");
     assertThat(only(examine(target(sglang, List.of())), "event-transport", Severity.WARNING).problem())
         .contains("does not take them");
 

@@ -17,6 +17,7 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -64,9 +65,13 @@ final class EngineInquiryTest {
         .containsExactly(new ServedModel("kvasir-demo", "kvasir-demo", null, 16_000, null));
     assertThat(vllm.adapters()).containsExactly("sql");
     assertThat(vllm.cache()).isEqualTo(new CacheDescription(32, 500, 2, true, "sha256_cbor", null));
-    assertThat(vllm.events()).isInstanceOf(EventPublishing.Untold.class);
-    assertThat(unknown(vllm)).containsExactly("usage of cached tokens", "cache events", "role and connector");
-    assertThat(vllm.unknowns()).anyMatch(each -> each.remedy().contains("--kv-events-config"))
+    assertThat(vllm.events()).isInstanceOfSatisfying(EventPublishing.Zmq.class, zmq -> {
+      assertThat(zmq.bufferSteps()).isEqualTo(10_000);
+      assertThat(zmq.connects()).isFalse();
+      assertThat(zmq.otherRanks()).isEmpty();
+    });
+    assertThat(unknown(vllm)).containsExactly("usage of cached tokens", "role and connector");
+    assertThat(vllm.unknowns())
         .anyMatch(each -> each.remedy().contains("VLLM_SERVER_DEV_MODE=1"))
         .anyMatch(each -> each.remedy().contains("--enable-prompt-tokens-details"));
   }
@@ -102,8 +107,88 @@ final class EngineInquiryTest {
     assertThat(describe(settings().prefixCaching(false)).cache().prefixCaching()).isFalse();
   }
 
+  /** As vLLM 0.31 to 0.33 answer. */
   @Test
-  void vllm_whosePortsTheSystemChooses_isToldToSetThem() throws Exception {
+  void vllmsEventSources_areThoseOfEachRank() throws Exception {
+    assertThat(published("{}", 0)).isEqualTo(new EventPublishing.Off());
+    assertThat(published(sources("tcp://*:5557", "tcp://*:5657", "tcp://*:5558", "tcp://*:5658"), 2))
+        .isEqualTo(new EventPublishing.Zmq("tcp://127.0.0.1:5557", "tcp://127.0.0.1:5657", "kv", 10_000, false));
+    // A rank behind a load balancer of its own is the fourth of its group, and the first one here.
+    assertThat(published("{\"3\":" + source("tcp://*:5560", null) + "}", 1))
+        .isEqualTo(new EventPublishing.Zmq("tcp://127.0.0.1:5560", null, "kv", 10_000, false));
+    // Ports that the system chose: these are bound, as is any address where somebody answers.
+    assertThat(published(sources("tcp://10.0.0.1:41233", "tcp://10.0.0.1:41234", "tcp://10.0.0.2:40007", null), 2))
+        .isEqualTo(
+            new EventPublishing.BoundOrDialled(
+                new EventPublishing.Zmq(
+                    "tcp://10.0.0.1:41233", "tcp://10.0.0.1:41234", "kv", 10_000, false,
+                    List.of(new EventPublishing.RankSockets("tcp://10.0.0.2:40007", null)))));
+    // The others' caches would be believed to be empty.
+    assertThat(published(sources("tcp://*:5557", null, "tcp://*:5558", null), 3))
+        .isEqualTo(new EventPublishing.Untold());
+  }
+
+  /** What an engine with so many ranks publishes by its page. */
+  private EventPublishing published(String page, int ranks) throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target()) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
+        case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
+        case "/kv_event_sources" -> out.json(200, page);
+        case "/metrics" -> {
+          StringBuilder metrics = new StringBuilder();
+          for (int rank = 0; rank < ranks; rank++) {
+            metrics.append("vllm:cache_config_info{block_size=\"16\",engine=\"").append(rank).append("\"} 1.0\n");
+          }
+          out.json(200, metrics.toString());
+        }
+        default -> out.json(404, "{}");
+      }
+    })) {
+      return inquiry.describe(pod.url(), null).events();
+    }
+  }
+
+  private static String sources(String first, @Nullable String replay, String second, @Nullable String secondReplay) {
+    return "{\"0\":" + source(first, replay) + ",\"1\":" + source(second, secondReplay) + "}";
+  }
+
+  private static String source(String endpoint, @Nullable String replay) {
+    return """
+        {"enable_kv_cache_events":true,"publisher":"zmq","endpoint":"%s","replay_endpoint":%s,"buffer_steps":10000,
+         "hwm":100000,"max_queue_size":100000,"topic":"kv"}
+        """.formatted(endpoint, replay == null ? "null" : "\"" + replay + "\"");
+  }
+
+  @Test
+  void vllmsPublisher_thatIsBound_isListenedTo_andOneThatMayBeDialledIsNot() throws Exception {
+    try (SimEngine publisher = SimEngine.start(settings().ranks(1).build())) {
+      String bound = String.valueOf(publisher.eventsEndpoint());
+      assertThat(origin(source(bound, null))).isEqualTo(
+          new EventOrigin.Announced(new EventPublishing.Zmq(bound, null, "kv", 10_000, false)));
+    }
+    try (ServerSocket http = new ServerSocket(0)) {
+      assertThat(origin(source("tcp://127.0.0.1:" + http.getLocalPort(), null)))
+          .isInstanceOfSatisfying(EventOrigin.None.class, none ->
+              assertThat(none.why()).contains("where nobody answers", "bind = true"));
+    }
+  }
+
+  private EventOrigin origin(String source) throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target()) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
+        case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
+        case "/kv_event_sources" -> out.json(200, "{\"0\":" + source + "}");
+        default -> out.json(404, "{}");
+      }
+    })) {
+      return new EngineSurvey(calls, Duration.ofSeconds(2)).survey(pod.url(), null, true).events();
+    }
+  }
+
+  @Test
+  void olderVllm_whosePortsTheSystemChooses_isToldToSetThem() throws Exception {
     try (ScriptedPod pod = new ScriptedPod((request, out) -> {
       switch (request.target().replaceFirst("\\?.*", "")) {
         case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");

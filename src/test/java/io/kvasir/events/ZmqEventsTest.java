@@ -330,6 +330,25 @@ final class ZmqEventsTest extends TransportFixture {
     assertThat(endpoints().ofRank(3).replay()).endsWith(":" + (port + 7));
   }
 
+  /** As of an engine whose ports the system chose: rank 1 is not where the first one's ports lead. */
+  @Test
+  void ranks_areFoundWhereTheyAreNamed() {
+    FakePublisher zero = publisher(true);
+    String chosen = "tcp://127.0.0.1:" + (port + 3);
+    FakePublisher one = open(new FakePublisher(chosen, "tcp://127.0.0.1:" + (port + 2), "", 9, true, false));
+    EventFeed.Zmq feed =
+        new EventFeed.Zmq(
+            pub, replay, "", false, false,
+            List.of(new EventFeed.RankSockets(chosen, "tcp://127.0.0.1:" + (port + 2))));
+    zero.publish(1);
+    one.publish(3);
+    URI url = URI.create("http://127.0.0.1:8000");
+    TestStream first = subscribe(feed.endpoints(new WorkerAddress("w", "w", url, 0, 2)));
+    TestStream second = subscribe(feed.endpoints(new WorkerAddress("w#1", "w", url, 1, 2)));
+    first.expect("up", "gap0", "0", "ok");
+    second.expect("up", "gap0", "0", "1", "2", "ok");
+  }
+
   @Test
   void overload_slowsTheSource_andLosesNothingSilently() throws Exception {
     FakePublisher engine = publisher(true);

@@ -2,7 +2,9 @@ package io.kvasir.app.config;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
 import io.kvasir.events.EventFeed;
+import io.kvasir.events.ZmqEndpoints;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -69,15 +71,32 @@ final class EventFeedReader {
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
             endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
-            section.flag("plain-only"));
-    if (!endpoint.isEmpty()) {
+            section.flag("plain-only"), otherRanks(section));
+    if (!zmq.otherRanks().isEmpty() && (zmq.bind() || zmq.otherRanks().size() != ranks - 1)) {
+      section.fault("other-ranks", zmq.bind()
+          ? "is for engines that the router connects to; where it binds, ranks dial one endpoint or count up from it"
+          : "names %d ranks besides the first, and the pod has %d: name each".formatted(
+              zmq.otherRanks().size(), ranks - 1));
+    } else if (!endpoint.isEmpty()) {
       try {
-        zmq.endpoints().ofRank(ranks - 1);
+        for (int rank = 0; rank < ranks; rank++) {
+          ZmqEndpoints _ = zmq.ofRank(rank);
+        }
       } catch (IllegalArgumentException wrong) {
         section.fault("endpoint", String.valueOf(wrong.getMessage()));
       }
     }
     return zmq;
+  }
+
+  private static List<EventFeed.RankSockets> otherRanks(ConfigSection section) {
+    List<EventFeed.RankSockets> ranks = new ArrayList<>();
+    for (ConfigSection rank : section.sections("other-ranks", ConfigFactory.empty())) {
+      String replay = rank.has("replay") ? rank.zmq("replay") : "";
+      ranks.add(new EventFeed.RankSockets(rank.zmq("endpoint"), replay.isEmpty() ? null : replay));
+      rank.rejectUnread();
+    }
+    return ranks;
   }
 
   private static EventFeed push(ConfigSection section) {

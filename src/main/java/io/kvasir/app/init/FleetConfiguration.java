@@ -217,6 +217,7 @@ final class FleetConfiguration {
         if (zmq.connects()) {
           text.choice("bind", "true");
         }
+        otherRanks(zmq.otherRanks());
         text.close("}");
       }
       case EventOrigin.Assumed(String endpoint, boolean plainOnly) -> {
@@ -239,6 +240,21 @@ final class FleetConfiguration {
             + ":5557\", replay = \"tcp://" + engine.description().url().getHost() + ":5657\" }");
       }
     }
+  }
+
+  private void otherRanks(List<EventPublishing.RankSockets> ranks) {
+    if (ranks.isEmpty()) {
+      return;
+    }
+    text.open("other-ranks = [");
+    for (EventPublishing.RankSockets rank : ranks) {
+      text.open("{").value("endpoint", rank.endpoint());
+      if (rank.replay() != null) {
+        text.value("replay", rank.replay());
+      }
+      text.close("}");
+    }
+    text.close("]");
   }
 
   private String summary(SurveyedEngine engine) {

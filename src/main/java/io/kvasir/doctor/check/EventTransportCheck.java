@@ -7,6 +7,7 @@ import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.events.EventFeed;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Whether the router takes events from where, and in the way in which, the engine publishes them. */
 final class EventTransportCheck extends EngineCheck {
@@ -46,7 +47,17 @@ final class EventTransportCheck extends EngineCheck {
           "The router predicts what the cache holds instead of knowing it.", line(published));
       return true;
     }
+    if (zmq.isEmpty() && feeds.stream().anyMatch(feed -> feed instanceof EventFeed.Push)) {
+      found.warning(engine.target(), "it publishes by ZMQ at " + published.endpoint() + ", and the router waits for"
+              + " pushes", "Without a sidecar that passes the events on the router never learns what the cache holds.",
+          "See that one does; or: " + line(published));
+      return true;
+    }
     if (zmq.isEmpty()) {
+      if (!feeds.stream().allMatch(feed -> feed instanceof EventFeed.TensorRt)) {
+        // What is passed on to elsewhere is examined where it comes out.
+        return true;
+      }
       found.error(engine.target(), "the wrong transport: it publishes by ZMQ at " + published.endpoint()
           + ", the router waits elsewhere", WHY, line(published));
       return true;
@@ -92,6 +103,16 @@ final class EventTransportCheck extends EngineCheck {
   private static String line(EventPublishing.Zmq published) {
     return "Set events { source = zmq, endpoint = \"" + published.endpoint() + "\""
         + (published.replay() == null ? "" : ", replay = \"" + published.replay() + "\"")
-        + (published.topic().isEmpty() ? "" : ", topic = \"" + published.topic() + "\"") + " } of the pod.";
+        + (published.topic().isEmpty() ? "" : ", topic = \"" + published.topic() + "\"")
+        + published.otherRanks().stream()
+            .map(EventTransportCheck::element)
+            .collect(Collectors.collectingAndThen(
+                Collectors.joining(", "), others -> others.isEmpty() ? "" : ", other-ranks = [" + others + "]"))
+        + " } of the pod.";
+  }
+
+  private static String element(EventPublishing.RankSockets rank) {
+    return "{ endpoint = \"" + rank.endpoint() + "\""
+        + (rank.replay() == null ? "" : ", replay = \"" + rank.replay() + "\"") + " }";
   }
 }

@@ -54,13 +54,13 @@ final class EngineListeners implements AutoCloseable {
   }
 
   private void listenToSockets(EngineDescription told) {
-    ZmqEndpoints first = endpoints(told);
-    if (first == null || !first.endpoint().startsWith(TCP)) {
+    EventFeed.Zmq feed = zmqFeed(told);
+    if (feed == null || !feed.endpoint().startsWith(TCP)) {
       return;
     }
     for (int rank = 0; rank < target.ranks(); rank++) {
-      ZmqEndpoints own = first.ofRank(rank);
-      if (first.bind()) {
+      ZmqEndpoints own = feed.endpoints(address(rank));
+      if (feed.bind()) {
         dialled.add(new DialledSocket(rank, own, new EventListener(own.endpoint(), true, consumer(rank))));
       } else {
         PeerSocket socket = ZmtpPeer.at(own.endpoint(), "SUB", timeout);
@@ -71,18 +71,25 @@ final class EngineListeners implements AutoCloseable {
     }
   }
 
-  private @Nullable ZmqEndpoints endpoints(EngineDescription told) {
+  private EventFeed.@Nullable Zmq zmqFeed(EngineDescription told) {
     List<EventFeed> configured = target.events();
     if (configured != null) {
       return configured.stream()
           .filter(EventFeed.Zmq.class::isInstance)
-          .map(feed -> ((EventFeed.Zmq) feed).endpoints(address(0)))
+          .map(EventFeed.Zmq.class::cast)
           .findFirst()
           .orElse(null);
     }
     return told.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()
-        ? new ZmqEndpoints(zmq.endpoint(), zmq.replay(), zmq.topic(), false)
+        ? new EventFeed.Zmq(zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, otherRanks(zmq))
         : null;
+  }
+
+  private List<EventFeed.RankSockets> otherRanks(EventPublishing.Zmq zmq) {
+    // The ranks are the configuration's; those that the engine tells of may be others.
+    return zmq.otherRanks().size() == target.ranks() - 1
+        ? zmq.otherRanks().stream().map(own -> new EventFeed.RankSockets(own.endpoint(), own.replay())).toList()
+        : List.of();
   }
 
   private void listenToFeeds() {

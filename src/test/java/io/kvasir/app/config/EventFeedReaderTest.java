@@ -26,25 +26,37 @@ final class EventFeedReaderTest {
   void everySource_isLaidOverItsDefaults() {
     assertThat(
             read(
-                1,
+                3,
                 """
                 [
                   { endpoint = "tcp://h:5557" }
                   { endpoint = "tcp://h:5557", replay = "tcp://h:5657", plain-only = true }
+                  {
+                    endpoint = "tcp://h:5557"
+                    other-ranks = [
+                      { endpoint = "tcp://h:41233", replay = "tcp://h:41234" }
+                      { endpoint = "tcp://i:5557" }
+                    ]
+                  }
                   { source = push, key = k }
                   { source = nats, servers = "nats://a:4222, nats://b:4222", history = 10 m }
-                  { source = redis, url = "rediss://u:p@h/2", stream = "s" }
+                  { source = redis, url = "rediss://u:p@h/2", stream = "s{rank}" }
                   { source = tensorrt }
                   { source = grpc, address = "h:1" }
                 ]
                 """))
         .containsExactly(
             new EventFeed.Zmq("tcp://h:5557", null, "", false),
-            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true),
+            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, List.of()),
+            new EventFeed.Zmq(
+                "tcp://h:5557", null, "", false, false,
+                List.of(
+                    new EventFeed.RankSockets("tcp://h:41233", "tcp://h:41234"),
+                    new EventFeed.RankSockets("tcp://i:5557", null))),
             new EventFeed.Push("k"),
             new EventFeed.Nats(
                 "nats://a:4222, nats://b:4222", "", "kvasir.events.{pod}.{rank}", Duration.ofMinutes(10), null),
-            new EventFeed.Redis(URI.create("rediss://u:p@h/2"), "s"),
+            new EventFeed.Redis(URI.create("rediss://u:p@h/2"), "s{rank}"),
             new EventFeed.TensorRt(null, Duration.ofMillis(50)),
             new EventFeed.Grpc("h:1", false));
     assertThat(faults).isEmpty();
@@ -79,6 +91,30 @@ final class EventFeedReaderTest {
   }
 
   @Test
+  void otherRanks_areAllNamed_andConnectedTo() {
+    List<EventFeed> ignored =
+        read(
+            3,
+            """
+            [
+              { endpoint = "tcp://h:1", other-ranks = [{ endpoint = "tcp://h:2" }] }
+              {
+                endpoint = "tcp://*:1", bind = true
+                other-ranks = [{ endpoint = "tcp://h:2" }, { endpoint = "tcp://i:2" }]
+              }
+              { endpoint = "tcp://h:1", other-ranks = [{ endpoint = "tcp://*:2" }, { endpoint = "h:3", topic = t }] }
+            ]
+            """);
+    assertThat(ignored).hasSize(3);
+    assertThat(faults).extracting(fault -> fault.path() + " " + fault.problem())
+        .anyMatch(fault -> fault.startsWith("events[0].other-ranks names 1 ranks besides the first, and the pod has 2"))
+        .anyMatch(fault -> fault.startsWith("events[1].other-ranks is for engines that the router connects to"))
+        .anyMatch(fault -> fault.startsWith("events[2].endpoint") && fault.contains("must name the engine's host"))
+        .anyMatch(fault -> fault.startsWith("events[2].other-ranks[1].endpoint has to be an endpoint"))
+        .anyMatch(fault -> fault.startsWith("events[2].other-ranks[1].topic"));
+  }
+
+  @Test
   void admin_readsTheSame() throws Exception {
     List<String> told = new ArrayList<>();
     ObjectMapper json = new ObjectMapper();
@@ -86,6 +122,13 @@ final class EventFeedReaderTest {
             reader.read(
                 json.readTree("{\"source\": \"redis\", \"url\": \"redis://h\"}"), 2, (path, _) -> told.add(path)))
         .containsExactly(new EventFeed.Redis(URI.create("redis://h"), "kvasir:events:{pod}:{rank}"));
+    assertThat(
+            reader.read(
+                json.readTree("{\"endpoint\":\"tcp://h:1\",\"other-ranks\":[{\"endpoint\":\"tcp://h:9\"}]}"), 2,
+                (path, _) -> told.add(path)))
+        .containsExactly(
+            new EventFeed.Zmq(
+                "tcp://h:1", null, "", false, false, List.of(new EventFeed.RankSockets("tcp://h:9", null))));
     assertThat(told).isEmpty();
     assertThat(
             reader.read(

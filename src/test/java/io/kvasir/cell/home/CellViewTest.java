@@ -299,7 +299,7 @@ final class CellViewTest {
     PodSpec pod = members.all().getFirst().pod();
     assertThat(pod.hides("an-adapter", false)).isTrue();
     assertThat(pod.withEvents(FEEDS).hides("an-adapter", true)).isFalse();
-    PodSpec plain = pod.withEvents(List.of(new EventFeed.Zmq("tcp://h:5557", null, "", false, true)));
+    PodSpec plain = pod.withEvents(List.of(new EventFeed.Zmq("tcp://h:5557", null, "", false, true, List.of())));
     assertThat(plain.hides("an-adapter", false)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), true)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), false)).isFalse();
