@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Recognises programs that do not name themselves by their prompts: a prompt that begins with all of an earlier one is
  * its program's next turn. Of each program the end of its last prompt is remembered, to steps of
  * {@value #STEP_TOKENS} tokens; a request looks for the steps of its own prompt, the last one first, so that a next
- * turn costs as many look-ups as it has steps of new text. Two prompts that differ in their last step alone are taken
+ * turn costs as many look-ups as it has steps of new text; those of a first turn, which find nothing, mostly end at a
+ * filter. Two prompts that differ in their last step alone are taken
  * for one program: they have next to nothing of their own. Thread-safe.
  */
 public final class PrefixPrograms {
@@ -18,6 +19,8 @@ public final class PrefixPrograms {
 
   /** The names of programs by the hash at the end of their last prompts, the one that was quiet for longest first. */
   private final LinkedHashMap<Long, String> ends = new LinkedHashMap<>();
+
+  private HashFilter filter = new HashFilter(1);
 
   /**
    * No programs yet.
@@ -45,16 +48,34 @@ public final class PrefixPrograms {
     synchronized (ends) {
       String name = null;
       for (int step = steps; step > 0 && name == null; step--) {
-        name = ends.remove(chain.hashes()[step * blocks - 1] ^ salt);
+        name = remove(chain.hashes()[step * blocks - 1] ^ salt);
       }
       if (name == null) {
         name = tenant + "/~" + Long.toHexString(end);
         if (ends.size() >= maxPrograms) {
-          ends.pollFirstEntry();
+          filter.remove(ends.pollFirstEntry().getKey());
         }
       }
-      ends.putLast(end, name);
+      put(end, name);
       return name;
+    }
+  }
+
+  private @Nullable String remove(long end) {
+    String name = filter.mayContain(end) ? ends.remove(end) : null;
+    if (name != null) {
+      filter.remove(end);
+    }
+    return name;
+  }
+
+  private void put(long end, String name) {
+    ends.putLast(end, name);
+    if (filter.isFor(ends.size())) {
+      filter.add(end);
+    } else {
+      filter = new HashFilter(2 * ends.size());
+      ends.keySet().forEach(filter::add);
     }
   }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.index.Chain;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -54,6 +56,36 @@ final class PrefixProgramsTest {
     long[] talk = talk(1);
 
     assertThat(programs.of("a", first(talk, 5 * STEP))).isNotEqualTo(programs.of("b", first(talk, 6 * STEP)));
+  }
+
+  @Test
+  void of_manyThatGoOnBeginAndAreForgotten_isWhatASearchOfAllFinds() {
+    PrefixPrograms many = new PrefixPrograms(200);
+    LinkedHashMap<List<Long>, String> lastPrompts = new LinkedHashMap<>();
+    SplittableRandom random = new SplittableRandom(3);
+    long[][] talks = new long[400][];
+    Arrays.setAll(talks, talk -> random.longs(12 * STEP).toArray());
+    int continued = 0;
+    for (int i = 0; i < 5_000; i++) {
+      int steps = random.nextInt(1, 13);
+      long[] talk = talks[Math.min(random.nextInt(400), random.nextInt(400))];
+
+      String name = many.of("t", first(talk, steps * STEP));
+
+      List<Long> ends = Arrays.stream(talk).boxed().limit((long) steps * STEP).toList();
+      String expected = null;
+      for (int step = steps; step > 0 && expected == null; step--) {
+        expected = lastPrompts.remove(ends.subList(0, step * STEP));
+      }
+      if (expected != null) {
+        assertThat(name).isEqualTo(expected);
+        continued++;
+      } else if (lastPrompts.size() == 200) {
+        lastPrompts.pollFirstEntry();
+      }
+      lastPrompts.put(ends, name);
+    }
+    assertThat(continued).isBetween(500, 4_500);
   }
 
   @Test
