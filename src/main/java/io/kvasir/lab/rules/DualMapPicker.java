@@ -19,7 +19,7 @@ import java.util.Set;
  * DualMap: the beginning of a prompt is mapped to two workers by two hash functions, so that prompts that begin alike
  * meet at few workers and different ones are spread by the power of two choices. Of the two the one with more of the
  * prompt is chosen, unless its first token would come after {@code ttft-ms} (the objective of the run); then the one
- * whose first token comes sooner.
+ * whose first token comes sooner, or which has fewer requests in flight.
  *
  * <p>Published: the two hash functions, a length of the beginning that adapts to how popular it is, the choice by the
  * objective, the moving of waiting requests between their two workers when one of these is a hot spot, and two rings of
@@ -104,7 +104,10 @@ final class DualMapPicker implements Picker {
     double otherMs = expectedMs(prompt, engines, candidates, other);
     int deeper = Integer.compare(candidates.depth[slot], candidates.depth[other]);
     boolean late = (deeper > 0 ? slotMs : otherMs) > ttftMs;
-    return deeper == 0 || late ? slotMs < otherMs : deeper > 0;
+    if (deeper != 0 && !late) {
+      return deeper > 0;
+    }
+    return slotMs != otherMs ? slotMs < otherMs : candidates.inFlight[slot] < candidates.inFlight[other];
   }
 
   private static double expectedMs(PromptSize prompt, FleetCosts engines, Candidates candidates, int slot) {
