@@ -29,12 +29,15 @@ final class ClusterReadiness {
   private final Cells cells;
   private final Membership membership;
   private final PartitionPolicy partitionPolicy;
+  private final WorkerWaits waits;
 
-  ClusterReadiness(ActorSystem<?> system, Cells cells, Membership membership, PartitionPolicy minority) {
+  ClusterReadiness(
+      ActorSystem<?> system, Cells cells, Membership membership, PartitionPolicy minority, WorkerWaits waits) {
     this.system = system;
     this.cells = cells;
     this.membership = membership;
     this.partitionPolicy = minority;
+    this.waits = waits;
   }
 
   /** Adds these checks to a node's readiness. */
@@ -80,6 +83,6 @@ final class ClusterReadiness {
     List<WorkerSummary> workers = cells.workers();
     return workers.stream().anyMatch(worker -> worker.health() == WorkerStatus.Health.UNKNOWN)
         ? List.of()
-        : UnservedModels.problems(workers);
+        : UnservedModels.problems(workers, waits);
   }
 }

@@ -4,6 +4,7 @@ import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.membership.Membership;
+import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.client.CellsWiring;
 import io.kvasir.discovery.Discovery;
@@ -267,7 +268,11 @@ public final class Node implements AutoCloseable {
 
   /** Makes the node's state visible at {@code /ready}. */
   private void report(ProfileReloader reloader, Discovery discovery) {
-    new ClusterReadiness(system, cells, membership, config.cluster().partitionPolicy()).register(readiness);
+    CellSettings cell = config.fleet().cell();
+    new ClusterReadiness(
+            system, cells, membership, config.cluster().partitionPolicy(),
+            WorkerWaits.of(cell.admission(), cell.fromZero()))
+        .register(readiness);
     shutdown.register(readiness);
     readiness.degradation(discovery::problems);
     if (config.picker() != null) {

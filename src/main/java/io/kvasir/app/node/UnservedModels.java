@@ -32,21 +32,25 @@ final class UnservedModels {
       }
     }
 
-    Problem problem(String whose, String refused) {
+    Problem problem(String whose, String effect) {
       return unhealthy == 0
-          ? Problem.error("every worker%s is draining: %s".formatted(whose, refused), UNDRAIN)
+          ? Problem.error("every worker%s is draining: %s".formatted(whose, effect), UNDRAIN)
           : Problem.error(
               "no worker%s can serve (%d of %d cannot be reached or make no progress): %s"
-                  .formatted(whose, unhealthy, workers, refused),
+                  .formatted(whose, unhealthy, workers, effect),
               SEE_ENGINES);
     }
   }
 
-  /** One problem for each model without a worker that can serve, no more than a few; one for all if there is none. */
-  static List<Problem> problems(List<WorkerSummary> workers) {
+  /**
+   * One problem for each model without a worker that can serve, no more than a few; one for all if there is none.
+   *
+   * @param waits what becomes of their requests
+   */
+  static List<Problem> problems(List<WorkerSummary> workers, WorkerWaits waits) {
     if (workers.isEmpty()) {
       return List.of(Problem.error(
-          "no worker is known: every request is refused",
+          "no worker is known: " + waits.ofAllWithoutWorkers(),
           "name pods in kvasir.pods, have them discovered (kvasir.pods-from), or add one: kvasir admin workers add"
               + " URL"));
     }
@@ -57,14 +61,14 @@ final class UnservedModels {
       worker.models().forEach(model -> byModel.computeIfAbsent(model, _ -> new Count()).add(worker));
     }
     if (all.serving == 0) {
-      return List.of(all.problem("", "every request is refused"));
+      return List.of(all.problem("", waits.ofAll()));
     }
     byModel.values().removeIf(count -> count.serving > 0);
     List<Problem> problems = new ArrayList<>();
     byModel.entrySet().stream()
         .limit(MAX_REPORTED)
         .forEach(each -> problems.add(
-            each.getValue().problem(" of the model " + each.getKey(), "its requests are refused")));
+            each.getValue().problem(" of the model " + each.getKey(), waits.ofRequestsFor(each.getKey()))));
     if (byModel.size() > MAX_REPORTED) {
       problems.add(Problem.error(
           "%d more models have no worker that can serve".formatted(byModel.size() - MAX_REPORTED), SEE_ENGINES));
