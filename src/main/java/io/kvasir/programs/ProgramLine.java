@@ -1,7 +1,7 @@
 package io.kvasir.programs;
 
 import java.util.HashMap;
-import java.util.List;
+import java.util.Iterator;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -14,10 +14,18 @@ final class ProgramLine {
   private final Map<String, ProgramTenant> tenants = new HashMap<>();
   private final Map<String, ProgramWait> waits = new HashMap<>();
 
+  /** Of the tenants, all together. */
+  private int weights;
+
   /** The tenant of a program, which is one that has something live or waits from then on. */
   ProgramTenant tenant(Program program) {
-    ProgramTenant tenant =
-        tenants.computeIfAbsent(program.tenant(), name -> new ProgramTenant(name, program.weight()));
+    ProgramTenant tenant = tenants.get(program.tenant());
+    if (tenant == null) {
+      tenant = new ProgramTenant(program.tenant(), program.weight());
+      tenants.put(program.tenant(), tenant);
+      weights += program.weight();
+    }
+    weights += program.weight() - tenant.weight();
     tenant.weigh(program.weight());
     return tenant;
   }
@@ -30,8 +38,8 @@ final class ProgramLine {
   }
 
   private void forgetIfEmpty(ProgramTenant tenant) {
-    if (tenant.isEmpty()) {
-      tenants.remove(tenant.name());
+    if (tenant.isEmpty() && tenants.remove(tenant.name(), tenant)) {
+      weights -= tenant.weight();
     }
   }
 
@@ -80,9 +88,15 @@ final class ProgramLine {
    */
   boolean isNext(Program program, ProgramWait wait, double tokens, long nowMs) {
     ProgramTenant own = tenant(program);
-    double perWeight = tokens / tenants.values().stream().mapToInt(ProgramTenant::weight).sum();
-    for (ProgramTenant tenant : List.copyOf(tenants.values())) {
+    double perWeight = tokens / weights;
+    for (Iterator<ProgramTenant> all = tenants.values().iterator(); all.hasNext(); ) {
+      ProgramTenant tenant = all.next();
       removeThoseThatHaveLeft(tenant, nowMs);
+      if (tenant.isEmpty()) {
+        all.remove();
+        weights -= tenant.weight();
+        continue;
+      }
       boolean isOwn = tenant.name().equals(own.name());
       if (isOwn || isBefore(tenant, own)) {
         for (ProgramWait each : isOwn ? own.waits().headSet(wait) : tenant.waits()) {
@@ -109,6 +123,5 @@ final class ProgramLine {
       ProgramWait left = tenant.waits().removeFirst();
       waits.remove(left.program());
     }
-    forgetIfEmpty(tenant);
   }
 }
