@@ -16,6 +16,8 @@ import java.util.function.ToDoubleFunction;
 public final class AdmissionMetrics {
   private final Histogram waits;
   private final Counter refusals;
+  private final Counter holds;
+  private final Counter preemptions;
   private final Map<String, Supplier<List<ClassStatus>>> rooms = new ConcurrentHashMap<>();
 
   /** Registers the metrics. */
@@ -36,6 +38,23 @@ public final class AdmissionMetrics {
             .help("Requests that were not allowed to wait, or to wait longer, by class and reason.")
             .labelNames("class", "reason")
             .register(registry);
+    holds =
+        Counter.builder()
+            .name("kvasir_admission_holds_total")
+            .help("Requests that were held back when it was their turn, by class and what they then waited for: a"
+                + " worker with less work queued (busy), a place at one (full), one beyond those kept for others"
+                + " (kept), room for their programs (program), a worker that can be reached (worker). Counted once"
+                + " until they wait for something else.")
+            .labelNames("class", "reason")
+            .register(registry);
+    preemptions =
+        Counter.builder()
+            .name("kvasir_admission_preemptions_total")
+            .help("Requests that were to be taken back from their workers for more urgent ones, by class and result:"
+                + " whether they were (preempted), or their answers had begun or were over (too_late).")
+            .labelNames("class", "result")
+            .register(registry);
+    gaugeOfReasons(registry);
     gauge(registry, "kvasir_admission_waiting", "Requests that wait for a worker, by cell and class.",
         ClassStatus::length);
     gauge(registry, "kvasir_admission_waiting_bytes", "Memory of the requests that wait, by cell and class.",
@@ -62,6 +81,26 @@ public final class AdmissionMetrics {
     GaugeWithCallback.builder().name(name).help(help).labelNames("cell", "class").callback(callback).register(registry);
   }
 
+  private void gaugeOfReasons(PrometheusRegistry registry) {
+    GaugeWithCallback.builder()
+        .name("kvasir_admission_held")
+        .help("Requests that wait, by cell, class and what they wait for: those of kvasir_admission_holds_total, or"
+            + " their turn (turn).")
+        .labelNames("cell", "class", "reason")
+        .callback(
+            gauge ->
+                rooms.forEach(
+                    (cell, room) ->
+                        room.get()
+                            .forEach(
+                                status ->
+                                    status.reasons()
+                                        .forEach(
+                                            (reason, count) ->
+                                                gauge.call(count, cell, status.serviceClass().label(), reason)))))
+        .register(registry);
+  }
+
   /**
    * Shows a cell's room from now on.
    *
@@ -78,6 +117,19 @@ public final class AdmissionMetrics {
 
   void waited(ServiceClass serviceClass, long nanos) {
     waits.labelValues(serviceClass.label()).observe(nanos / 1e9);
+  }
+
+  void held(ServiceClass serviceClass, HoldReason reason) {
+    holds.labelValues(serviceClass.label(), reason.label()).inc();
+  }
+
+  /**
+   * A request is over that was to be taken back from its worker.
+   *
+   * @param done whether it was
+   */
+  public void preempted(ServiceClass serviceClass, boolean done) {
+    preemptions.labelValues(serviceClass.label(), done ? "preempted" : "too_late").inc();
   }
 
   /** Counts a refusal. */

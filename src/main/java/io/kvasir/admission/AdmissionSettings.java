@@ -25,7 +25,7 @@ public record AdmissionSettings(
     Map<String, ServiceClass> profileClasses,
     Duration waitForWorkers) {
   private static final ClassSettings NEVER =
-      new ClassSettings(Duration.ofSeconds(2), Duration.ofSeconds(30), Duration.ofSeconds(10), 1, 1, 1);
+      new ClassSettings(Duration.ofSeconds(2), Duration.ofSeconds(30), Duration.ofSeconds(10), 1, 1, 1, 0);
 
   /** Nobody waits. */
   public static final AdmissionSettings OFF =
@@ -50,6 +50,8 @@ public record AdmissionSettings(
    * @param maxLength requests that may wait, at least 1
    * @param maxTenantLength of these, of one tenant
    * @param maxBytes that the waiting requests may take
+   * @param preemptions how often a request may be taken back from its worker, while its answer has not begun, for one
+   *     of a more urgent class; 0 for never
    */
   public record ClassSettings(
       Duration engineQueue,
@@ -57,7 +59,8 @@ public record AdmissionSettings(
       Duration starvation,
       int maxLength,
       int maxTenantLength,
-      long maxBytes) {}
+      long maxBytes,
+      int preemptions) {}
 
   /**
    * Copies the maps.

@@ -1,9 +1,11 @@
 package io.kvasir.admission;
 
+import java.util.EnumMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -29,6 +31,7 @@ final class ClassQueue<T> {
   private int alone;
   private long bytes;
   private long tokens;
+  private final Map<HoldReason, Integer> reasons = new EnumMap<>(HoldReason.class);
 
   private static final class Tenant<T> extends CreditRounds.Party {
     final CreditRounds programRounds;
@@ -117,12 +120,36 @@ final class ClassQueue<T> {
     length += sign;
     bytes += sign * waiting.claim().bytes();
     tokens += sign * waiting.tokens();
+    reasons.merge(waiting.reason(), sign, Integer::sum);
   }
 
   private void countAlone(Tenant<T> tenant, Program<T> program, int added) {
     alone += added;
     tenant.alone += added;
     program.alone += added;
+  }
+
+  /** Notes what a request waits for; returns whether that is something else than before. */
+  boolean heldFor(Waiting<T> waiting, HoldReason reason) {
+    HoldReason before = waiting.reason();
+    if (before == reason) {
+      return false;
+    }
+    reasons.merge(before, -1, Integer::sum);
+    reasons.merge(reason, 1, Integer::sum);
+    waiting.heldFor(reason);
+    return true;
+  }
+
+  /** How many wait for what, by the reasons' names; those for which nobody waits are left out. */
+  Map<String, Integer> reasons() {
+    Map<String, Integer> all = new TreeMap<>();
+    reasons.forEach((reason, count) -> {
+      if (count > 0) {
+        all.put(reason.label(), count);
+      }
+    });
+    return all;
   }
 
   /** Charges a request's tenant and program. */

@@ -10,7 +10,7 @@ import java.util.Map;
  * unknown speed have queued is not known, so requests for them always go. Thread-safe.
  */
 public final class EngineQueueGate implements Gate {
-  private static final Verdict HOLD = new Verdict.Hold("busy");
+  private static final Verdict HOLD = new Verdict.Hold(HoldReason.BUSY);
 
   private final Map<ServiceClass, Double> boundMs = new EnumMap<>(ServiceClass.class);
 

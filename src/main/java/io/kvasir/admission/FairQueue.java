@@ -87,6 +87,11 @@ final class FairQueue<T> {
     return false;
   }
 
+  /** Notes what a request waits for; returns whether it still waits, and for something else than before. */
+  boolean heldFor(Waiting<T> waiting, HoldReason reason) {
+    return waiting.isInQueue() && of(waiting.claim().serviceClass()).heldFor(waiting, reason);
+  }
+
   /** Passes over a request, and those behind it in its program, for the rest of the round. */
   void hold(Waiting<T> waiting) {
     if (waiting.isInQueue()) {
@@ -127,10 +132,13 @@ final class FairQueue<T> {
     return null;
   }
 
-  /** A tenant counts for as long after a request as another one of its class might wait. */
+  /**
+   * None where no places are kept for them. A tenant counts for as long after a request as another one of its class
+   * might wait.
+   */
   private int rivals(Claim claim, long nowNanos) {
     ServiceClass its = claim.serviceClass();
-    return of(its).rivals(claim, nowNanos - settings.of(its).longestWait().toNanos());
+    return settings.keptPlaces() <= 0 ? 0 : of(its).rivals(claim, nowNanos - settings.of(its).longestWait().toNanos());
   }
 
   private boolean isStarving(Waiting<T> waiting, long nowNanos) {

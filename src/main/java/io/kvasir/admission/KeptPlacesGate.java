@@ -7,7 +7,7 @@ package io.kvasir.admission;
  * rounded down, so that a few places are all used. Thread-safe.
  */
 public final class KeptPlacesGate implements Gate {
-  private static final Verdict HOLD = new Verdict.Hold("kept");
+  private static final Verdict HOLD = new Verdict.Hold(HoldReason.KEPT);
 
   private final double share;
 

@@ -11,9 +11,9 @@ public sealed interface Verdict {
   /**
    * It waits, and is looked at again a moment later.
    *
-   * @param reason a short word for metrics, from a fixed set
+   * @param reason what it waits for
    */
-  record Hold(String reason) implements Verdict {}
+  record Hold(HoldReason reason) implements Verdict {}
 
   /** It is refused: waiting would not help. */
   record Refuse(AdmissionRefusal refusal) implements Verdict {}

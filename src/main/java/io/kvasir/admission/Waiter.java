@@ -7,18 +7,13 @@ package io.kvasir.admission;
 public interface Waiter {
   /** What has come of a try. */
   sealed interface Attempt {
-    /** It waits on, as those behind it may have to. */
-    Attempt HELD = new Held(false);
-
-    /** It waits on until there is room for its program, which says nothing of those behind it. */
-    Attempt PROGRAM_HELD = new Held(true);
-
-    /**
-     * It waits on.
-     *
-     * @param alone whether that is for a reason of its own, so that those behind it are tried, too
-     */
-    record Held(boolean alone) implements Attempt {}
+    /** It waits on. */
+    record Held(HoldReason reason) implements Attempt {
+      /** Whether that is for a reason of its own, which says nothing of those behind it: they are tried, too. */
+      boolean alone() {
+        return reason == HoldReason.PROGRAM;
+      }
+    }
 
     /**
      * It has a worker.

@@ -15,6 +15,7 @@ final class Waiting<T> implements Comparable<Waiting<T>> {
   private boolean alone;
   private long restsUntilNanos;
   private long triedIn;
+  private HoldReason reason = HoldReason.TURN;
 
   /**
    * A request that has begun to wait.
@@ -40,6 +41,15 @@ final class Waiting<T> implements Comparable<Waiting<T>> {
 
   long tokens() {
     return tokens;
+  }
+
+  /** What it waits for, as was found when it was last tried. */
+  HoldReason reason() {
+    return reason;
+  }
+
+  void heldFor(HoldReason found) {
+    reason = found;
   }
 
   /**

@@ -103,7 +103,7 @@ public final class WaitingRoom {
 
   /**
    * Adds a request, unless it is refused at once or the room is closed: the waiter is notified of either before this
-   * returns.
+   * returns. One that was taken back from its worker has been let in before, and is not refused.
    *
    * @param model as it names it
    * @param promptTokens of its prompt
@@ -115,7 +115,7 @@ public final class WaitingRoom {
     AdmissionRefusal refusal;
     lock.lock();
     try {
-      refusal = closed ? null : refusal(claim);
+      refusal = closed || claim.preemptions() > 0 ? null : refusal(claim);
       if (refusal == null && !closed) {
         long now = clock.nanos();
         beginLine(now);
@@ -150,7 +150,7 @@ public final class WaitingRoom {
         return;
       }
       Waiter.Attempt attempt = turn.waiting().item().waiter().attempt(turn.standing());
-      if (attempt instanceof Waiter.Attempt.Held(boolean alone) && !alone) {
+      if (attempt instanceof Waiter.Attempt.Held inVain && !inVain.alone()) {
         held++;
       }
       attempted(turn.waiting(), attempt);
@@ -185,11 +185,13 @@ public final class WaitingRoom {
   private void attempted(Waiting<Occupant> waiting, Waiter.Attempt attempt) {
     Claim claim = waiting.claim();
     long now = clock.nanos();
+    boolean heldAnew = false;
     lock.lock();
     try {
       switch (attempt) {
-        case Waiter.Attempt.Held(boolean alone) -> {
-          if (alone) {
+        case Waiter.Attempt.Held inVain -> {
+          heldAnew = queue.heldFor(waiting, inVain.reason());
+          if (inVain.alone()) {
             queue.rest(waiting, now);
           } else {
             beginLine(now);
@@ -212,6 +214,18 @@ public final class WaitingRoom {
     }
     if (attempt instanceof Waiter.Attempt.Went) {
       metrics.waited(claim.serviceClass(), now - waiting.arrivalNanos());
+    } else if (heldAnew && attempt instanceof Waiter.Attempt.Held(HoldReason reason)) {
+      metrics.held(claim.serviceClass(), reason);
+    }
+  }
+
+  /** Takes back what a request was charged that went by its turn, for its worker does not compute it. */
+  public void preempted(Claim claim, int uncachedTokens) {
+    lock.lock();
+    try {
+      queue.charge(claim, -uncachedTokens);
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -336,7 +350,8 @@ public final class WaitingRoom {
         all.add(
             new ClassStatus(
                 each, queue.of(each).length(), queue.of(each).bytes(), queue.of(each).tokens(),
-                oldest == null ? 0 : Math.max(0, now - oldest.arrivalNanos()) / 1_000_000));
+                oldest == null ? 0 : Math.max(0, now - oldest.arrivalNanos()) / 1_000_000,
+                queue.of(each).reasons()));
       }
       return all;
     } finally {

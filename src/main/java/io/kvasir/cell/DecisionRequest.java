@@ -1,10 +1,12 @@
 package io.kvasir.cell;
 
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -95,10 +97,30 @@ public record DecisionRequest(
    */
   public record StepReplacement(String step, Map<String, String> placed) {}
 
+  /** How urgent it is. */
+  public ServiceClass serviceClass() {
+    return claim == null ? ServiceClass.DEFAULT : claim.serviceClass();
+  }
+
   /** The same request with another claim. */
   public DecisionRequest claiming(@Nullable Claim other) {
     return new DecisionRequest(
         requestId, model, profile, shape, prompt, prepared, stream, constraints, traceId, other);
+  }
+
+  /** The same request as one that is not taken back from its worker. */
+  public DecisionRequest unpreemptible() {
+    return claim == null || claim.mostPreemptions() == 0 ? this : claiming(claim.preemptible(0));
+  }
+
+  /** The same request after it was taken back from its worker, so many milliseconds after it was sent to be decided. */
+  public DecisionRequest preempted(long millis) {
+    return claiming(Objects.requireNonNull(claim, "only a request with a claim is taken back").preempted(millis));
+  }
+
+  /** How long it had waited, and been at workers, when it was last taken back from one; 0 when it never was. */
+  public long preemptedMillis() {
+    return claim == null || claim.preemptions() == 0 ? 0 : claim.waitedMillis();
   }
 
   /** The same request for a whole plan, without workers that failed it. */

@@ -18,6 +18,9 @@ public sealed interface Outcome {
   /** The client left. */
   record Cancelled() implements Outcome {}
 
+  /** The cell took the request back before its answer began: it says nothing of the worker. */
+  record Preempted() implements Outcome {}
+
   /** The worker said that it is full (429 or 503): not a failure while it has other requests, nor an answer. */
   record Refused(int status) implements Outcome {}
 

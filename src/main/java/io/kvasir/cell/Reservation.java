@@ -14,6 +14,15 @@ public interface Reservation {
   /** The request is sent: those that count on its blocks may follow. Idempotent. */
   default void sent() {}
 
+  /**
+   * Lets the cell take the request back for a more urgent one, as long as its answer has not begun: it then runs {@code
+   * preempt}, at which the holder cancels the request and closes this with {@link Outcome.Preempted}; or does nothing,
+   * when the answer has begun meanwhile. Without this call it never does.
+   *
+   * @param preempt any thread runs it, perhaps more than once; it does not block
+   */
+  default void onPreempt(Runnable preempt) {}
+
   /** The first token has been seen: the prompt is no longer pending on the worker. Idempotent. */
   void firstToken();
 

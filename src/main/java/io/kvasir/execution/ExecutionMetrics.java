@@ -118,6 +118,7 @@ public final class ExecutionMetrics {
     attempts.labelValues(switch (outcome) {
       case Outcome.Completed _ -> "completed";
       case Outcome.Cancelled _ -> "cancelled";
+      case Outcome.Preempted _ -> "preempted";
       case Outcome.Refused _ -> "refused";
       case Outcome.Failed _, Outcome.UnknownModel _ -> "failed";
     }).inc();

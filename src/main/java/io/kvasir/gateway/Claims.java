@@ -39,13 +39,16 @@ final class Claims {
       return null;
     }
     ServiceClass highest = inbound.caller().grants().highestClass();
+    ServiceClass its = requested(inbound, request, context).atMost(highest);
     return new Claim(
-        requested(inbound, request, context).atMost(highest),
+        its,
         context.facts().tenant(),
         inbound.caller().grants().weight(),
         program,
         inbound.exchange().body().length,
-        0);
+        0,
+        0,
+        settings.of(its).preemptions());
   }
 
   private ServiceClass requested(InboundRequest inbound, ApiRequest request, RequestContext context)

@@ -24,7 +24,7 @@ final class AdmissionFixture {
   static AdmissionSettings settings(UnaryOperator<ClassSettings> changed) {
     ClassSettings wide =
         new ClassSettings(
-            Duration.ofSeconds(2), Duration.ofHours(10), Duration.ofHours(10), 100_000, 100_000, 1L << 40);
+            Duration.ofSeconds(2), Duration.ofHours(10), Duration.ofHours(10), 100_000, 100_000, 1L << 40, 0);
     Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
     for (ServiceClass each : ServiceClass.values()) {
       classes.put(each, changed.apply(wide));

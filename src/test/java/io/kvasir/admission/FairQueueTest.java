@@ -276,7 +276,7 @@ final class FairQueueTest {
                 wide ->
                     new ClassSettings(
                         wide.engineQueue(), wide.longestWait(), Duration.ofSeconds(10), wide.maxLength(),
-                        wide.maxTenantLength(), wide.maxBytes())));
+                        wide.maxTenantLength(), wide.maxBytes(), 0)));
     Waiting<String> bulk = strict.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 0, 1, "");
     Waiting<String> laterBulk = strict.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), 1, 1, "");
     Waiting<String> interactive =

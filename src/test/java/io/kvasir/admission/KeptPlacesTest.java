@@ -46,7 +46,7 @@ final class KeptPlacesTest {
     public Attempt attempt(Standing standing) {
       int free = places - running.size() - 1;
       if (free < 0 || !(gate.check(claim, standing, new Prospect(1, 1, 0, true, places, free)) instanceof Verdict.Go)) {
-        return Attempt.HELD;
+        return new Attempt.Held(free < 0 ? HoldReason.FULL : HoldReason.KEPT);
       }
       running.add(this);
       waiting.merge(claim.tenant(), -1, Integer::sum);
@@ -135,7 +135,8 @@ final class KeptPlacesTest {
             AdmissionFixture.settings(
                 wide ->
                     new AdmissionSettings.ClassSettings(
-                        wide.engineQueue(), Duration.ofSeconds(20), Duration.ofSeconds(20), 10_000, 10_000, 1 << 30)));
+                        wide.engineQueue(), Duration.ofSeconds(20), Duration.ofSeconds(20), 10_000, 10_000, 1 << 30,
+                        0)));
     sendMany("heavy");
     send("light", 100);
     for (int second = 0; second < 30; second++) {

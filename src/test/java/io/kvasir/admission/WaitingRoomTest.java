@@ -10,6 +10,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -27,7 +28,7 @@ final class WaitingRoomTest {
 
   private static UnaryOperator<ClassSettings> bounds(Duration longestWait, int length, int perTenant, long bytes) {
     return wide ->
-        new ClassSettings(wide.engineQueue(), longestWait, wide.starvation(), length, perTenant, bytes);
+        new ClassSettings(wide.engineQueue(), longestWait, wide.starvation(), length, perTenant, bytes, 0);
   }
 
   /** A request that goes when the workers have room. */
@@ -49,10 +50,10 @@ final class WaitingRoomTest {
     public Attempt attempt(Standing standing) {
       attempts++;
       if (programHeld) {
-        return Attempt.PROGRAM_HELD;
+        return new Attempt.Held(HoldReason.PROGRAM);
       }
       if (freeWorkers == 0 || alwaysHeld) {
-        return Attempt.HELD;
+        return new Attempt.Held(HoldReason.FULL);
       }
       freeWorkers--;
       went.add(name);
@@ -171,7 +172,49 @@ final class WaitingRoomTest {
     room.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), "m", 10, 0, ofAnotherClass);
     assertThat(ofAnotherClass.refusal).isNull();
     assertThat(room.status().stream().filter(status -> status.serviceClass() == ServiceClass.DEFAULT))
-        .containsExactly(new ClassStatus(ServiceClass.DEFAULT, 3, 300, 30, 0));
+        .containsExactly(new ClassStatus(ServiceClass.DEFAULT, 3, 300, 30, 0, Map.of("turn", 3)));
+  }
+
+  @Test
+  void requestThatWasTakenBack_isNotRefused() {
+    WaitingRoom room = room(bounds(Duration.ofSeconds(30), 1, 1, 10_000));
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("1", 10));
+    Request refused = new Request("2", 10);
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, refused);
+    assertThat(refused.refusal).isNotNull();
+
+    Claim claim = AdmissionFixture.claim("a").preemptible(1).preempted(10);
+    Request again = new Request("3", 10);
+    room.add(claim, "m", 10, 0, again);
+
+    assertThat(again.refusal).isNull();
+    assertThat(room.length()).isEqualTo(2);
+    assertThat(claim.mayBePreempted()).isFalse();
+  }
+
+  @Test
+  void status_saysWhatRequestsWaitFor() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    freeWorkers = 0;
+    Request held = new Request("held", 10);
+    Request program = new Request("program", 10);
+    program.programHeld = true;
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, held);
+    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("behind", 10));
+    room.add(AdmissionFixture.claim("b"), "m", 10, 0, program);
+
+    room.admit();
+    assertThat(reasons(room)).isEqualTo(Map.of("full", 1, "program", 1, "turn", 1));
+
+    freeWorkers = 2;
+    room.admit();
+    assertThat(reasons(room)).isEqualTo(Map.of("program", 1));
+  }
+
+  private static Map<String, Integer> reasons(WaitingRoom room) {
+    return room.status().stream()
+        .filter(status -> status.serviceClass() == ServiceClass.DEFAULT)
+        .findAny().orElseThrow().reasons();
   }
 
   @Test

@@ -81,6 +81,8 @@ public final class FakeCells implements Cells {
   private Set<String> ids = Set.of();
   public final AtomicInteger closedTwice = new AtomicInteger();
   public final AtomicInteger firstTokens = new AtomicInteger();
+  /** What takes requests back from their workers, in the order in which they went there. */
+  public final BlockingQueue<Runnable> holders = new LinkedBlockingQueue<>();
   /** What is said when nobody is left. */
   public volatile Decision.NoWorkerReason otherwise = Decision.NoWorkerReason.NONE_HEALTHY;
   /** Whether nobody is chosen, whoever is there. */
@@ -366,7 +368,7 @@ public final class FakeCells implements Cells {
                 0.25,
                 List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)),
                 new ClusterStatus.WaitingStatus(
-                    List.of(new ClassStatus(ServiceClass.BULK, 7, 4096, 900, 1500)),
+                    List.of(new ClassStatus(ServiceClass.BULK, 7, 4096, 900, 1500, Map.of("busy", 7))),
                     new GuardStatus(5, 4, 120_000, 90_000, 2),
                     List.of(new ModelBacklog("m", 7, 1200, 900, 0, 1500))))),
         describeWorkers());
@@ -396,6 +398,11 @@ public final class FakeCells implements Cells {
 
     Booked() {
       open.incrementAndGet();
+    }
+
+    @Override
+    public void onPreempt(Runnable preempt) {
+      holders.add(preempt);
     }
 
     @Override

@@ -52,7 +52,8 @@ final class AdmissionReader {
     }
     ClassSettings settings =
         new ClassSettings(
-            section.duration("engine-queue"), longest, starvation, most, ofTenant, section.bytes("max-bytes"));
+            section.duration("engine-queue"), longest, starvation, most, ofTenant, section.bytes("max-bytes"),
+            section.count("preemptions", 0, 10));
     section.rejectUnread();
     return settings;
   }

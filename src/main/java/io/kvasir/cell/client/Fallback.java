@@ -264,6 +264,7 @@ final class Fallback {
         case Outcome.UnknownModel unknown -> {}
         case Outcome.Refused refused -> {}
         case Outcome.Cancelled cancelled -> {}
+        case Outcome.Preempted preempted -> {}
       }
     }
   }

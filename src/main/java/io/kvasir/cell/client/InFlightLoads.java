@@ -49,6 +49,15 @@ final class InFlightLoads {
     open.remove(reservation);
   }
 
+  /** The home takes a request back; nothing when it is over. */
+  void preempt(long reservation) {
+    for (RemoteReservation each : open) {
+      if (each.id() == reservation) {
+        each.preempt();
+      }
+    }
+  }
+
   /**
    * The ids of what is open now.
    *

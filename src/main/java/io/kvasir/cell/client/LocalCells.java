@@ -102,7 +102,10 @@ public final class LocalCells implements Cells, AutoCloseable {
                     context.spawn(Behaviors.<CellNodesKeeper.Message>ignore(), "keeper"),
                     cell -> {
                       throw new IllegalStateException("cell " + cell + " does not move");
-                    }));
+                    }),
+                (_, _, _) -> {
+                  throw new IllegalStateException("no other node has requests here");
+                });
     this.cells = system.systemActorOf(above(services), name, Props.empty());
   }
 

@@ -192,6 +192,15 @@ final class RemoteCell implements NextHome {
     var _ = received.thenAccept(all -> declaredBelow = all && nothing ? below : UNDECLARED);
   }
 
+  /**
+   * The home takes a request of this node back from its worker.
+   *
+   * @param reservation this node's id of what is booked for it
+   */
+  void preempt(long reservation) {
+    loads.preempt(reservation);
+  }
+
   /** Declares what this node has in flight to the home that has decided, if that does not know it. */
   void decidedBy(long incarnation) {
     loads.decidedBy(incarnation);

@@ -21,6 +21,7 @@ final class RemoteReservation implements Reservation {
   private final Watcher watcher;
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile long home;
+  private volatile @Nullable Runnable preempt;
 
   /** Watches a reservation on this node. */
   interface Watcher {
@@ -44,6 +45,19 @@ final class RemoteReservation implements Reservation {
     this.notifier = notifier;
     this.watcher = watcher;
     loads.opened(this, home);
+  }
+
+  @Override
+  public void onPreempt(Runnable holder) {
+    preempt = holder;
+  }
+
+  /** The home takes the request back; nothing when its holder does not let it. */
+  void preempt() {
+    Runnable holder = preempt;
+    if (holder != null) {
+      holder.run();
+    }
   }
 
   @Override

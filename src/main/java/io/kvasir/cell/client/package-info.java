@@ -5,7 +5,8 @@
  * {@code CellReports}. A cell whose home is this node decides at once; any other does through its {@code RemoteCell},
  * whose {@code CellHomeClient} sends the request to the home, over peer connections ({@code PeerDecisions}) or over the
  * cluster. While no home answers, the {@code Fallback} chooses from the roster alone. What this node has in flight at
- * homes on other nodes is kept in {@code InFlightLoads}, to be declared to a new home.
+ * homes on other nodes is kept in {@code InFlightLoads}, to be declared to a new home; {@code PreemptionMessages} have
+ * a home take it back from its worker.
  */
 @NullMarked
 package io.kvasir.cell.client;

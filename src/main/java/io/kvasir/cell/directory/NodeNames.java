@@ -22,6 +22,11 @@ public final class NodeNames {
     return node.startsWith(address + INCARNATION);
   }
 
+  /** The address of a node, which other incarnations have had or may have. */
+  public static String address(String node) {
+    return node.substring(0, node.lastIndexOf(INCARNATION));
+  }
+
   /** The host of a node. */
   public static String host(String node) {
     return node.substring(node.indexOf('@') + 1, node.lastIndexOf(':'));

@@ -8,6 +8,7 @@ import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.time.NanoClock;
 import java.util.concurrent.Executor;
@@ -28,6 +29,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param clock measures time
  * @param roster the pods, as the directory has them
  * @param replication how cells are replicated
+ * @param holders the other nodes, which hold reservations here
  */
 public record CellServices(
     CellSettings settings,
@@ -41,4 +43,5 @@ public record CellServices(
     Executor background,
     NanoClock clock,
     CurrentRoster roster,
-    Replication replication) {}
+    Replication replication,
+    RemoteDecisions.Holders holders) {}

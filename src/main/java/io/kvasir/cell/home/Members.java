@@ -77,7 +77,8 @@ final class Members {
             services.settings().remote().reservationLease(),
             services.settings().programs(),
             services.settings().admission(),
-            () -> services.replication().nextHomes().apply(cell));
+            () -> services.replication().nextHomes().apply(cell),
+            services.holders());
     this.errorAnswers = new ErrorAnswers(services.clock(), view::canSpare);
     this.reachable = copy.reachable();
     inherited.putAll(copy.workers());

@@ -50,7 +50,7 @@ public final class RecordedReservation extends WatchedReservation {
         requestId,
         chosen.step().name(),
         chosen.worker().id(),
-        WireOutcome.of(outcome).kind().name().toLowerCase(Locale.ROOT),
+        kind(outcome),
         done != null && started ? done.ttftMicros() / 1e3 : null,
         done == null ? null : known(done.promptTokens()),
         expected.predicted(),
@@ -59,6 +59,12 @@ public final class RecordedReservation extends WatchedReservation {
         expected.regret(promptTokens),
         done == null ? null : known(done.cachedTokens()),
         done == null ? null : known(done.outputTokens()));
+  }
+
+  private static String kind(Outcome outcome) {
+    return outcome instanceof Outcome.Preempted
+        ? "preempted"
+        : WireOutcome.of(outcome).kind().name().toLowerCase(Locale.ROOT);
   }
 
   private static @Nullable Integer known(int tokens) {

@@ -27,6 +27,11 @@ abstract class WatchedReservation implements Reservation {
   }
 
   @Override
+  public void onPreempt(Runnable preempt) {
+    reservation.onPreempt(preempt);
+  }
+
+  @Override
   public void firstToken() {
     reservation.firstToken();
   }

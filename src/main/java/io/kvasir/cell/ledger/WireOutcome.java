@@ -5,7 +5,8 @@ import io.kvasir.cell.Outcome;
 
 /**
  * An {@link Outcome} as it crosses the cluster: flat, so that it needs no type tags. An unknown model is a failure with
- * a status: nodes that know no such outcome read a failure.
+ * a status, and a request that was taken back is a cancelled one with a detail: nodes that know no such outcome read
+ * the other.
  *
  * @param kind which outcome
  * @param promptTokens of a completed request
@@ -13,7 +14,7 @@ import io.kvasir.cell.Outcome;
  * @param outputTokens of a completed request
  * @param ttftMicros of a completed request
  * @param status of a refused request, or of the answer that a model is unknown
- * @param detail of a failed request, or the model that is unknown
+ * @param detail of a failed request, or the model that is unknown; of a cancelled request whether it was taken back
  */
 public record WireOutcome(
     Kind kind, int promptTokens, int cachedTokens, int outputTokens, long ttftMicros, int status, String detail)
@@ -22,12 +23,15 @@ public record WireOutcome(
   /** Which outcome. */
   public enum Kind { COMPLETED, CANCELLED, REFUSED, FAILED, LOST_CONTACT }
 
+  private static final String PREEMPTED = "preempted";
+
   static WireOutcome of(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Completed c ->
           new WireOutcome(
               Kind.COMPLETED, c.promptTokens(), c.cachedTokens(), c.outputTokens(), c.ttftMicros(), 0, "");
       case Outcome.Cancelled ignored -> new WireOutcome(Kind.CANCELLED, 0, 0, 0, 0, 0, "");
+      case Outcome.Preempted _ -> new WireOutcome(Kind.CANCELLED, 0, 0, 0, 0, 0, PREEMPTED);
       case Outcome.Refused refused -> new WireOutcome(Kind.REFUSED, 0, 0, 0, 0, refused.status(), "");
       case Outcome.Failed failed ->
           new WireOutcome(failed.transport() ? Kind.LOST_CONTACT : Kind.FAILED, 0, 0, 0, 0, 0, failed.detail());
@@ -39,7 +43,7 @@ public record WireOutcome(
   Outcome outcome() {
     return switch (kind) {
       case COMPLETED -> new Outcome.Completed(promptTokens, cachedTokens, outputTokens, ttftMicros);
-      case CANCELLED -> new Outcome.Cancelled();
+      case CANCELLED -> detail.equals(PREEMPTED) ? new Outcome.Preempted() : new Outcome.Cancelled();
       case REFUSED -> new Outcome.Refused(status);
       case FAILED -> status == 0 ? new Outcome.Failed(false, detail) : new Outcome.UnknownModel(status, detail);
       case LOST_CONTACT -> new Outcome.Failed(true, detail);

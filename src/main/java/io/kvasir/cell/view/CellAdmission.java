@@ -39,6 +39,7 @@ public final class CellAdmission implements AutoCloseable {
   private final AdmissionMetrics metrics;
   private final Supplier<List<ClassStatus>> status;
   private final @Nullable CellPrograms programs;
+  private final Preemptions preemptions;
   private final NanoClock clock;
 
   /**
@@ -60,6 +61,7 @@ public final class CellAdmission implements AutoCloseable {
     this.metrics = metrics;
     this.status = room::status;
     this.programs = programs;
+    this.preemptions = new Preemptions(settings, engines, metrics, clock);
     this.clock = clock;
     metrics.watch(cell, status);
   }
@@ -72,7 +74,7 @@ public final class CellAdmission implements AutoCloseable {
   /** Decides for a request of this node, when it is its turn. Waits, so that it is called on virtual threads. */
   public TurnResult decide(DecisionRequest request, Claim claim, Cancellation client) {
     GateCheck check = check(request, claim, Standing.ALONE);
-    Decision now = needsNoTurn() ? tryNow(request, claim, true, check) : null;
+    Decision now = tryAtOnce(request, claim, true, check);
     if (now != null) {
       return new TurnResult.Decided(now);
     }
@@ -88,9 +90,12 @@ public final class CellAdmission implements AutoCloseable {
     }
   }
 
-  /** Whether a request is tried at once: nobody waits, or those who do wait until there is room for their programs. */
-  boolean needsNoTurn() {
-    return room.hasNoLine();
+  /**
+   * Decides for a request for which nobody waits, or only those who wait until there is room for their programs; null
+   * when it has to wait, too.
+   */
+  @Nullable Decision tryAtOnce(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
+    return room.hasNoLine() ? tryNow(request, claim, local, check, false) : null;
   }
 
   /** Gives a request a place in the room, unless it is refused. */
@@ -113,11 +118,13 @@ public final class CellAdmission implements AutoCloseable {
     private final DecisionRequest request;
     private final Claim claim;
     private final boolean local;
+    private final Preemptions.Preemptor preemptor;
 
     WaitingTries(DecisionRequest request, Claim claim, boolean local) {
       this.request = request;
       this.claim = claim;
       this.local = local;
+      this.preemptor = preemptions.new Preemptor(request);
     }
 
     @Override
@@ -127,7 +134,13 @@ public final class CellAdmission implements AutoCloseable {
 
     @Override
     public @Nullable Decision decide(GateCheck check) {
-      return tryNow(request, claim, local, check);
+      Decision decision = tryNow(request, claim, local, check, true);
+      if (decision == null) {
+        preemptor.held(check);
+      } else {
+        preemptor.ended();
+      }
+      return decision;
     }
   }
 
@@ -138,19 +151,37 @@ public final class CellAdmission implements AutoCloseable {
         engines, gates, request.model(), checked, standing, claim.waitedMillis() < waitForWorkersMillis);
   }
 
-  /** Decides if the gates let the request go or refuse it; null when it waits. */
-  @Nullable Decision tryNow(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
+  /**
+   * Decides if the gates let the request go or refuse it; null when it waits.
+   *
+   * @param inTurn whether it has waited, so that its tenant is charged when it goes
+   */
+  private @Nullable Decision tryNow(
+      DecisionRequest request, Claim claim, boolean local, GateCheck check, boolean inTurn) {
     if (programs != null && !programs.mayGo(request)) {
       check.holdProgram();
       return null;
     }
-    Decision decision = decider.decide(request, local, check);
+    Decision decision = decider.decide(request, local, planning -> check.test(planning) && mayTake(request, check));
     AdmissionRefusal refusal = check.refusal();
     if (decision == null && refusal != null) {
       metrics.refused(claim.serviceClass(), refusal);
       return Decision.NoWorker.refused(refusal);
     }
-    return decision instanceof Decision.Planned planned && !room.isEmpty() ? charged(planned, claim) : decision;
+    if (!(decision instanceof Decision.Planned planned)) {
+      return decision;
+    }
+    Decision.Planned sent =
+        preemptions.sent(planned, request, check, tokens -> room.preempted(claim, inTurn ? tokens : 0));
+    return room.isEmpty() ? sent : charged(sent, claim);
+  }
+
+  private boolean mayTake(DecisionRequest request, GateCheck check) {
+    boolean its = preemptions.mayTake(request, check);
+    if (!its) {
+      check.holdForOther();
+    }
+    return its;
   }
 
   /** What it generates is charged at its end: others wait meanwhile. */

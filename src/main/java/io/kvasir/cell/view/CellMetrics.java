@@ -264,6 +264,7 @@ public final class CellMetrics {
         switch (outcome) {
           case Outcome.Completed ignored -> COMPLETED;
           case Outcome.Cancelled ignored -> "cancelled";
+          case Outcome.Preempted ignored -> "preempted";
           case Outcome.Refused ignored -> "refused";
           case Outcome.Failed failed -> failed.transport() ? "lost_contact" : "failed";
           case Outcome.UnknownModel ignored -> "unknown_model";

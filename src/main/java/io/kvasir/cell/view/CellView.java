@@ -61,6 +61,7 @@ public final class CellView {
    * @param programs what is to be known of programs
    * @param waiting how requests wait
    * @param nextHome the client of the cell when it has left this node
+   * @param holders the other nodes
    */
   public CellView(
       String cell,
@@ -72,7 +73,8 @@ public final class CellView {
       Duration reservationLease,
       ProgramSettings programs,
       AdmissionSettings waiting,
-      Supplier<NextHome> nextHome) {
+      Supplier<NextHome> nextHome,
+      RemoteDecisions.Holders holders) {
     this.cell = cell;
     this.profiles = profiles;
     this.metrics = metrics;
@@ -88,7 +90,8 @@ public final class CellView {
         waiting.on()
             ? new CellAdmission(cell, decider, engines(), waiting, metrics.admission(), this.programs, clock)
             : null;
-    this.remoteDecisions = new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics, clock);
+    this.remoteDecisions =
+        new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics, holders, clock);
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);
@@ -108,6 +111,15 @@ public final class CellView {
       }
 
       @Override
+      public double queueMs(Worker worker, String model) {
+        Member member = members()[worker.slot()];
+        return member != null && member.isRoutable() && member.worker().equals(worker)
+                && worker.models().contains(model)
+            ? member.load().queueMs() - member.silentlyReadMs()
+            : Double.POSITIVE_INFINITY;
+      }
+
+      @Override
       public GateCheck.Places places(Worker one, String model) {
         int all = 0;
         int free = 0;
@@ -122,6 +134,11 @@ public final class CellView {
         return new GateCheck.Places(all, free);
       }
     };
+  }
+
+  /** The cell's name. */
+  String cell() {
+    return cell;
   }
 
   /** The identity of this home among those the cell has had; never {@code RemoteReservation.NONE}. */

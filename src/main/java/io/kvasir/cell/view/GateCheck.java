@@ -3,6 +3,7 @@ package io.kvasir.cell.view;
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.Gate;
+import io.kvasir.admission.HoldReason;
 import io.kvasir.admission.Prospect;
 import io.kvasir.admission.Standing;
 import io.kvasir.admission.Verdict;
@@ -28,7 +29,9 @@ final class GateCheck implements Predicate<PlanResult> {
   private int uncachedTokens;
   private int promptTokens;
   private @Nullable AdmissionRefusal refusal;
-  private boolean programHeld;
+  private HoldReason holdReason = HoldReason.TURN;
+  private double queueMs;
+  private @Nullable PlanResult planning;
 
   /** What is known of the engines of workers. Thread-safe. */
   interface Engines {
@@ -37,6 +40,12 @@ final class GateCheck implements Predicate<PlanResult> {
 
     /** Estimated milliseconds, of the work that is booked there as queued, which is probably done. */
     double silentlyReadMs(int slot);
+
+    /**
+     * Estimated milliseconds of work that is queued at a worker now, as far as it is not probably done; infinite when
+     * it cannot get requests for the model.
+     */
+    double queueMs(Worker worker, String model);
 
     /** What all workers of a model have room for that do what one of them does. */
     Places places(Worker one, String model);
@@ -76,12 +85,12 @@ final class GateCheck implements Predicate<PlanResult> {
 
   /** Notes that its program waits for room, which says nothing of others. */
   void holdProgram() {
-    programHeld = true;
+    holdReason = HoldReason.PROGRAM;
   }
 
-  /** Whether its program waits for room. */
-  boolean isProgramHeld() {
-    return programHeld;
+  /** What it waits for, if it does not go. */
+  HoldReason holdReason() {
+    return holdReason;
   }
 
   /** Tokens that its worker would have to compute, 0 when no worker had room. */
@@ -94,23 +103,77 @@ final class GateCheck implements Predicate<PlanResult> {
     return promptTokens;
   }
 
+  /** With the class whose bounds hold, and with what it has waited by now. */
+  Claim claim() {
+    return claim;
+  }
+
+  /** Tenants for whom it would have to leave places. */
+  int rivals() {
+    return standing.rivals();
+  }
+
+  /** Estimated milliseconds of work that is queued at its worker before it; of no use when none had room. */
+  double queueMs() {
+    return queueMs;
+  }
+
+  /** The worker that it would get, if it would get one and no other beside it. */
+  Selection.@Nullable Chosen onlyChosen() {
+    return planning instanceof PlanResult.PlanFound found && found.chosen().size() == 1
+        ? found.chosen().getFirst()
+        : null;
+  }
+
+  /** Whether it would get a worker. */
+  boolean takes(int slot) {
+    if (planning instanceof PlanResult.PlanFound found) {
+      for (Selection.Chosen chosen : found.chosen()) {
+        if (chosen.slot() == slot) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Notes that what it would get is for a more urgent one. */
+  void holdForOther() {
+    holdReason = HoldReason.FULL;
+  }
+
   @Override
-  public boolean test(PlanResult planning) {
-    return switch (planning) {
-      case PlanResult.NoPlan none ->
-          none.unmetNeed() != UnmetNeed.ROOM && !(waitsForWorkers && none.unmetNeed() == UnmetNeed.LIVE);
+  public boolean test(PlanResult planned) {
+    planning = planned;
+    return switch (planned) {
+      case PlanResult.NoPlan none -> test(none.unmetNeed());
       case PlanResult.PlanFound found -> test(prospect(found));
     };
   }
 
+  private boolean test(UnmetNeed need) {
+    holdReason = need == UnmetNeed.ROOM ? HoldReason.FULL : HoldReason.WORKER;
+    return need != UnmetNeed.ROOM && !(waitsForWorkers && need == UnmetNeed.LIVE);
+  }
+
   private boolean test(Prospect prospect) {
     promptTokens = prospect.promptTokens();
+    queueMs = prospect.queueMs();
     uncachedTokens = prospect.uncachedTokens();
     for (Gate gate : gates) {
       Verdict verdict = gate.check(claim, standing, prospect);
-      if (!(verdict instanceof Verdict.Go)) {
-        refusal = verdict instanceof Verdict.Refuse(AdmissionRefusal why) ? why : null;
-        return false;
+      switch (verdict) {
+        case Verdict.Go _ -> {
+          // The next gate may hold it.
+        }
+        case Verdict.Hold(HoldReason reason) -> {
+          holdReason = reason;
+          return false;
+        }
+        case Verdict.Refuse(AdmissionRefusal why) -> {
+          refusal = why;
+          return false;
+        }
       }
     }
     return true;

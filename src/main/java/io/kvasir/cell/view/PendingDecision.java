@@ -65,7 +65,7 @@ final class PendingDecision implements Waiter {
     GateCheck check = tries.check(claim.waited(waited), standing);
     Decision decision = tries.decide(check);
     return switch (decision) {
-      case null -> check.isProgramHeld() ? Attempt.PROGRAM_HELD : Attempt.HELD;
+      case null -> new Attempt.Held(check.holdReason());
       case Decision.NoWorker none -> {
         result.complete(new TurnResult.Decided(none));
         yield new Attempt.Ended();

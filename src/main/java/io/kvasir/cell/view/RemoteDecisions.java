@@ -4,6 +4,7 @@ import io.kvasir.admission.Claim;
 import io.kvasir.admission.Standing;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
@@ -21,8 +22,23 @@ public final class RemoteDecisions {
   private final LeasedReservations leased;
   private final CellMetrics metrics;
   private final RemoteTurns turns;
+  private final Holders holders;
 
-  RemoteDecisions(CellView view, LeasedReservations leased, CellMetrics metrics, NanoClock clock) {
+  /** The nodes that hold what is booked here. Thread-safe. */
+  @FunctionalInterface
+  public interface Holders {
+    /**
+     * Notifies a node that a request is to be taken back from its worker, unless its answer has begun. Does not block;
+     * may be lost.
+     *
+     * @param reservation the node's id of it
+     */
+    void preempt(String node, String cell, long reservation);
+  }
+
+  RemoteDecisions(
+      CellView view, LeasedReservations leased, CellMetrics metrics, Holders holders, NanoClock clock) {
+    this.holders = holders;
     this.turns = new RemoteTurns(clock);
     this.view = view;
     this.leased = leased;
@@ -88,7 +104,7 @@ public final class RemoteDecisions {
       return reply(view.decideForPeer(request), node, correlationId);
     }
     GateCheck check = admission.check(request, claim, Standing.ALONE);
-    Decision now = admission.needsNoTurn() ? admission.tryNow(request, claim, false, check) : null;
+    Decision now = admission.tryAtOnce(request, claim, false, check);
     if (now != null) {
       return reply(now, node, correlationId);
     }
@@ -119,7 +135,10 @@ public final class RemoteDecisions {
 
   private List<DecisionReply.ChosenStep> hold(Decision.Planned planned, String node, long correlationId) {
     for (int step = 0; step < planned.steps().size(); step++) {
-      leased.hold(node, CorrelationIds.reservation(correlationId, step), planned.steps().get(step).reservation());
+      Reservation reservation = planned.steps().get(step).reservation();
+      long id = CorrelationIds.reservation(correlationId, step);
+      reservation.onPreempt(() -> holders.preempt(node, view.cell(), id));
+      leased.hold(node, id, reservation);
     }
     return planned.steps().stream().map(DecisionReply.ChosenStep::of).toList();
   }

@@ -6,8 +6,9 @@
  * other nodes and hold what they book under the ids that those give it. {@link io.kvasir.cell.view.CellPrograms}
  * know of which program a request is a turn. A request that has to wait for its turn does in {@link
  * io.kvasir.cell.view.CellAdmission}, as a {@code PendingDecision}; {@code RemoteTurns} has the results for other
- * nodes until they fetch them. {@link io.kvasir.cell.view.CellMetrics} counts, {@code CellGauges} reads the cells
- * when metrics are scraped. No message to an actor is needed.
+ * nodes until they fetch them. For one that would wait too long {@code Preemptions} take back what is at a worker and
+ * less urgent, and has not been answered. {@link io.kvasir.cell.view.CellMetrics} counts, {@code CellGauges} reads the
+ * cells when metrics are scraped. No message to an actor is needed.
  */
 @NullMarked
 package io.kvasir.cell.view;

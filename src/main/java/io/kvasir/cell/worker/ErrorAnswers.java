@@ -66,7 +66,7 @@ public final class ErrorAnswers {
           member.health().onFailure(clock.nanos(), "a run of answers that it does not serve '" + unknown.model() + "'");
         }
       }
-      case Outcome.Failed _, Outcome.Refused _, Outcome.Cancelled _ -> {
+      case Outcome.Failed _, Outcome.Refused _, Outcome.Cancelled _, Outcome.Preempted _ -> {
         // Nothing that the worker has answered.
       }
     }

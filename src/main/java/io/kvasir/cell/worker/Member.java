@@ -303,7 +303,7 @@ public final class Member {
         health.onServed(model);
         compare(completed, promptTokens, forecast);
       }
-      case Outcome.Cancelled ignored -> {}
+      case Outcome.Cancelled _, Outcome.Preempted _ -> {}
       case Outcome.Refused refused -> {
         // Too many requests is an answer; unavailable may be what stands before an engine that died.
         if (refused.status() == TOO_MANY_REQUESTS) {

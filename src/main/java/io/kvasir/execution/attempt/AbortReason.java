@@ -3,6 +3,8 @@ package io.kvasir.execution.attempt;
 /** Why an attempt was aborted from outside. */
 public enum AbortReason {
   CLIENT_CANCELLED("the client cancelled", false),
+  /** The cell took the request back for a more urgent one. */
+  PREEMPTED("taken back for a more urgent request", false),
   /** Another step of the same plan failed, or another worker was faster. */
   NOT_NEEDED("not needed any more", false),
   FIRST_BYTE_TIMEOUT("no first byte in time", true),

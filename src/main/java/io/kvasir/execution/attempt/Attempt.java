@@ -13,6 +13,7 @@ import io.kvasir.http.client.PodResponse;
 import io.kvasir.http.client.PodTunnel;
 import io.kvasir.telemetry.RedactedException;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -95,6 +96,16 @@ public final class Attempt {
     }
   }
 
+  private AttemptResult preempted() {
+    exchange.settle(new Outcome.Preempted());
+    return new AttemptResult.Aborted(AbortReason.PREEMPTED);
+  }
+
+  /** Lets the cell take the request back until its response begins: {@link #run} then returns that it was aborted. */
+  public void allowPreemption() {
+    exchange.chosen().reservation().onPreempt(exchange::preempt);
+  }
+
   /**
    * Cuts the connection: the engine sees its client disconnect. The first reason counts. Any thread; does not block.
    */
@@ -109,6 +120,9 @@ public final class Attempt {
   }
 
   private AttemptResult refused(Task task, PodResponse response) throws PodException {
+    if (!exchange.begin()) {
+      return preempted();
+    }
     int status = response.status();
     byte[] body = response.readAll(task.handling().maxBufferedBytes());
     boolean busy = status == 429 || status == 503;
@@ -124,6 +138,9 @@ public final class Attempt {
     if (tunnel == null) {
       return responded(task, response);
     }
+    if (!exchange.begin()) {
+      return preempted();
+    }
     // Neither a first byte nor an end is due.
     exchange.deadlines().cancel();
     StreamingBody body = new WebSocketRelay(exchange, task, tunnel, services);
@@ -137,8 +154,14 @@ public final class Attempt {
     exchange.tap(form);
     boolean streams = !handling.forRouter() && response.status() < 400
         && (form == AnswerTap.Form.EVENTS || (form == AnswerTap.Form.OPAQUE && response.contentLength() < 0));
+    if (!streams && !exchange.begin()) {
+      return preempted();
+    }
     boolean ended =
         streams ? !firstBytes.readFirst(response) : firstBytes.readUpTo(response, handling.maxBufferedBytes());
+    if (!exchange.begin()) {
+      return preempted();
+    }
     exchange.bodyStarted();
     if (!ended) {
       StreamingBody body = new AnswerRelay(exchange, task, response, firstBytes);
@@ -189,7 +212,7 @@ public final class Attempt {
     Outcome outcome = exchange.failed(e);
     exchange.settle(outcome);
     if (!(outcome instanceof Outcome.Failed(boolean _, String detail))) {
-      return new AttemptResult.Aborted();
+      return new AttemptResult.Aborted(Objects.requireNonNull(exchange.abortReason()));
     }
     AbortReason why = exchange.abortReason();
     Cause cause = why != null ? Cause.TIMEOUT : switch (e.kind()) {

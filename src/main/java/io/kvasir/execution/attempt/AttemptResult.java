@@ -47,6 +47,6 @@ public sealed interface AttemptResult {
     }
   }
 
-  /** The attempt was aborted without a fault of the worker: by the client, or because it is not needed any more. */
-  record Aborted() implements AttemptResult {}
+  /** The attempt was aborted without a fault of the worker. */
+  record Aborted(AbortReason why) implements AttemptResult {}
 }

@@ -76,7 +76,7 @@ record LegTrace(@Nullable TracedLeg leg, NanoClock clock) {
 
   private static @Nullable String error(Outcome outcome) {
     return switch (outcome) {
-      case Outcome.Completed _, Outcome.Cancelled _ -> null;
+      case Outcome.Completed _, Outcome.Cancelled _, Outcome.Preempted _ -> null;
       case Outcome.Refused(int status) -> Integer.toString(status);
       case Outcome.Failed failed -> failed.transport() ? "connection" : "worker_failed";
       case Outcome.UnknownModel _ -> "unknown_model";

@@ -32,6 +32,10 @@ final class PodExchange {
   private final AtomicBoolean settled = new AtomicBoolean();
 
   private volatile @Nullable AbortReason abortReason;
+
+  /** Whether the response may pass on: from then on the request is not taken back. Guarded by this. */
+  private boolean begun;
+
   private volatile @Nullable PodCall podCall;
 
   private @Nullable PodResponse response;
@@ -104,10 +108,34 @@ final class PodExchange {
         abortReason = why;
       }
     }
+    cut();
+  }
+
+  private void cut() {
     PodCall running = podCall;
     if (running != null) {
       running.abort();
     }
+  }
+
+  /**
+   * Takes the request back, unless its response has begun or it is aborted already; whoever is second does nothing. Any
+   * thread; does not block.
+   */
+  void preempt() {
+    synchronized (this) {
+      if (begun || abortReason != null) {
+        return;
+      }
+      abortReason = AbortReason.PREEMPTED;
+    }
+    cut();
+  }
+
+  /** The response is about to pass on, or has failed; false when the request has been taken back before. */
+  synchronized boolean begin() {
+    begun = abortReason != AbortReason.PREEMPTED;
+    return begun;
   }
 
   @Nullable AbortReason abortReason() {
@@ -154,6 +182,9 @@ final class PodExchange {
 
   /** The outcome when the connection failed: the worker's failure, unless the attempt was aborted without one. */
   Outcome failed(PodException e) {
+    if (!begin()) {
+      return new Outcome.Preempted();
+    }
     AbortReason why = abortReason;
     if (why != null && !why.isTimeout()) {
       return new Outcome.Cancelled();

@@ -36,12 +36,13 @@ public record RetryState(
    * @param tries workers the request was sent to, the one under way included; the steps of one plan count as one
    * @param disconnects those whose connection ended after the request was sent
    * @param decideNanos spent in deciding, all tries together
+   * @param preemptions workers from which the request was taken back before they answered, which are no tries
    */
-  public record Counts(int tries, int disconnects, long decideNanos) {
-    static final Counts NONE = new Counts(0, 0, 0);
+  public record Counts(int tries, int disconnects, long decideNanos, int preemptions) {
+    static final Counts NONE = new Counts(0, 0, 0, 0);
 
     Counts withDisconnect() {
-      return new Counts(tries, disconnects + 1, decideNanos);
+      return new Counts(tries, disconnects + 1, decideNanos, preemptions);
     }
   }
 
@@ -67,14 +68,20 @@ public record RetryState(
 
   /** The state after a decision that took so long. */
   public RetryState withDecision(long nanos) {
-    Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos + nanos);
+    Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos + nanos, counts.preemptions);
     return new RetryState(call, deadline, next, excluded, lastWorker, lastFailure, lastErrorResponse);
   }
 
   /** The state when a plan, or a replanned step, is about to be tried; {@code worker} is the last step's. */
   public RetryState withTry(Worker worker) {
-    Counts next = new Counts(counts.tries + 1, counts.disconnects, counts.decideNanos);
+    Counts next = new Counts(counts.tries + 1, counts.disconnects, counts.decideNanos, counts.preemptions);
     return new RetryState(call, deadline, next, excluded, worker, lastFailure, lastErrorResponse);
+  }
+
+  /** The state when the try that began with this one was taken back from its worker: no try, but its id is used. */
+  public RetryState withPreemption() {
+    Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos, counts.preemptions + 1);
+    return new RetryState(call, deadline, next, excluded, lastWorker, lastFailure, lastErrorResponse);
   }
 
   /** The state after a worker's failure, which excludes the worker. */
@@ -89,7 +96,7 @@ public record RetryState(
   public RetryState afterTruncation(Report cut) {
     Worker worker = cut.worker();
     boolean transport = cut.outcome() instanceof Outcome.Failed failed && failed.transport();
-    Counts next = new Counts(cut.tries(), counts.disconnects, cut.timing().decideNanos());
+    Counts next = new Counts(cut.tries(), counts.disconnects, cut.timing().decideNanos(), counts.preemptions);
     return new RetryState(
         call, deadline, transport ? next.withDisconnect() : next,
         worker == null ? excluded : excluding(worker, transport), null, null, null);
@@ -109,7 +116,8 @@ public record RetryState(
 
   /** {@code X-Request-Id} of the next try: engines may reject one they have seen. */
   public String nextRequestId() {
-    return tries() == 0 ? requestId() : requestId() + "-" + (tries() + 1);
+    int sent = tries() + counts.preemptions;
+    return sent == 0 ? requestId() : requestId() + "-" + (sent + 1);
   }
 
   public Result clientCancelled() {

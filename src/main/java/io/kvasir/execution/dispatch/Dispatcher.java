@@ -37,6 +37,7 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import org.apache.pekko.actor.typed.ActorSystem;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Carries out calls: has the cells decide and sends the request to the chosen worker. The first try at a single worker
@@ -116,10 +117,33 @@ public final class Dispatcher implements AutoCloseable {
   }
 
   private Execution execute(CallContext context, RetryState begun) throws InterruptedException {
+    DecisionRequest request = preemptible(context.call());
+    RetryState retries = begun;
+    while (true) {
+      long startNanos = services.clock().nanos();
+      Execution execution = executeInTurn(context, request, retries);
+      if (execution != null) {
+        return execution;
+      }
+      request = request.preempted((services.clock().nanos() - startNanos) / 1_000_000);
+      retries = retries.withPreemption();
+    }
+  }
+
+  /** What may be sent twice, and has one worker at a time, may be taken back from it; the rest may not. */
+  private DecisionRequest preemptible(Call call) {
+    boolean repeatable = call.rules().retryable() && !call.http().upgrades();
+    return repeatable && services.settings().hedgeAfter() == null ? call.decision() : call.decision().unpreemptible();
+  }
+
+  /** Null when the request was taken back from its worker, and waits for another turn. */
+  private @Nullable Execution executeInTurn(CallContext context, DecisionRequest request, RetryState begun)
+      throws InterruptedException {
     String requestId = begun.nextRequestId();
-    Call call = context.call();
     Decided decided =
-        decided(call, context.listener(), begun, request -> cells.decideInTurn(request, context.cancellation()));
+        decided(
+            context.call(), request, context.listener(), begun,
+            its -> cells.decideInTurn(its, context.cancellation()));
     RetryState retries = decided.retries();
     return switch (decided.decision()) {
       case Decision.NoWorker _ when context.cancellation().isCancelled() ->
@@ -143,7 +167,9 @@ public final class Dispatcher implements AutoCloseable {
     if (refusal != null) {
       return refusal;
     }
-    Decided decided = decided(call, listener, begun, request -> handover.decide(request, client));
+    // Whoever sends it would have to take it back.
+    DecisionRequest request = call.decision().unpreemptible();
+    Decided decided = decided(call, request, listener, begun, its -> handover.decide(its, client));
     return switch (decided.decision()) {
       case Decision.NoWorker _ when client.isCancelled() -> decided.retries().clientCancelled();
       case Decision.NoWorker none -> decided.retries().noWorker(none);
@@ -165,14 +191,19 @@ public final class Dispatcher implements AutoCloseable {
   private record Decided(Decision decision, RetryState retries) {}
 
   private Decided decided(
-      Call call, CallListener listener, RetryState begun, Function<DecisionRequest, Decision> decider) {
+      Call call,
+      DecisionRequest request,
+      CallListener listener,
+      RetryState begun,
+      Function<DecisionRequest, Decision> decider) {
     long before = services.clock().nanos();
-    Decision decision = ifCached(call, decider.apply(call.decision()));
+    Decision decision = ifCached(call, decider.apply(request));
     long after = services.clock().nanos();
-    DecisionTrace.note(call.trace(), call.decision(), decision, before, after);
+    DecisionTrace.note(call.trace(), request, decision, before, after);
     long waitedMillis = decision instanceof Decision.Planned waited ? waited.waitedMillis() : 0;
-    if (waitedMillis > 0) {
-      listener.waited(waitedMillis);
+    long sinceMillis = Math.max(waitedMillis, request.preemptedMillis());
+    if (sinceMillis > 0) {
+      listener.waited(sinceMillis);
     }
     return new Decided(decision, begun.withDecision(Math.max(0, after - before - waitedMillis * 1_000_000)));
   }
@@ -219,14 +250,18 @@ public final class Dispatcher implements AutoCloseable {
         retries);
   }
 
-  /** The first try at a single worker. */
-  private Execution attempt(CallContext context, RetryState retries, Decision.Planned planned, String requestId)
+  /** The first try at a single worker; null when the request was taken back from it. */
+  private @Nullable Execution attempt(
+      CallContext context, RetryState retries, Decision.Planned planned, String requestId)
       throws InterruptedException {
     Decision.Chosen chosen = planned.last();
     Attempt attempt = attempt(context.call(), context.listener(), planned, retries, services, requestId);
     context.cancellation().onCancelled(() -> attempt.abort(AbortReason.CLIENT_CANCELLED));
+    attempt.allowPreemption();
     return switch (attempt.run()) {
       case AttemptResult.Responded(Result result) -> new Execution(result, retries);
+      case AttemptResult.Aborted(AbortReason why)
+          when why == AbortReason.PREEMPTED && !context.cancellation().isCancelled() -> null;
       case AttemptResult.Aborted _ -> new Execution(retries.clientCancelled(), retries);
       case AttemptResult.Failed failure -> {
         RetryState failed = retries.withFailure(chosen.worker(), failure);

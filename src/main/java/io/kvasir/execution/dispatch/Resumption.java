@@ -344,7 +344,8 @@ final class Resumption implements StreamingBody, CallListener {
 
   private @Nullable StreamingBody continued(Continuation continuation, Rest next, Report cut, RetryState state)
       throws IOException {
-    DecisionRequest decision = call.decision().without(state.excluded()).withPromptTokens(next.generated());
+    DecisionRequest decision =
+        call.decision().unpreemptible().without(state.excluded()).withPromptTokens(next.generated());
     Call rest = call.withUsage().continuation(decision, continuation.body(next.text(), next.generated()));
     resumed = true;
     begunCut = cut;

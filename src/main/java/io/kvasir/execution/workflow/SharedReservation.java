@@ -63,7 +63,7 @@ final class SharedReservation implements Reservation {
   private static boolean isFailure(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Failed _, Outcome.UnknownModel _, Outcome.Refused _ -> true;
-      case Outcome.Completed _, Outcome.Cancelled _ -> false;
+      case Outcome.Completed _, Outcome.Cancelled _, Outcome.Preempted _ -> false;
     };
   }
 }

@@ -110,11 +110,13 @@ final class FleetJson {
   private static void put(ObjectNode cell, ClusterStatus.WaitingStatus waiting) {
     ArrayNode classes = cell.putArray("waiting");
     for (ClassStatus each : waiting.classes()) {
-      classes.addObject()
-          .put("class", each.serviceClass().label())
-          .put("requests", each.length())
-          .put("tokens", each.tokens())
-          .put("oldest_ms", each.oldestMillis());
+      ObjectNode entry =
+          classes.addObject()
+              .put("class", each.serviceClass().label())
+              .put("requests", each.length())
+              .put("tokens", each.tokens())
+              .put("oldest_ms", each.oldestMillis());
+      each.reasons().forEach(entry.putObject("held")::put);
     }
     GuardStatus programs = waiting.programs();
     if (programs == null) {

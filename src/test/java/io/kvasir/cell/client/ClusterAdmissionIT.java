@@ -28,6 +28,7 @@ import io.kvasir.routing.RequestShape;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.time.Duration;
@@ -73,6 +74,20 @@ final class ClusterAdmissionIT {
         }
       }
       return (int) sum;
+    }
+
+    /** Of a counter those with a result. */
+    double count(String name, String result) {
+      double sum = 0;
+      for (MetricSnapshot snapshot : registry.scrape()) {
+        if (snapshot.getMetadata().getName().equals(name) && snapshot instanceof CounterSnapshot counter) {
+          sum += counter.getDataPoints().stream()
+              .filter(point -> result.equals(point.getLabels().get("result")))
+              .mapToDouble(CounterSnapshot.CounterDataPointSnapshot::getValue)
+              .sum();
+        }
+      }
+      return sum;
     }
   }
 
@@ -204,6 +219,56 @@ final class ClusterAdmissionIT {
     NODES.add(node());
   }
 
+  @Test
+  void bulkOfAnotherNode_isTakenBackForAnUrgentRequest_andHasItsPlaceByArrival() {
+    Claim bulk = new Claim(ServiceClass.BULK, "b", 1, null, 100, 0).preemptible(1);
+    Decision.Planned sent = planned(inTurn(other(), bulk, Cancellation.NONE).join());
+    CompletableFuture<Void> preempted = new CompletableFuture<>();
+    sent.last().reservation().onPreempt(() -> preempted.complete(null));
+
+    CompletableFuture<Decision> urgent =
+        inTurn(home(), new Claim(ServiceClass.INTERACTIVE, "a", 1, null, 100, 0), Cancellation.NONE);
+    preempted.join();
+    assertThat(urgent).as("the place is not free before its holder has given it back").isNotDone();
+    sent.close(new Outcome.Preempted());
+    Decision.Planned urgentSent = planned(urgent.join());
+
+    Claim again = bulk.preempted(60_000);
+    CompletableFuture<Decision> later =
+        inTurn(home(), new Claim(ServiceClass.BULK, "b", 1, null, 100, 30_000), Cancellation.NONE);
+    await(() -> home().waiting() == 1);
+    CompletableFuture<Decision> bulkAgain = inTurn(other(), again, Cancellation.NONE);
+    await(() -> home().waiting() == 2);
+    urgentSent.close(new Outcome.Completed(10, 0, 10, 1000));
+    Decision.Planned first = planned(bulkAgain.join());
+    assertThat(later).isNotDone();
+    assertThat(first.waitedMillis()).isGreaterThanOrEqualTo(60_000);
+    first.close(new Outcome.Completed(10, 0, 10, 1000));
+    planned(later.join()).close(new Outcome.Cancelled());
+    await(() -> home().waiting() == 0 && inFlight() == 0);
+    assertThat(home().count("kvasir_admission_preemptions", "preempted")).isPositive();
+  }
+
+  @Test
+  void bulkWhoseAnswerHasBegun_isLeftAlone() {
+    Claim bulk = new Claim(ServiceClass.BULK, "b", 1, null, 100, 0).preemptible(1);
+    Decision.Planned sent = planned(inTurn(other(), bulk, Cancellation.NONE).join());
+    CompletableFuture<Void> preempted = new CompletableFuture<>();
+    sent.last().reservation().onPreempt(() -> preempted.complete(null));
+    CompletableFuture<Decision> urgent =
+        inTurn(home(), new Claim(ServiceClass.INTERACTIVE, "a", 1, null, 100, 0), Cancellation.NONE);
+
+    preempted.join();
+    // The first byte has passed meanwhile.
+    sent.last().reservation().firstToken();
+    assertThat(urgent).isNotDone();
+    sent.close(new Outcome.Completed(10, 0, 10, 1000));
+
+    planned(urgent.join()).close(new Outcome.Cancelled());
+    await(() -> inFlight() == 0);
+    assertThat(home().count("kvasir_admission_preemptions", "too_late")).isPositive();
+  }
+
   private static Decision.Planned planned(Decision decision) {
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
@@ -246,7 +311,7 @@ final class ClusterAdmissionIT {
   private static CellSettings settings() {
     ClassSettings some =
         new ClassSettings(
-            Duration.ofSeconds(2), Duration.ofMinutes(10), Duration.ofMinutes(10), 10, 2, 1 << 20);
+            Duration.ofMillis(50), Duration.ofMinutes(10), Duration.ofMinutes(10), 10, 2, 1 << 20, 1);
     Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
     for (ServiceClass each : ServiceClass.values()) {
       classes.put(each, some);

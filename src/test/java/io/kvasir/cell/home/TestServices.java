@@ -51,7 +51,10 @@ final class TestServices {
         Runnable::run,
         clock,
         new CurrentRoster(),
-        alone(kit));
+        alone(kit),
+        (_, _, _) -> {
+          throw new IllegalStateException("no other node has requests here");
+        });
   }
 
   /** No cell has copies, and nobody is told where any is. */

@@ -13,6 +13,7 @@ import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
+import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.attempt.RetryBudget;
 import io.kvasir.execution.attempt.RetryPolicy;
@@ -53,7 +54,7 @@ import org.jspecify.annotations.Nullable;
 final class WorkflowFixture {
   static final AttemptResult.Failed FAILED = AttemptResult.Failed.of("error", "status 500", true);
   static final AttemptResult.Failed NOT_RETRYABLE = AttemptResult.Failed.of("error", "broken", false);
-  static final AttemptResult ABORTED = new AttemptResult.Aborted();
+  static final AttemptResult ABORTED = new AttemptResult.Aborted(AbortReason.NOT_NEEDED);
 
   final ManualClock clock = new ManualClock();
   /** Policies by step name, {@link FailurePolicy#NEXT_CANDIDATE} where there is none. */

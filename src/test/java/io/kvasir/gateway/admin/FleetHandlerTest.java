@@ -123,7 +123,7 @@ final class FleetHandlerTest {
     assertThat(cluster.at("/cells/0/standbys/0/behind").longValue()).isEqualTo(3);
     assertThat(cluster.at("/cells/0/standbys/0/lag_ms").longValue()).isEqualTo(20);
     assertThat(cluster.at("/cells/0/waiting").toString())
-        .isEqualTo("[{\"class\":\"bulk\",\"requests\":7,\"tokens\":900,\"oldest_ms\":1500}]");
+        .isEqualTo("[{\"class\":\"bulk\",\"requests\":7,\"tokens\":900,\"oldest_ms\":1500,\"held\":{\"busy\":7}}]");
     assertThat(cluster.at("/cells/0/programs").toString())
         .isEqualTo("{\"known\":5,\"live\":4,\"live_tokens\":120000,\"waiting\":2}");
     assertThat(cluster.at("/cells/0/workers").intValue()).isEqualTo(1);
