@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads SGLang's pages: {@code /server_info} has every argument of its command line, and since May 2026 the resolved
- * {@code kv_events}.
+ * {@code kv_events} (SGLang, {@code describe_kv_events_publisher} in {@code python/sglang/srt/runtime_context.py}).
  */
 final class SglangReader implements DescriptionReader {
   private static final JsonMapper JSON = new JsonMapper();
@@ -52,16 +52,30 @@ final class SglangReader implements DescriptionReader {
     return new CacheDescription(
         blockSize,
         tokens == null || blockSize == null ? null : tokens / blockSize,
-        EngineAnswers.count(info.path("dp_size")),
+        ranks(info),
         off == null ? null : !off,
         null,
         EngineAnswers.flag(info.path("enable_cache_report")));
   }
 
+  /**
+   * Its data-parallel ranks: replicas, or groups of attention, which newer versions count by themselves, also where
+   * they were started with {@code --dp-size} and {@code --enable-dp-attention}.
+   */
+  private static @Nullable Integer ranks(JsonNode info) {
+    Integer publishers = EngineAnswers.count(info.at("/kv_events/dp_size"));
+    if (publishers != null) {
+      return publishers;
+    }
+    Integer replicas = EngineAnswers.count(info.path("dp_size"));
+    Integer groups = EngineAnswers.count(info.path("attn_dp_size"));
+    return replicas == null || groups == null ? replicas : Integer.valueOf(replicas * groups);
+  }
+
   private static EventPublishing events(EngineAnswers answers) {
     JsonNode info = answers.serverInfo();
     JsonNode resolved = info.path("kv_events");
-    // Where replay is stands only in the argument, which is a text of JSON.
+    // Older versions tell where replay is only by the argument, which is a text of JSON.
     JsonNode argument = argument(info.path("kv_events_config"));
     if (resolved.isNull() || (!resolved.isObject() && info.path("kv_events_config").isNull())) {
       return new EventPublishing.Off();
@@ -70,10 +84,12 @@ final class SglangReader implements DescriptionReader {
     if (port == null || !resolved.path("publisher").asText("zmq").equals("zmq")) {
       return new EventPublishing.Untold();
     }
-    String endpoint = "tcp://" + resolved.path("endpoint_host").asText("*") + ":" + port;
+    String host = "tcp://" + resolved.path("endpoint_host").asText("*") + ":";
+    Integer replayPort = EngineAnswers.count(resolved.path("replay_endpoint_port_base"));
+    String replay = replayPort == null ? argument.path("replay_endpoint").textValue() : host + replayPort;
     return new EventPublishing.Zmq(
-        String.valueOf(PublishedEndpoint.of(answers.url(), endpoint)),
-        PublishedEndpoint.of(answers.url(), argument.path("replay_endpoint").textValue()),
+        String.valueOf(PublishedEndpoint.of(answers.url(), host + port)),
+        PublishedEndpoint.of(answers.url(), replay),
         resolved.path("topic").asText(""),
         EngineAnswers.count(argument.path("buffer_steps")),
         false);

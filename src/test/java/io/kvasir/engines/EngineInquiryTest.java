@@ -229,6 +229,36 @@ final class EngineInquiryTest {
         .isEqualTo(new EventPublishing.Off());
   }
 
+  /** As SGLang 0.5.23 answers when it was started with --dp-size 4 --enable-dp-attention. */
+  @Test
+  void sglangsGroupsOfAttention_areRanks_withReplayOfTheirOwn() throws Exception {
+    String events =
+        """
+        {"publisher": "zmq", "endpoint_host": "*", "endpoint_port_base": 5557, "topic": "", "block_size": 64,
+         "dp_size": 4, "replay_endpoint_port_base": 5657}
+        """;
+    EngineDescription publishing = sglang("{\"dp_size\":1,\"attn_dp_size\":4,\"kv_events\":" + events);
+    assertThat(publishing.cache().ranks()).isEqualTo(4);
+    assertThat(publishing.events())
+        .isEqualTo(new EventPublishing.Zmq("tcp://127.0.0.1:5557", "tcp://127.0.0.1:5657", "", null, false));
+
+    EngineDescription silent = sglang("{\"dp_size\":1,\"attn_dp_size\":4,\"kv_events\":null");
+    assertThat(silent.cache().ranks()).isEqualTo(4);
+    assertThat(sglang("{\"dp_size\":2,\"kv_events\":null").cache().ranks()).isEqualTo(2);
+  }
+
+  private EngineDescription sglang(String info) throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target().replaceFirst("\\?.*", "")) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"sglang\"}]}");
+        case "/server_info" -> out.json(200, info + ",\"disaggregation_mode\":\"null\",\"page_size\":64}");
+        default -> out.json(404, "{}");
+      }
+    })) {
+      return inquiry.describe(pod.url(), null);
+    }
+  }
+
   @Test
   void tensorRt_tellsItsBlockSize_andIsNotAskedForWhatItGivesOnce() throws Exception {
     EngineDescription tensorRt = describe(settings().api(EngineApi.TENSORRT_LLM));
