@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import java.util.Collection;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.MemberStatus;
@@ -21,8 +22,14 @@ public final class TestMembers {
    * @param first of the members there are; null for the first one
    */
   public static ActorSystem<Void> start(@Nullable ActorSystem<?> first) {
+    return start(first, "");
+  }
+
+  /** The same with settings of Pekko of its own. */
+  public static ActorSystem<Void> start(@Nullable ActorSystem<?> first, String settings) {
     Config config =
         ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
+            .withFallback(ConfigFactory.parseString(settings))
             .withFallback(ConfigFactory.parseResources("platform.conf"))
             .withFallback(ConfigFactory.defaultReference())
             .resolve();
@@ -31,5 +38,11 @@ public final class TestMembers {
     cluster.manager().tell(Join.create(Cluster.get(first == null ? system : first).selfMember().address()));
     await(() -> cluster.selfMember().status().equals(MemberStatus.up()));
     return system;
+  }
+
+  /** Ends members, and waits until they have. */
+  public static void stop(Collection<ActorSystem<Void>> members) {
+    members.forEach(ActorSystem::terminate);
+    members.forEach(member -> member.getWhenTerminated().toCompletableFuture().join());
   }
 }

@@ -41,8 +41,8 @@ final class LimitsClusterTest {
 
   @AfterAll
   static void stop() {
-    NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
+    TestMembers.stop(NODES.stream().map(Node::system).toList());
+    NODES.clear();
   }
 
   /** A limit that hardly refills while the test runs, asked for by all nodes at once. */

@@ -2,9 +2,8 @@ package io.kvasir.cell.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.Await;
+import io.kvasir.TestMembers;
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.AdmissionSettings.ClassSettings;
@@ -42,10 +41,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.cluster.typed.Leave;
 import org.apache.pekko.stream.javadsl.Source;
 import org.jspecify.annotations.Nullable;
@@ -99,8 +95,8 @@ final class ClusterAdmissionIT {
 
   @AfterAll
   static void stop() {
-    NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
+    TestMembers.stop(NODES.stream().map(Node::system).toList());
+    NODES.clear();
   }
 
   @BeforeEach
@@ -323,15 +319,7 @@ final class ClusterAdmissionIT {
   }
 
   private static Node node() {
-    Config config =
-        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
-            .withFallback(ConfigFactory.parseResources("platform.conf"))
-            .withFallback(ConfigFactory.defaultReference())
-            .resolve();
-    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.getFirst().system();
-    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
-    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    ActorSystem<Void> system = TestMembers.start(NODES.isEmpty() ? null : NODES.getFirst().system());
     PrometheusRegistry registry = new PrometheusRegistry();
     Metrics metrics = new Metrics(registry);
     return new Node(

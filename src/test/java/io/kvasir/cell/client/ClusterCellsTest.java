@@ -3,9 +3,8 @@ package io.kvasir.cell.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.Await;
+import io.kvasir.TestMembers;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
@@ -61,10 +60,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.cluster.typed.Leave;
 import org.apache.pekko.serialization.Serialization;
 import org.apache.pekko.serialization.SerializationExtension;
@@ -94,8 +90,8 @@ final class ClusterCellsTest {
 
   @AfterAll
   static void stop() {
-    NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
+    TestMembers.stop(NODES.stream().map(Node::system).toList());
+    NODES.clear();
   }
 
   @Test
@@ -799,15 +795,7 @@ final class ClusterCellsTest {
   }
 
   private static Node node(Set<PodSpec> pods, PeerConnections lines) {
-    Config config =
-        ConfigFactory.parseString("pekko.remote.artery.canonical { hostname = \"127.0.0.1\", port = 0 }")
-            .withFallback(ConfigFactory.parseResources("platform.conf"))
-            .withFallback(ConfigFactory.defaultReference())
-            .resolve();
-    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.get(0).system();
-    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
-    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    ActorSystem<Void> system = TestMembers.start(NODES.isEmpty() ? null : NODES.getFirst().system());
     PrometheusRegistry registry = new PrometheusRegistry();
     Metrics metrics = new Metrics(registry);
     Node node =

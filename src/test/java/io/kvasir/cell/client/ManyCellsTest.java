@@ -2,9 +2,8 @@ package io.kvasir.cell.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.Await;
+import io.kvasir.TestMembers;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.ClusterStatus;
@@ -39,10 +38,6 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.cluster.MemberStatus;
-import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -64,8 +59,8 @@ final class ManyCellsTest {
 
   @AfterAll
   static void stop() {
-    NODES.forEach(node -> node.system().terminate());
-    NODES.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());    NODES.clear();
+    TestMembers.stop(NODES.stream().map(Node::system).toList());
+    NODES.clear();
   }
 
   /** Nodes that add pods at the same moment do not know of each other's. */
@@ -267,25 +262,18 @@ final class ManyCellsTest {
   }
 
   private static Node node() {
-    Config config =
-        ConfigFactory.parseString(
-                """
-                pekko {
-                  remote.artery.canonical { hostname = "127.0.0.1", port = 0 }
-                  # A cell that moves forgets what a test looks for.
-                  cluster.sharding.rebalance-interval = 1 h
-                  # Both nodes live as long as the tests, however busy the machine is.
-                  cluster.failure-detector.acceptable-heartbeat-pause = 60 s
-                  coordinated-shutdown.run-by-actor-system-terminate = off
-                }
-                """)
-            .withFallback(ConfigFactory.parseResources("platform.conf"))
-            .withFallback(ConfigFactory.defaultReference())
-            .resolve();
-    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    ActorSystem<Void> first = NODES.isEmpty() ? system : NODES.getFirst().system();
-    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
-    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    ActorSystem<Void> system =
+        TestMembers.start(
+            NODES.isEmpty() ? null : NODES.getFirst().system(),
+            """
+            pekko {
+              # A cell that moves forgets what a test looks for.
+              cluster.sharding.rebalance-interval = 1 h
+              # Both nodes live as long as the tests, however busy the machine is.
+              cluster.failure-detector.acceptable-heartbeat-pause = 60 s
+              coordinated-shutdown.run-by-actor-system-terminate = off
+            }
+            """);
     Metrics metrics = new Metrics(new PrometheusRegistry());
     CellSettings tests = TestSettings.CELL;
     HealthSettings health = tests.health();

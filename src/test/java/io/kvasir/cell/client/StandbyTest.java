@@ -3,8 +3,7 @@ package io.kvasir.cell.client;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
+import io.kvasir.TestMembers;
 import io.kvasir.cell.CellMove;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
@@ -51,10 +50,7 @@ import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
-import org.apache.pekko.cluster.typed.Join;
 import org.apache.pekko.stream.javadsl.Source;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -128,8 +124,7 @@ final class StandbyTest {
 
   @AfterEach
   void stop() {
-    nodes.forEach(node -> node.system().terminate());
-    nodes.forEach(node -> node.system().getWhenTerminated().toCompletableFuture().join());
+    TestMembers.stop(nodes.stream().map(Node::system).toList());
   }
 
   @Test
@@ -293,23 +288,16 @@ final class StandbyTest {
   }
 
   private Node node() {
-    Config config =
-        ConfigFactory.parseString(
-                """
-                pekko.remote.artery.canonical { hostname = "127.0.0.1", port = 0 }
-                pekko.cluster.jmx.multi-mbeans-in-same-jvm = on
-                pekko.cluster.sharding.rebalance-interval = 1 s
-                # Terminated is killed here.
-                pekko.coordinated-shutdown.run-by-actor-system-terminate = off
-                pekko.coordinated-shutdown.terminate-actor-system = off
-                """)
-            .withFallback(ConfigFactory.parseResources("platform.conf"))
-            .withFallback(ConfigFactory.defaultReference())
-            .resolve();
-    ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "kvasir", config);
-    ActorSystem<Void> first = nodes.isEmpty() ? system : nodes.getFirst().system();
-    Cluster.get(system).manager().tell(new Join(Cluster.get(first).selfMember().address()));
-    await(() -> Cluster.get(system).selfMember().status().equals(MemberStatus.up()));
+    ActorSystem<Void> system =
+        TestMembers.start(
+            nodes.isEmpty() ? null : nodes.getFirst().system(),
+            """
+            pekko.cluster.jmx.multi-mbeans-in-same-jvm = on
+            pekko.cluster.sharding.rebalance-interval = 1 s
+            # Terminated is killed here.
+            pekko.coordinated-shutdown.run-by-actor-system-terminate = off
+            pekko.coordinated-shutdown.terminate-actor-system = off
+            """);
     Metrics metrics = new Metrics(new PrometheusRegistry());
     Node node =
         new Node(
