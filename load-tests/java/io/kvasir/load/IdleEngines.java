@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 
@@ -41,6 +42,13 @@ final class IdleEngines {
 
   private final byte[] well = answer("text/plain", "");
   private final byte[] metrics = answer("text/plain; version=0.0.4; charset=utf-8", metrics());
+
+  /** What vLLM tells of its load alone, whichever names it is given. */
+  private final byte[] load =
+      answer(
+          "text/plain; version=0.0.4; charset=utf-8",
+          metrics().lines().filter(IdleEngines::isLoad).collect(Collectors.joining("\n", "", "\n")));
+
   private final byte[] models;
   private final byte[] missing = answer("application/json", "{}");
   private final LongAdder connections = new LongAdder();
@@ -124,8 +132,11 @@ final class IdleEngines {
   }
 
   private byte[] answer(String head) {
-    String[] words = head.split(" ", 3);
-    return switch (words[1]) {
+    String path = head.split(" ", 3)[1];
+    if (path.startsWith("/metrics/?")) {
+      return load;
+    }
+    return switch (path) {
       case "/health", "/health_generate", "/ping" -> well;
       case "/metrics" -> metrics;
       case "/v1/models" -> models;
@@ -138,6 +149,10 @@ final class IdleEngines {
     return "HTTP/1.1 %s\r\nserver: uvicorn\r\ncontent-type: %s\r\ncontent-length: %d\r\n\r\n%s"
         .formatted(status, type, body.length(), body)
         .getBytes(StandardCharsets.US_ASCII);
+  }
+
+  private static boolean isLoad(String line) {
+    return line.matches(".*vllm:(num_requests_running|num_requests_waiting|kv_cache_usage_perc)\\b.*");
   }
 
   /** What an engine that has served a while reports, some 60 KB. */

@@ -10,11 +10,13 @@ import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.core.metrics.Info;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /** The engine's own {@code /metrics}, under vLLM's or SGLang's names, one series per rank. Thread-safe. */
@@ -184,9 +186,21 @@ final class EngineMetrics {
   }
 
   byte[] text() {
+    return text(registry.scrape());
+  }
+
+  /**
+   * The metrics of these names alone. None of SGLang's, which come from several processes and have no names before they
+   * are read.
+   */
+  byte[] text(Set<String> only) {
+    return text(registry.scrape(name -> names == Names.VLLM && only.contains(name)));
+  }
+
+  private static byte[] text(MetricSnapshots metrics) {
     ByteArrayOutputStream out = new ByteArrayOutputStream(8192);
     try {
-      PrometheusTextFormatWriter.create().write(out, registry.scrape());
+      PrometheusTextFormatWriter.create().write(out, metrics);
     } catch (IOException e) {
       throw new UncheckedIOException("A page in memory cannot fail to be written", e);
     }

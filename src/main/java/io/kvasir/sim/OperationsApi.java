@@ -8,6 +8,7 @@ import io.kvasir.sim.http.SimHttpExchange;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
 
 /** The routes of vLLM's HTTP surface that concern the engine and not a generation. */
 final class OperationsApi {
@@ -51,6 +52,15 @@ final class OperationsApi {
           case DYNAMO -> exchange.reply(
               200, EngineMetrics.CONTENT_TYPE, identity.frontendGauges().getBytes(StandardCharsets.UTF_8));
           case VLLM, SGLANG, LLM_D -> exchange.reply(200, EngineMetrics.CONTENT_TYPE, metrics.text());
+        }
+      }
+      case "/metrics/" -> {
+        switch (settings.http().api()) {
+          case VLLM, SGLANG -> {
+            Set<String> only = Set.copyOf(exchange.queryValues("name[]"));
+            exchange.reply(200, EngineMetrics.CONTENT_TYPE, only.isEmpty() ? metrics.text() : metrics.text(only));
+          }
+          case TENSORRT_LLM, LLM_D, DYNAMO -> throw EngineApiException.notFound("Not Found", null);
         }
       }
       case "/sim" -> JsonReply.send(exchange, controls.state());

@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +55,11 @@ final class EngineMetricsParser {
   private String begun = "";
 
   private boolean skipping;
+
+  /** The names of the gauges that it knows. */
+  static Set<String> names() {
+    return NAMES.keySet();
+  }
 
   /** Reads the next piece, which may begin and end within a line. */
   void accept(byte[] bytes, int length) {

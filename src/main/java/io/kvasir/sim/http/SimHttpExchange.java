@@ -5,6 +5,8 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -52,16 +54,26 @@ public final class SimHttpExchange {
     return path;
   }
 
-  /** A query parameter's value, or null. */
+  /** A query parameter's value, the first of several, or null. */
   public @Nullable String query(String name) {
+    List<String> values = queryValues(name);
+    return values.isEmpty() ? null : values.getFirst();
+  }
+
+  /** All values of a query parameter. */
+  public List<String> queryValues(String name) {
+    List<String> values = new ArrayList<>();
     for (String pair : query.split("&", -1)) {
       int equals = pair.indexOf('=');
-      String key = equals < 0 ? pair : pair.substring(0, equals);
-      if (key.equals(name)) {
-        return equals < 0 ? "" : URLDecoder.decode(pair.substring(equals + 1), StandardCharsets.UTF_8);
+      if (decode(equals < 0 ? pair : pair.substring(0, equals)).equals(name)) {
+        values.add(equals < 0 ? "" : decode(pair.substring(equals + 1)));
       }
     }
-    return null;
+    return values;
+  }
+
+  private static String decode(String text) {
+    return URLDecoder.decode(text, StandardCharsets.UTF_8);
   }
 
   /** A header's value, or null; {@code name} in lower case. */

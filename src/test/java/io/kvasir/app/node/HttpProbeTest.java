@@ -7,6 +7,7 @@ import com.sun.net.httpserver.HttpServer;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.lang.management.ManagementFactory;
@@ -14,6 +15,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +29,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Probes of engines over real sockets. */
 final class HttpProbeTest {
@@ -152,6 +156,40 @@ final class HttpProbeTest {
       out.awaitClosed();
     })) {
       assertThat(well(pod.url()).join()).isFalse();
+    }
+  }
+
+  @Test
+  void engineThatTellsItsLoadAlone_isNotAskedForAllOfItsMetrics() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200, "vllm:num_requests_waiting 7\n"))) {
+      for (int i = 0; i < 2; i++) {
+        assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
+        assertThat(URLDecoder.decode(pod.next().target(), StandardCharsets.UTF_8))
+            .startsWith("/metrics/?name[]=")
+            .contains("&name[]=vllm:num_requests_waiting");
+      }
+    }
+  }
+
+  @Test
+  void engineThatDoesNot_isAskedForAllOfThemFromThenOn() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) ->
+        out.json(request.target().equals("/metrics") ? 200 : 404, "vllm:num_requests_waiting 7\n"))) {
+      for (int i = 0; i < 2; i++) {
+        assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
+      }
+      assertThat(pod.next().target()).startsWith("/metrics/?");
+      assertThat(pod.next().target()).isEqualTo("/metrics");
+      assertThat(pod.next().target()).isEqualTo("/metrics");
+    }
+  }
+
+  /** SGLang's page of chosen metrics is empty; llm-d's simulator has none. */
+  @ParameterizedTest
+  @EnumSource(names = {"VLLM", "SGLANG", "LLM_D"})
+  void engineOfEachKind_reportsItsLoad(EngineApi api) throws Exception {
+    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).api(api).build())) {
+      assertThat(reports(engine.url()).join()).containsOnly(Map.entry(0, new EngineReport(0, 0, 0)));
     }
   }
 
