@@ -89,8 +89,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   @Override
   public void onMessage(ProcessingRequest message) {
     if (ProcessMethod.isMalformed(message)) {
-      proxy.cut();
-      onCancel();
+      malformed();
       return;
     }
     if (observed || message.getObservabilityMode()) {
@@ -112,6 +111,14 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     } catch (IOException gone) {
       LOG.debug("a proxy's stream has ended: {}", gone.toString());
     }
+  }
+
+  /** Nothing can be read from here on: the client is answered if it still can be, and the stream ends. */
+  private void malformed() {
+    over("failed");
+    failed();
+    proxy.cut();
+    onCancel();
   }
 
   private void head(ProcessingRequest message) throws IOException {
@@ -324,7 +331,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
       over(whole.handle());
     } catch (InterruptedException stopping) {
       Thread.currentThread().interrupt();
-      proxy.cut();
+      failed();
       over("failed");
     } catch (Throwable e) {
       LOG.error("a request of a gateway failed", RedactedException.of(e));

@@ -17,6 +17,7 @@ import io.kvasir.picker.extproc.CommonResponse;
 import io.kvasir.picker.extproc.HeaderMap;
 import io.kvasir.picker.extproc.HttpBody;
 import io.kvasir.picker.extproc.HttpHeaders;
+import io.kvasir.picker.extproc.ImmediateResponse;
 import io.kvasir.picker.extproc.ProcessingRequest;
 import io.kvasir.picker.extproc.ProcessingResponse;
 import io.kvasir.pools.LivePools;
@@ -25,11 +26,13 @@ import io.kvasir.pools.PoolSet;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayInputStream;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -217,8 +220,7 @@ final class UnusualStreamTest {
   @Test
   void bodyThatWaitsForMemory_isWhole_whenItsProxyHasHalfClosed() throws Exception {
     cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");
-    MemoryBudget memory =
-        new MemoryBudget(64 << 10, new ManualClock(), new Metrics(new PrometheusRegistry()));
+    MemoryBudget memory = memory();
     MemoryBudget.Account other = memory.open(_ -> {});
     ScriptedCall call = new ScriptedCall();
     try (ExecutorService connection = Executors.newSingleThreadExecutor()) {
@@ -245,6 +247,41 @@ final class UnusualStreamTest {
     });
   }
 
+  /** Gateways make a 500 without a word of an error of gRPC. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void bytesThatAreNoMessage_afterABody_areAnsweredInTheApisShape(boolean whole) throws Exception {
+    cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");
+    CountDownLatch decide = new CountDownLatch(1);
+    cells.deciding = () -> {
+      try {
+        decide.await();
+      } catch (InterruptedException stopping) {
+        Thread.currentThread().interrupt();
+      }
+    };
+    ScriptedCall call = new ScriptedCall();
+    try (ExecutorService connection = Executors.newSingleThreadExecutor()) {
+      ProxyStream stream = new ProxyStream(call, connection, 9002, picker.services(memory()));
+      stream.onMessage(
+          ProcessingRequest.newBuilder()
+              .setRequestHeaders(HttpHeaders.newBuilder().setHeaders(HeaderMap.getDefaultInstance()))
+              .build());
+      stream.onMessage(piece(BODY, whole));
+      stream.onMessage(ProcessMethod.DESCRIPTOR.parseRequest(new ByteArrayInputStream(new byte[] {0x12, -1})));
+
+      ImmediateResponse answer = call.reply().getImmediateResponse();
+      assertThat(answer.getStatus().getCode()).isEqualTo(500);
+      assertThat(answer.getBody().toStringUtf8()).contains("\"error\"");
+      assertThat(call.end.get(20, TimeUnit.SECONDS).isOk()).isTrue();
+      decide.countDown();
+    }
+  }
+
+  private static MemoryBudget memory() {
+    return new MemoryBudget(64 << 10, new ManualClock(), new Metrics(new PrometheusRegistry()));
+  }
+
   private static ProcessingRequest piece(String text, boolean last) {
     return ProcessingRequest.newBuilder()
         .setRequestBody(HttpBody.newBuilder().setBody(ByteString.copyFromUtf8(text)).setEndOfStream(last))
@@ -253,6 +290,7 @@ final class UnusualStreamTest {
 
   /** A call without a connection. */
   private static final class ScriptedCall extends ServerCall<ProcessingRequest, ProcessingResponse> {
+    final CompletableFuture<Status> end = new CompletableFuture<>();
     private final BlockingQueue<ProcessingResponse> replies = new LinkedBlockingQueue<>();
 
     ProcessingResponse reply() throws InterruptedException {
@@ -280,7 +318,9 @@ final class UnusualStreamTest {
     }
 
     @Override
-    public void close(Status status, Metadata trailers) {}
+    public void close(Status status, Metadata trailers) {
+      end.complete(status);
+    }
 
     @Override
     public boolean isCancelled() {
