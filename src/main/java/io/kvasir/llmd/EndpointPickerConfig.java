@@ -44,7 +44,11 @@ record EndpointPickerConfig(
       parsers.add(file.section("parser"));
     }
     parsers.forEach(parser -> checkReference(parser, "pluginRef", plugins));
-    YamlSection dataLayer = file.section("dataLayer");
+    // Older files have it by the other name.
+    YamlSection dataLayer = file.section(file.has("data") && !file.has("dataLayer") ? "data" : "dataLayer");
+    YamlSection discovery = dataLayer.section("discovery");
+    checkReference(discovery, "pluginRef", plugins);
+    checkReference(discovery.section("endpoints"), "pluginRef", plugins);
     for (YamlSection source : dataLayer.sections("sources")) {
       checkReference(source, "pluginRef", plugins);
       source.sections("extractors").forEach(extractor -> checkReference(extractor, "pluginRef", plugins));

@@ -18,6 +18,15 @@ public final class Translator {
           "prefixMatchInfoProducerName", "inFlightLoadProducerName", "topologyProducerName", "latencyProducerName",
           "sessionIdProducerName", "producerName");
 
+  /** What pickers tell each other in llm-d: where that is set, in the versions of its files. */
+  private static final List<String> SHARING =
+      List.of(
+          "crossReplica", "crossReplicaSyncerPluginRef", "crossReplicaSyncInterval", "crossReplicaPublishTimeout",
+          "peerDiscovery");
+
+  /** Gates of what is always done here. */
+  private static final Set<String> NEEDLESS_GATES = Set.of("dataLayer", "prepareDataPlugins");
+
   /** As many addresses as the picker names at most. */
   private static final int MOST_ENDPOINTS = 16;
 
@@ -45,10 +54,11 @@ public final class Translator {
   public static PickerTranslation translate(String text, Set<String> shippedProfiles) throws UntranslatableException {
     List<Fault> faults = new ArrayList<>();
     YamlSection file = YamlSection.parse(text, faults);
-    EndpointPickerConfig config = faults.isEmpty() ? EndpointPickerConfig.read(file, faults) : null;
-    if (config == null || !faults.isEmpty()) {
+    if (file.isEmpty() && !faults.isEmpty()) {
       throw new UntranslatableException(faults);
     }
+    EndpointPickerConfig config = EndpointPickerConfig.read(file, faults);
+    // Also where there are faults already: there may be more in what only the rules read.
     PickerTranslation translation = new Translator(config, shippedProfiles).translation(file.text("apiVersion", ""));
     if (!faults.isEmpty()) {
       throw new UntranslatableException(faults);
@@ -61,6 +71,7 @@ public final class Translator {
     producers.finish();
     List<TranslatedProfile> profiles = profiles();
     new FlowControlRules(config, findings).apply(settings);
+    gates();
     dataLayer();
     account();
     return new PickerTranslation(apiVersion, profiles, standard(profiles), settings, findings.sorted());
@@ -139,13 +150,29 @@ public final class Translator {
     }
   }
 
+  /** A finding for each gate but that of flow control, whose rules have it. */
+  private void gates() {
+    config.gates().stream()
+        .filter(gate -> !gate.equals(FlowControlRules.GATE))
+        .sorted()
+        .forEach(
+            gate -> {
+              boolean needless = NEEDLESS_GATES.contains(gate);
+              findings.add(
+                  needless ? Verdict.NEEDLESS : Verdict.MISSING, "featureGates: " + gate, 0,
+                  needless
+                      ? "the data that plugins need is always there"
+                      : "is no gate that Kvasir knows of llm-d; what it turns on there is not translated");
+            });
+  }
+
   /** What of the data layer is not a reference to plugins, which are accounted for as such. */
   private void dataLayer() {
     YamlSection dataLayer = config.dataLayer();
-    for (String key : List.of("crossReplicaSyncerPluginRef", "crossReplicaSyncInterval", "peerDiscovery")) {
+    for (String key : SHARING) {
       if (dataLayer.has(key)) {
         findings.add(
-            Verdict.NEEDLESS, "dataLayer." + key, dataLayer.line(key),
+            Verdict.NEEDLESS, dataLayer.full(key), dataLayer.line(key),
             "router nodes are one cluster and share what each knows (cluster)");
       }
     }

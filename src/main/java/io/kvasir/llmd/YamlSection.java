@@ -77,6 +77,11 @@ final class YamlSection {
     return section;
   }
 
+  /** Whether nothing is given. */
+  boolean isEmpty() {
+    return values.isEmpty();
+  }
+
   int line() {
     return line;
   }

@@ -122,6 +122,45 @@ final class LlmdFileTest {
             "epp.yaml:7: schedulingProfiles[0].name", "epp.yaml:7: schedulingProfiles[0].plugins");
   }
 
+  @Test
+  void faultsOfParameters_areToldWithThoseOfTheFile() {
+    String text =
+        whole(
+            """
+            plugins:
+            - {type: abacus, type: abacus}
+            - {type: max-score-picker, parameters: {maxNumOfEndpoints: many}}
+            - {type: precise-prefix-cache-producer, parameters: {tokenProcessorConfig: {blockSize: -1}}}
+            featureGates: [flowControl]
+            flowControl: {defaultRequestTTL: soon}
+            dataLayer: {discovery: {endpoints: {pluginRef: nobody}}}
+            schedulingProfiles: [{name: a, plugins: [{pluginRef: max-score-picker}]}]
+            """);
+    assertThatThrownBy(() -> LlmdFile.of("epp.yaml", text))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContainingAll(
+            "epp.yaml:4: plugins[0].type: is written twice", "'abacus' is no plugin", "maxNumOfEndpoints: has to be",
+            "blockSize: is -1", "flowControl.defaultRequestTTL", "dataLayer.discovery.endpoints.pluginRef");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          featureGates: [prepareDataPlugins] | NEEDLESS | featureGates: prepareDataPlugins
+          featureGates: [dataLayer] | NEEDLESS | featureGates: dataLayer
+          featureGates: [dream] | MISSING | featureGates: dream
+          dataLayer: {crossReplica: {syncInterval: 1s}} | NEEDLESS | dataLayer.crossReplica
+          dataLayer: {crossReplicaPublishTimeout: 1s} | NEEDLESS | dataLayer.crossReplicaPublishTimeout
+          data: {peerDiscovery: {}} | NEEDLESS | data.peerDiscovery
+          """)
+  void partOfAnyVersion_isNamed(String line, Verdict verdict, String part) throws ConfigException {
+    assertThat(LlmdFile.of("epp.yaml", whole(line)).translation().findings(verdict))
+        .extracting(finding -> finding.part())
+        .containsExactly(part);
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"", "- a\n- b\n", "a: [b\n", "a: b\n---\nc: d\n", "a: &x [*x, *x]\n", "\u0000"})
   void noSuchFile_isRefused(String text) {
