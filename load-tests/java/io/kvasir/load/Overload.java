@@ -27,7 +27,13 @@ final class Overload implements Runnable {
   private static final int NODES = 3;
   private static final int ENGINES = 2;
   private static final String PATH = "/v1/chat/completions";
-  private static final Duration WARM_UP = Duration.ofSeconds(15);
+  private static final Duration MEASURED = Duration.ofSeconds(15);
+
+  /** The learnt cost of a token has settled when it has changed by less than that for so long. */
+  private static final double SETTLED = 0.05;
+
+  private static final Duration SETTLED_FOR = Duration.ofSeconds(10);
+  private static final Duration LONGEST_SETTLING = Duration.ofMinutes(2);
   private static final double LEAST_GOOD = 0.9;
   private static final double RECOVERY_SECONDS = 5;
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -133,7 +139,10 @@ final class Overload implements Runnable {
         onKilled, lost.size() - onKilled, most, recovery, left(fleet));
   }
 
-  /** What the engines serve when there is always another request. */
+  /**
+   * What the engines serve when there is always another request, once the nodes know what a prompt costs: while they
+   * are cold first tokens are late, and who believes these prompts to be dear sends few of them at a time.
+   */
   private double capacity(TenantFleet fleet) throws InterruptedException {
     long from;
     long to;
@@ -142,15 +151,46 @@ final class Overload implements Runnable {
             fleet.client(), spread(fleet.nodes()),
             List.of(new Tenant("", 2 * ENGINES * options.slots(), 0, 2000, 48, "")));
     try (load) {
-      Thread.sleep(WARM_UP);
+      settle(fleet.nodes());
       from = System.nanoTime();
-      Thread.sleep(WARM_UP);
+      Thread.sleep(MEASURED);
       to = System.nanoTime();
     }
     long served =
         load.answers().stream()
             .filter(each -> each.end() == End.COMPLETE && each.ended() >= from && each.ended() < to).count();
     return served / ((to - from) / 1e9);
+  }
+
+  /** Waits until what the nodes have learnt of a prompt's cost changes no more. */
+  private static void settle(RouterNodes nodes) throws InterruptedException {
+    long begun = System.nanoTime();
+    long since = begun;
+    double settledMs = tokenMs(nodes);
+    while (System.nanoTime() - since < SETTLED_FOR.toNanos() || settledMs == 0) {
+      if (System.nanoTime() - begun > LONGEST_SETTLING.toNanos()) {
+        System.out.printf("a token of a prompt costs %.3f ms as learnt, and that still changes%n", tokenMs(nodes));
+        return;
+      }
+      Thread.sleep(500);
+      double nowMs = tokenMs(nodes);
+      if (Math.abs(nowMs - settledMs) > SETTLED * settledMs) {
+        settledMs = nowMs;
+        since = System.nanoTime();
+      }
+    }
+    System.out.printf(
+        "a token of a prompt costs %.3f ms as learnt, settled after %.0f s%n", settledMs,
+        (System.nanoTime() - begun) / 1e9);
+  }
+
+  /** What a token of a prompt costs in milliseconds, as the node has learnt that takes it for dearest; 0 for none. */
+  private static double tokenMs(RouterNodes nodes) {
+    return nodes.all().stream()
+        .flatMap(node -> nodes.metrics(node).lines())
+        .filter(line -> line.startsWith("kvasir_cost_token_seconds{"))
+        .mapToDouble(line -> 1e3 * Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .max().orElse(0);
   }
 
   /** The open nodes in turn. */
