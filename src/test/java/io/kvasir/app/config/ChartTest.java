@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -176,6 +177,7 @@ final class ChartTest {
     List<Integer> between = new ArrayList<>();
     List<JsonNode> engines = new ArrayList<>();
     boolean reachesPools = false;
+    Set<String> others = new TreeSet<>();
     for (JsonNode rule : policy.path("egress")) {
       if (rule.path("to").path(0).equals(nodes)) {
         rule.path("ports").forEach(port -> between.add(port.path("port").asInt()));
@@ -183,8 +185,12 @@ final class ChartTest {
         engines.add(rule.at("/to/0/podSelector/matchLabels"));
       } else if (!rule.has("ports")) {
         reachesPools = rule.at("/to/0").has("namespaceSelector");
+      } else {
+        rule.path("ports")
+            .forEach(port -> others.add(port.path("protocol").asText() + " " + port.path("port").asInt()));
       }
     }
+    assertThat(others).as("names, and the API").contains("UDP 53", "TCP 53", "TCP 443");
     assertThat(between)
         .containsExactly(chart.ports().get("remoting"), chart.ports().get("lines"), chart.ports().get("management"));
     assertThat(engines).isNotEmpty().doesNotHaveDuplicates();
