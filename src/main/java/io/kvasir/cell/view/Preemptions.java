@@ -26,6 +26,9 @@ final class Preemptions {
   /** A holder that has not done it by then has not heard of it, or the answer has begun. */
   static final long HOLDER_NANOS = 1_000_000_000L;
 
+  /** How long an answer that does not stream may have been generated, which is lost when it is taken back. */
+  static final long MOST_LOST_NANOS = 10_000_000_000L;
+
   /** What is taken back for one request at the most: others may be ahead of it when there is room. */
   static final int MOST_FOR_ONE = 4;
 
@@ -100,7 +103,17 @@ final class Preemptions {
 
     /** Of an answer that does not stream nobody sees when its prompt has been read. */
     boolean isReading(long now) {
-      return streams || now - sentNanos < (chosen.queueMs() + prefillMs()) * 1e6;
+      return streams || generatedNanos(now) < 0;
+    }
+
+    /** Nor how much of it there is. */
+    boolean losesLittle(long now) {
+      return streams || generatedNanos(now) <= MOST_LOST_NANOS;
+    }
+
+    /** For how long the answer has been generated, if none of it shows. */
+    private double generatedNanos(long now) {
+      return now - sentNanos - (chosen.queueMs() + prefillMs()) * 1e6;
     }
 
     double prefillMs() {
@@ -214,6 +227,7 @@ final class Preemptions {
         && sent.reservation.isPreemptible()
         && !sent.isAwaited(now)
         && sent.mayWaitAgain(now)
+        && sent.losesLittle(now)
         && makesRoom(sent, request, check, now);
   }
 

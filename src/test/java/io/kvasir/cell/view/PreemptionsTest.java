@@ -354,6 +354,21 @@ final class PreemptionsTest {
     assertThat(notified).hasSize(Preemptions.MOST_FOR_ONE);
   }
 
+  /** Its first byte is its last: by then all of it would be lost. */
+  @Test
+  void answerThatDoesNotStream_isTakenBackOnly_whileLittleOfItIsGenerated() {
+    Claim claim = new Claim(ServiceClass.INTERACTIVE, "u", 1, null, 1, 500);
+    listen(send(ServiceClass.BULK, 1, 0, 100, 50, 0, false));
+    now += 150_000_000 + Preemptions.MOST_LOST_NANOS + 1;
+    preemptions.new Preemptor(request(claim, "m", true)).held(held(claim, "m", -1, 0));
+    assertThat(notified).isEmpty();
+
+    listen(send(ServiceClass.BULK, 1, 0, 100, 50, 0, false));
+    now += 150_000_000 + Preemptions.MOST_LOST_NANOS;
+    preemptions.new Preemptor(request(claim, "m", true)).held(held(claim, "m", -1, 0));
+    assertThat(notified).containsExactly(all.getLast());
+  }
+
   @Test
   void kept_takesNothingBack() {
     listen(send(ServiceClass.BULK, 1, 0, 100, 0, 0, true));
