@@ -4,7 +4,6 @@ import io.kvasir.admission.AdmissionMetrics;
 import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.HoldReason;
-import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
