@@ -48,6 +48,9 @@ public final class EndpointPicker implements AutoCloseable {
   /** How long a connection may be silent before it is asked for a sign of life, and how long that may take. */
   private static final Duration KEEP_ALIVE = Duration.ofSeconds(20);
 
+  /** How long the last answers have to be written. */
+  private static final Duration LAST_ANSWERS = Duration.ofMillis(500);
+
   private static final int HEADER_BYTES = 256 << 10;
 
   /** What messages have beside a body. */
@@ -98,6 +101,7 @@ public final class EndpointPicker implements AutoCloseable {
             settings,
             new MemoryBudget(settings.limits().memoryBytes(), clock, metrics, "picker"),
             new UnseenBookings(settings.unseenBooking(), clock),
+            new UndecidedStreams(),
             new PickerMetrics(metrics));
     try {
       this.gateways = gateways(settings, clock).start();
@@ -203,8 +207,8 @@ public final class EndpointPicker implements AutoCloseable {
   }
 
   /**
-   * Turns health off and takes no new streams; those that run may go on for so long, then they are cut. Waits until all
-   * have ended.
+   * Turns health off and takes no new streams; those that run may go on for so long. Then requests that have not gone
+   * to a worker are answered, and the other streams are cut. Waits until all have ended.
    */
   public void drain(Duration timeout) {
     draining = true;
@@ -212,6 +216,8 @@ public final class EndpointPicker implements AutoCloseable {
     gateways.shutdown();
     try {
       if (!gateways.awaitTermination(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+        services.undecided().stop();
+        gateways.awaitTermination(LAST_ANSWERS.toNanos(), TimeUnit.NANOSECONDS);
         gateways.shutdownNow();
         gateways.awaitTermination(1, TimeUnit.SECONDS);
       }

@@ -36,6 +36,13 @@ record OwnAnswers(Gateway gateway, int maxBodyBytes, boolean keys) {
         ReachedLimit.of(shortage));
   }
 
+  /** To a request that still waits as the router stops. */
+  Response.Buffered stopping(@Nullable ProxyHead head) {
+    return failure(
+        head, 503, "this router is shutting down; send the request again, it will reach another",
+        ReachedLimit.STOPPING);
+  }
+
   /** To a request that the router has failed on. */
   Response.Buffered failed(@Nullable ProxyHead head) {
     return failure(head, 500, "the router failed to handle this request", null);

@@ -16,10 +16,11 @@ import io.kvasir.pools.LivePools;
  * @param keys the API keys of pods
  * @param memory of the bodies that are held
  * @param unseen the load of requests whose answers are not shown
+ * @param undecided the streams of requests that wait
  */
 record PickerServices(
     Gateway gateway, Cells cells, PoolExclusions exclusions, LivePools pools, PodKeys keys, PickerSettings settings,
-    MemoryBudget memory, UnseenBookings unseen, PickerMetrics metrics) {
+    MemoryBudget memory, UnseenBookings unseen, UndecidedStreams undecided, PickerMetrics metrics) {
   /** Answers to requests that reach no worker. */
   OwnAnswers answers() {
     return new OwnAnswers(gateway, settings.limits().maxBodyBytes(), settings.keys());

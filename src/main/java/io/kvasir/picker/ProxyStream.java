@@ -26,11 +26,13 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The proxy is never answered by an error of gRPC while the client can still be answered: it would make a 500 of it.
  */
-final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
+final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implements UndecidedStreams.Undecided {
   /** Who was first to say what becomes of the request. */
   private enum Decider {
     NOBODY,
     PICKER,
+    /** The picker stops, and has answered what waited. */
+    STOP,
     /** The proxy itself has answered before the picker did: the response is let through. */
     PROXY
   }
@@ -83,6 +85,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
     this.inbox = new ResponseInbox(proxy, thread);
     this.memory = services.memory().open(shortage -> answer(services.answers().noMemory(head, shortage)));
     services.metrics().streamBegun();
+    services.undecided().add(this);
     proxy.request();
   }
 
@@ -241,7 +244,16 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
 
   /** Whether the picker says what becomes of the request, from now on or already. */
   private boolean claim() {
-    return decider.compareAndSet(Decider.NOBODY, Decider.PICKER) || !passed();
+    services.undecided().remove(this);
+    return decider.compareAndSet(Decider.NOBODY, Decider.PICKER) || decider.get() == Decider.PICKER;
+  }
+
+  @Override
+  public void stop() {
+    if (decider.compareAndSet(Decider.NOBODY, Decider.STOP)) {
+      cancellation.cancel();
+      answer(services.answers().stopping(head));
+    }
   }
 
   private void responseBody(HttpBody part) throws IOException {
@@ -314,6 +326,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> {
   }
 
   private void over(String how) {
+    services.undecided().remove(this);
     if (outcome.compareAndSet(null, how)) {
       services.metrics().streamEnded(how);
     }

@@ -122,7 +122,7 @@ final class TestPicker implements AutoCloseable {
   PickerServices services(MemoryBudget memory) {
     return new PickerServices(
         gateway, cells, new PoolExclusions(cells), pools, PodKeys.NONE, SETTINGS, memory, unseen,
-        new PickerMetrics(new Metrics(new PrometheusRegistry())));
+        new UndecidedStreams(), new PickerMetrics(new Metrics(new PrometheusRegistry())));
   }
 
   /** A stream of a proxy that calls by the channel's own authority. */

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.Await;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ServiceClass;
+import io.kvasir.picker.extproc.ImmediateResponse;
 import io.kvasir.pools.LivePools;
 import io.kvasir.pools.Objective;
 import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
 import java.net.URI;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -123,5 +125,23 @@ final class WaitingStreamTest {
     next.end();
     Await.await(() -> picker.cells.open.get() == 0);
     assertThat(picker.cells.requests).hasSize(1);
+  }
+
+  /** The end of their streams would be a 500 to their clients. */
+  @Test
+  void requestsThatWaitWhenThePickerStops_areAnswered() throws Exception {
+    TestStream waits = picker.stream().head("POST", CHAT, false).body(BODY, true);
+    TestStream isOnItsWay = picker.stream().head("POST", CHAT, false).body("{", false);
+    Await.await(() -> turns.hasQueuedThreads() && picker.metric("kvasir_picker_streams_running") == 2);
+    picker.picker.drain(Duration.ofMillis(1));
+
+    for (TestStream stream : List.of(waits, isOnItsWay)) {
+      ImmediateResponse answer = stream.immediate();
+      assertThat(answer.getStatus().getCode()).isEqualTo(503);
+      assertThat(TestStream.set(answer.getHeaders())).containsKey("retry-after");
+      assertThat(answer.getBody().toStringUtf8()).contains("shutting down");
+      assertThat(stream.end().isOk()).isTrue();
+    }
+    Await.await(() -> !turns.hasQueuedThreads() && picker.cells.open.get() == 0);
   }
 }

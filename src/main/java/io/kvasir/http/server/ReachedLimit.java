@@ -30,7 +30,7 @@ public record ReachedLimit(Kind kind, long measured, long most) {
   }
 
   /** That of a server that stops. */
-  static final ReachedLimit STOPPING = new ReachedLimit(Kind.STOPPING, 0, 0);
+  public static final ReachedLimit STOPPING = new ReachedLimit(Kind.STOPPING, 0, 0);
 
   /** That of the memory for requests. */
   public static ReachedLimit of(RequestMemory.Shortage shortage) {
