@@ -129,9 +129,7 @@ public interface EventFeed {
 
     @Override
     public EventSource open(WorkerAddress worker, EventTransports transports) {
-      return transports
-          .shared(ZmqEvents.class, metrics -> new ZmqEvents(metrics, transports.clock()))
-          .source(endpoints(worker));
+      return transports.zmq().source(endpoints(worker));
     }
   }
 

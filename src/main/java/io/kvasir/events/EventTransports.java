@@ -49,6 +49,22 @@ public final class EventTransports implements AutoCloseable {
     return shared(PushEvents.class, PushEvents::new);
   }
 
+  /** Sockets of ZMQ. */
+  ZmqEvents zmq() {
+    return shared(ZmqEvents.class, made -> new ZmqEvents(made, clock));
+  }
+
+  /**
+   * Follows the load that an engine's rank publishes over ZMQ, on the threads that read events.
+   *
+   * @param endpoint of the rank's PUB socket, such as {@code tcp://engine:5558}
+   * @param topic prefix of the messages' topic
+   * @return ends it; may be called more than once
+   */
+  public Runnable followLoad(String endpoint, String topic, LoadListener listener) {
+    return zmq().followLoad(endpoint, topic, listener);
+  }
+
   /**
    * A source that reads its transport on a virtual thread of its own.
    *

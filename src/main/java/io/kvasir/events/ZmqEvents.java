@@ -103,6 +103,20 @@ public final class ZmqEvents implements SharedTransport {
     return () -> loop.execute(subscription::close);
   }
 
+  /**
+   * Follows the load that a rank publishes.
+   *
+   * @param endpoint of the rank's PUB socket, such as {@code tcp://engine:5558}
+   * @param topic prefix of the messages' topic
+   * @return ends it; may be called more than once
+   */
+  Runnable followLoad(String endpoint, String topic, LoadListener listener) {
+    ZmqLoop loop = loops.get(Math.floorMod(turn.getAndIncrement(), loops.size()));
+    ZmqLoadSubscription subscription = new ZmqLoadSubscription(loop, endpoint, topic, listener);
+    loop.execute(subscription::open);
+    return () -> loop.execute(subscription::close);
+  }
+
   @Override
   public void close() {
     loops.forEach(ZmqLoop::shutdown);

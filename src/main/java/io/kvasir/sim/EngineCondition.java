@@ -17,9 +17,9 @@ public enum EngineCondition {
   LOSSY,
   /** Its events say what is stored in its cache, and never what is removed. */
   STORES_ONLY,
-  /** Its event sockets are there, and nothing comes. */
+  /** Its sockets of events and load are there, and nothing comes. */
   SILENT,
-  /** Its events are no MessagePack. */
+  /** Its events and its load are no MessagePack. */
   GARBLED,
   /** Its clock, as its events have it, is a minute ahead. */
   FAST_CLOCK,

@@ -29,6 +29,7 @@ final class EngineProcess implements AutoCloseable {
   private final HttpApi api;
   private final RequestDispatcher dispatcher;
   private final @Nullable CoordinatorMember member;
+  private final @Nullable LoadPublisher load;
 
   /**
    * Starts; what had been started is stopped again when something cannot be.
@@ -41,11 +42,17 @@ final class EngineProcess implements AutoCloseable {
     EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.http().api());
     publishers = publishers(settings);
     TransferAgent agent = null;
+    LoadPublisher loadPublisher = null;
     try {
       for (int rank = 0; rank < settings.engine().ranks(); rank++) {
         EventPublisher publisher = settings.kv().events().enabled() ? publishers.get(rank) : null;
         ranks.add(new EngineCore(rank, settings, publisher, metrics));
       }
+      Integer loadPort = settings.loadPort();
+      if (loadPort != null) {
+        loadPublisher = new LoadPublisher(settings.kv().events().host(), loadPort, ranks, settings.engine());
+      }
+      load = loadPublisher;
       agent =
           new TransferAgent(
               settings.kv().transfer(), settings.role(), settings.http().host(), settings.engine().ranks(),
@@ -57,7 +64,7 @@ final class EngineProcess implements AutoCloseable {
       OperationsApi operations =
           new OperationsApi(
               settings, dispatcher, ranks, metrics, controls,
-              new IdentityPages(settings, eventsPort(0), replayPort(0)));
+              new IdentityPages(settings, eventsPort(0), replayPort(0), load == null ? 0 : load.port()));
       api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
       server =
           new SimHttpServer(
@@ -67,6 +74,9 @@ final class EngineProcess implements AutoCloseable {
     } catch (IOException e) {
       if (agent != null) {
         agent.close();
+      }
+      if (loadPublisher != null) {
+        loadPublisher.close();
       }
       ranks.forEach(EngineCore::close);
       String port = agent == null ? "" : "port " + settings.http().port() + ": ";
@@ -124,8 +134,18 @@ final class EngineProcess implements AutoCloseable {
       case DRAIN -> api.setDraining(on);
       case LOSSY -> publishers.forEach(publisher -> publisher.setLossy(on));
       case STORES_ONLY -> ranks.forEach(rank -> rank.setStoresOnly(on));
-      case SILENT -> publishers.forEach(publisher -> publisher.setSilent(on));
-      case GARBLED -> publishers.forEach(publisher -> publisher.setGarbled(on));
+      case SILENT -> {
+        publishers.forEach(publisher -> publisher.setSilent(on));
+        if (load != null) {
+          load.setSilent(on);
+        }
+      }
+      case GARBLED -> {
+        publishers.forEach(publisher -> publisher.setGarbled(on));
+        if (load != null) {
+          load.setGarbled(on);
+        }
+      }
       case UNSALTED -> ranks.forEach(rank -> rank.setUnsalted(on));
       case FORGETFUL -> dispatcher.setForgetful(on);
       case UNASKED_USAGE -> api.setUnaskedUsage(on);
@@ -139,6 +159,9 @@ final class EngineProcess implements AutoCloseable {
       member.close();
     }
     server.close();
+    if (load != null) {
+      load.close();
+    }
     transfer.close();
     ranks.forEach(EngineCore::close);
   }
@@ -151,7 +174,9 @@ final class EngineProcess implements AutoCloseable {
       events = events.withPorts(pubPort, replayPort(0));
     }
     TransferSettings kvTransfer = settings.kv().transfer();
-    return settings.withPorts(port(), events, kvTransfer.withAddress(transfer.port(), kvTransfer.engineId()));
+    return settings.withPorts(
+        port(), events, kvTransfer.withAddress(transfer.port(), kvTransfer.engineId()),
+        load == null ? null : load.port());
   }
 
   /** One publisher per rank on neighbouring ports; where a port is to be any free one, tries until all fit. */

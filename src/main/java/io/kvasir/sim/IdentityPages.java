@@ -24,6 +24,7 @@ final class IdentityPages {
   private final EngineApi api;
   private final int eventsPort;
   private final int replayPort;
+  private final int loadPort;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
   /**
@@ -31,12 +32,14 @@ final class IdentityPages {
    *
    * @param eventsPort the first rank's, 0 without events or where the engine connects
    * @param replayPort the first rank's, 0 without replay
+   * @param loadPort the first rank's, 0 where load is not published
    */
-  IdentityPages(SimSettings settings, int eventsPort, int replayPort) {
+  IdentityPages(SimSettings settings, int eventsPort, int replayPort, int loadPort) {
     this.settings = settings;
     this.api = settings.http().api();
     this.eventsPort = eventsPort;
     this.replayPort = replayPort;
+    this.loadPort = loadPort;
   }
 
   JsonNode page(String path) throws EngineApiException {
@@ -230,9 +233,12 @@ final class IdentityPages {
     if (config == null) {
       info.putNull("kv_events");
     } else {
-      info.putObject("kv_events").put("publisher", "zmq").put("endpoint_host", "*")
+      ObjectNode resolved = info.putObject("kv_events").put("publisher", "zmq").put("endpoint_host", "*")
           .put("endpoint_port_base", eventsPort).put("topic", settings.kv().events().topic())
           .put("block_size", settings.engine().blockSize()).put("dp_size", settings.engine().ranks());
+      if (loadPort != 0) {
+        resolved.put("load_endpoint_port_base", loadPort).put("load_topic", LoadPublisher.TOPIC);
+      }
     }
     return info;
   }

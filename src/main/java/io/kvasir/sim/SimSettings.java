@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param seed decides block keys and fault draws
  * @param reportCachedTokens whether usage reports cached tokens
  * @param kv what becomes of KV blocks beyond the engine's own cache
+ * @param loadPort port of rank 0's socket of load, rank r's is {@code loadPort + r}, 0 for free ones; null without
  * @param failures what goes wrong
  */
 public record SimSettings(
@@ -30,6 +31,7 @@ public record SimSettings(
     long seed,
     boolean reportCachedTokens,
     KvSettings kv,
+    @Nullable Integer loadPort,
     FailureSettings failures) {
 
   private static final int LONGEST_MODEL_LEN = 131_072;
@@ -64,10 +66,11 @@ public record SimSettings(
   }
 
   /** These, on other ports. */
-  SimSettings withPorts(int port, EventSettings otherEvents, TransferSettings otherTransfer) {
+  SimSettings withPorts(
+      int port, EventSettings otherEvents, TransferSettings otherTransfer, @Nullable Integer otherLoadPort) {
     return new SimSettings(
         http.withPort(port), model, engine, role, seed, reportCachedTokens,
-        new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching()), failures);
+        new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching()), otherLoadPort, failures);
   }
 
   /** All faults, one plain sentence each; empty when an engine can start. */
@@ -82,7 +85,19 @@ public record SimSettings(
     found.addAll(kv.transfer().validate());
     found.addAll(kv.hostTier().validate(engine.blockSize()));
     kv.events().validate(found, engine.ranks());
+    validateLoadPort(found);
     return found.list();
+  }
+
+  /** SGLang announces its load beside its events. */
+  private void validateLoadPort(SettingFaults found) {
+    if (loadPort == null) {
+      return;
+    }
+    found.checkPort("load-port", loadPort, engine.ranks());
+    if (http.api() != EngineApi.SGLANG || !kv.events().enabled()) {
+      found.add("load-port: only an engine with --act-as sglang and with events announces where its load is");
+    }
   }
 
   /** Longest prompt and answer together, tokens. */
@@ -114,6 +129,7 @@ public record SimSettings(
     private TransferSettings transfer = TransferSettings.NONE;
     private HostTierSettings hostTier = HostTierSettings.NONE;
     private EventSettings events = EventSettings.DEFAULT;
+    private @Nullable Integer loadPort;
     private List<InjectedFault> faults = List.of();
     private Set<EngineCondition> conditions = Set.of();
     private Duration healthDelay = Duration.ZERO;
@@ -280,6 +296,12 @@ public record SimSettings(
       return this;
     }
 
+    /** Port where load is published, 0 for a free one; null, as it begins, for none. */
+    public Builder loadPort(@Nullable Integer value) {
+      loadPort = value;
+      return this;
+    }
+
     /** Whether prefixes are kept for later requests; without them there are no events either. */
     public Builder prefixCaching(boolean value) {
       prefixCaching = value;
@@ -294,7 +316,7 @@ public record SimSettings(
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),
-          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching),
+          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching), loadPort,
           new FailureSettings(faults, conditions));
     }
   }

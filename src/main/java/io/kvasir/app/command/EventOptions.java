@@ -42,8 +42,17 @@ final class EventOptions {
   @Option(names = "--zero-parent", description = "A root's parent is 0 instead of nothing.")
   private boolean zeroParent;
 
+  @Option(
+      names = "--load-port",
+      description = "ZMQ port of load, as SGLang's --load-publish-endpoint; rank r: port + r. None by default.")
+  private @Nullable Integer loadPort;
+
   @Option(names = "--no-events", description = "Tell nothing of the cache.")
   private boolean noEvents;
+
+  @Nullable Integer loadPort() {
+    return loadPort;
+  }
 
   EventSettings settings(String host, List<String> wrong) {
     if (noEvents) {

@@ -231,6 +231,7 @@ public final class SimCommand implements Callable<Integer> {
         .faults(faults(wrong))
         .conditions(conditions(wrong))
         .events(events.settings(host, wrong))
+        .loadPort(events.loadPort())
         .build();
   }
 

@@ -6,6 +6,7 @@ import io.kvasir.events.EventMetrics;
 import io.kvasir.events.EventSource;
 import io.kvasir.events.EventTransports;
 import io.kvasir.events.KvBatch;
+import io.kvasir.events.LoadListener;
 import io.kvasir.events.MergedEvents;
 import io.kvasir.events.PushEvents;
 import io.kvasir.events.StreamPosition;
@@ -41,6 +42,11 @@ final class EventStreams implements EventSources, AutoCloseable {
   @Override
   public @Nullable Source<KvBatch, NotUsed> resume(Worker worker, PodSpec pod, StreamPosition last) {
     return pod.events().size() == 1 ? sources(worker, pod).getFirst().batchesAfter(last) : null;
+  }
+
+  /** Follows the load that an engine's rank publishes; what is returned ends it. */
+  Runnable followLoad(String endpoint, String topic, LoadListener listener) {
+    return transports.followLoad(endpoint, topic, listener);
   }
 
   /** The receiver of pushed events. */

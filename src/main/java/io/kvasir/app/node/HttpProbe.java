@@ -14,6 +14,7 @@ import io.kvasir.http.client.PodResponse;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayOutputStream;
 import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -57,12 +58,20 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   /** Of what a health route says, only the status counts; Dynamo's frontend lists all of its workers there. */
   private static final long MAX_HEALTH_BYTES = 64 << 10;
 
+  /** A page of settings, with all of an engine's arguments. */
+  private static final long MAX_PAGE_BYTES = 1 << 20;
+
   private static final int BUFFER = 32 << 10;
 
   /** A probe and a poll of a pod's metrics may run at the same time. */
   private static final int IDLE_CONNECTIONS = 2;
 
   private static final Executor VIRTUAL_THREADS = task -> Thread.ofVirtual().name("kvasir-probe").start(task);
+
+  /** The receiver of a body, part by part. */
+  private interface BodySink {
+    void accept(byte[] buffer, int length);
+  }
 
   private final long timeoutNanos;
   private final PodClient client;
@@ -99,6 +108,26 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     return CompletableFuture.supplyAsync(() -> readReports(pod), VIRTUAL_THREADS);
   }
 
+  /**
+   * Reads a page of a pod; blocks, at most for the probe's deadline and the time of a connection.
+   *
+   * @return the page, empty where the pod has none at this path
+   * @throws PodException when it did not answer with a page of reasonable length, or not now
+   */
+  byte[] page(URI pod, String path) throws PodException {
+    ByteArrayOutputStream page = new ByteArrayOutputStream();
+    try (PodResponse response = get(pod, path)) {
+      boolean found = response.status() == 200;
+      if (!read(response, MAX_PAGE_BYTES, found ? (buffer, length) -> page.write(buffer, 0, length) : null)) {
+        throw new PodException(Kind.PROTOCOL, "answered with more than " + MAX_PAGE_BYTES + " bytes", null);
+      }
+      if (!found && response.status() / 100 == 5) {
+        throw new PodException(Kind.PROTOCOL, "answered " + response.status(), null);
+      }
+    }
+    return page.toByteArray();
+  }
+
   private boolean isWell(URI pod) {
     try (PodResponse response = get(pod, "/health")) {
       boolean _ = read(response, MAX_HEALTH_BYTES, null);
@@ -129,7 +158,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   private Map<Integer, EngineReport> readReports(URI pod, String path) throws PodException {
     EngineMetricsParser parser = new EngineMetricsParser();
     try (PodResponse response = get(pod, path)) {
-      if (!read(response, MAX_METRICS_BYTES, response.status() == 200 ? parser : null)) {
+      if (!read(response, MAX_METRICS_BYTES, response.status() == 200 ? parser::accept : null)) {
         throw new PodException(Kind.PROTOCOL, "answered with more than " + MAX_METRICS_BYTES + " bytes", null);
       }
     }
@@ -145,13 +174,13 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   }
 
   /** Reads the body to its end, so that the connection can be used again; false where it is longer than the limit. */
-  private boolean read(PodResponse response, long limit, @Nullable EngineMetricsParser parser) throws PodException {
+  private boolean read(PodResponse response, long limit, @Nullable BodySink sink) throws PodException {
     if (response.hasEnded()) {
       return true;
     }
     long began = System.nanoTime();
     long left = limit;
-    byte[] buffer = new byte[parser == null ? 1 << 10 : BUFFER];
+    byte[] buffer = new byte[sink == null ? 1 << 10 : BUFFER];
     for (int read = response.read(buffer, 0, buffer.length);
         read >= 0;
         read = response.read(buffer, 0, buffer.length)) {
@@ -162,8 +191,8 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
       if (System.nanoTime() - began > timeoutNanos) {
         throw new PodException(Kind.IDLE_TIMEOUT, "did not answer whole in time", null);
       }
-      if (parser != null) {
-        parser.accept(buffer, read);
+      if (sink != null) {
+        sink.accept(buffer, read);
       }
     }
     return true;

@@ -224,7 +224,9 @@ public final class Node implements AutoCloseable {
         new LinkedHashSet<>(fleet.pods()),
         routing.profileSet(metrics),
         events,
-        cellResources.own(new HttpProbe(fleet.probeTimeout(), tls.pods(), fleet.podKeys())),
+        cellResources.own(
+            new LoadProbe(
+                new HttpProbe(fleet.probeTimeout(), tls.pods(), fleet.podKeys()), events, metrics, NanoClock.SYSTEM)),
         metrics,
         peers,
         decisions);

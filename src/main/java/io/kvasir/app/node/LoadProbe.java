@@ -1,0 +1,166 @@
+package io.kvasir.app.node;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Scheduler;
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.HealthProbe;
+import io.kvasir.engines.LoadFeed;
+import io.kvasir.http.client.PodException;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Load as engines push it, where they offer it: a pod whose load is read is asked once for what its {@code
+ * /server_info} announces, and from then on the newest message of each rank is the report. While there is none the pod
+ * is polled, as all others are. Thread-safe. Closing it ends the subscriptions and closes the probe that polls.
+ */
+final class LoadProbe implements HealthProbe, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LoadProbe.class);
+  private static final String PAGE = "/server_info";
+  private static final int MAX_PODS = 10_000;
+
+  /** After how long a pod that announced nothing is asked again: its engine may be another. */
+  private static final Duration UNANNOUNCED = Duration.ofMinutes(10);
+
+  /** The same of one that did not answer, or announced what is silent: it may have started anew with other ports. */
+  private static final Duration SILENT = Duration.ofMinutes(1);
+
+  /** After how long nobody has read a pod's load its subscriptions end: the pod is no more. */
+  private static final Duration UNREAD = Duration.ofMinutes(10);
+
+  private final HttpProbe polls;
+  private final EventStreams streams;
+  private final NanoClock clock;
+  private final LoadMetrics metrics;
+  private final Cache<URI, PodLoad> pods =
+      Caffeine.newBuilder()
+          .maximumSize(MAX_PODS)
+          .expireAfterAccess(UNREAD)
+          .scheduler(Scheduler.systemScheduler())
+          .executor(Runnable::run)
+          .<URI, PodLoad>removalListener((_, pod, _) -> {
+            if (pod != null) {
+              pod.close();
+            }
+          })
+          .build();
+
+  /**
+   * A probe.
+   *
+   * @param polls reads the load of those that push none, and the health of all; closed with this
+   * @param streams has the threads that read sockets; must be open for as long as this is
+   */
+  LoadProbe(HttpProbe polls, EventStreams streams, Metrics metrics, NanoClock clock) {
+    this.polls = polls;
+    this.streams = streams;
+    this.clock = clock;
+    this.metrics = new LoadMetrics(metrics, () -> count(true), () -> count(false));
+  }
+
+  @Override
+  public CompletionStage<Boolean> probe(URI pod) {
+    return polls.probe(pod);
+  }
+
+  @Override
+  public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
+    PodLoad load = pods.get(pod, PodLoad::new);
+    Map<Integer, EngineReport> pushed = load.reports();
+    if (!pushed.isEmpty()) {
+      metrics.pushed();
+      return CompletableFuture.completedStage(pushed);
+    }
+    load.inquireIfDue();
+    metrics.polled();
+    return polls.reports(pod);
+  }
+
+  private int count(boolean live) {
+    return (int) pods.asMap().values().stream().filter(pod -> pod.isAnnounced() && pod.isLive() == live).count();
+  }
+
+  @Override
+  public void close() {
+    pods.asMap().values().forEach(PodLoad::close);
+    polls.close();
+  }
+
+  /** What is known of how one pod's load can be read. */
+  private final class PodLoad {
+    private final URI url;
+    private volatile @Nullable PushedLoad pushed;
+    private long dueNanos = clock.nanos();
+    private boolean inquiring;
+    private boolean closed;
+
+    PodLoad(URI url) {
+      this.url = url;
+    }
+
+    Map<Integer, EngineReport> reports() {
+      PushedLoad known = pushed;
+      return known == null ? Map.of() : known.reports();
+    }
+
+    boolean isAnnounced() {
+      return pushed != null;
+    }
+
+    boolean isLive() {
+      return !reports().isEmpty();
+    }
+
+    synchronized void inquireIfDue() {
+      if (!closed && !inquiring && clock.nanos() - dueNanos >= 0) {
+        inquiring = true;
+        Thread.ofVirtual().name("kvasir-load-inquiry").start(this::inquire);
+      }
+    }
+
+    private void inquire() {
+      Duration pause = SILENT;
+      try {
+        LoadFeed feed = LoadFeed.of(url, polls.page(url, PAGE));
+        follow(feed);
+        pause = feed == null ? UNANNOUNCED : SILENT;
+      } catch (PodException unanswered) {
+        LOG.debug("{} did not answer at {}: asked again in {}", url, PAGE, SILENT, unanswered);
+      } finally {
+        inquired(pause);
+      }
+    }
+
+    private synchronized void inquired(Duration pause) {
+      inquiring = false;
+      dueNanos = clock.nanos() + pause.toNanos();
+    }
+
+    private synchronized void follow(@Nullable LoadFeed feed) {
+      if (closed || (pushed != null && pushed.feed().equals(feed))) {
+        return;
+      }
+      if (pushed != null) {
+        pushed.close();
+      }
+      pushed = feed == null ? null : new PushedLoad(feed, streams, clock, metrics::malformed);
+    }
+
+    synchronized void close() {
+      closed = true;
+      if (pushed != null) {
+        pushed.close();
+        pushed = null;
+      }
+    }
+  }
+}
