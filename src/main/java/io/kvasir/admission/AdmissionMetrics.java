@@ -8,7 +8,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
@@ -70,15 +70,16 @@ public final class AdmissionMetrics {
   private void gauge(
       PrometheusRegistry registry, String name, String help,
       ToDoubleFunction<ClassStatus> value) {
-    Consumer<GaugeWithCallback.Callback> callback =
-        gauge ->
-            rooms.forEach(
-                (cell, room) ->
-                    room.get()
-                        .forEach(
-                            status ->
-                                gauge.call(value.applyAsDouble(status), cell, status.serviceClass().label())));
-    GaugeWithCallback.builder().name(name).help(help).labelNames("cell", "class").callback(callback).register(registry);
+    GaugeWithCallback.builder()
+        .name(name)
+        .help(help)
+        .labelNames("cell", "class")
+        .callback(
+            gauge ->
+                forEachStatus(
+                    (cell, status) ->
+                        gauge.call(value.applyAsDouble(status), cell, status.serviceClass().label())))
+        .register(registry);
   }
 
   private void gaugeOfReasons(PrometheusRegistry registry) {
@@ -89,16 +90,17 @@ public final class AdmissionMetrics {
         .labelNames("cell", "class", "reason")
         .callback(
             gauge ->
-                rooms.forEach(
-                    (cell, room) ->
-                        room.get()
-                            .forEach(
-                                status ->
-                                    status.reasons()
-                                        .forEach(
-                                            (reason, count) ->
-                                                gauge.call(count, cell, status.serviceClass().label(), reason)))))
+                forEachStatus(
+                    (cell, status) ->
+                        status.reasons().forEach(
+                            (reason, count) ->
+                                gauge.call(count, cell, status.serviceClass().label(), reason))))
         .register(registry);
+  }
+
+  /** Shows the classes of each room, with the cell's name. */
+  private void forEachStatus(BiConsumer<String, ClassStatus> consumer) {
+    rooms.forEach((cell, room) -> room.get().forEach(status -> consumer.accept(cell, status)));
   }
 
   /**
