@@ -91,10 +91,14 @@ public final class ZmqEvents implements SharedTransport {
     return new ResumableSource((queue, last) -> subscribe(endpoints, queue, last), metrics);
   }
 
+  private ZmqLoop loop(int number) {
+    return loops.get(Math.floorMod(number, loops.size()));
+  }
+
   private Runnable subscribe(ZmqEndpoints endpoints, BatchQueue queue, @Nullable StreamPosition last) {
     // Workers that share a bound socket share its thread.
     int number = endpoints.bind() ? endpoints.endpoint().hashCode() : turn.getAndIncrement();
-    ZmqLoop loop = loops.get(Math.floorMod(number, loops.size()));
+    ZmqLoop loop = loop(number);
     ZmqSubscription subscription = new ZmqSubscription(loop, bindings, endpoints, queue, replayIdle.toNanos(), last);
     loop.execute(subscription::open);
     if (loop.closing()) {
@@ -111,7 +115,7 @@ public final class ZmqEvents implements SharedTransport {
    * @return ends it; may be called more than once
    */
   Runnable followLoad(String endpoint, String topic, LoadListener listener) {
-    ZmqLoop loop = loops.get(Math.floorMod(turn.getAndIncrement(), loops.size()));
+    ZmqLoop loop = loop(turn.getAndIncrement());
     ZmqLoadSubscription subscription = new ZmqLoadSubscription(loop, endpoint, topic, listener);
     loop.execute(subscription::open);
     return () -> loop.execute(subscription::close);

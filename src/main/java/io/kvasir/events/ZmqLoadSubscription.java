@@ -16,6 +16,9 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
   /** Messages ZMQ may hold for us beside its network buffers; older ones are worth nothing. */
   private static final int RECEIVE_HWM = 16;
 
+  /** A message has some hundred bytes; a publisher of longer ones is disconnected. */
+  private static final long MAX_MESSAGE = 64 << 10;
+
   private static final int FRAMES = 3;
   private static final long RETRY_MILLIS = 5000;
 
@@ -26,6 +29,9 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
   private final Runnable end = this::close;
   private @Nullable ZmqChannel channel;
   private boolean closed;
+
+  /** Whether it was logged that it failed, and no message has come since. */
+  private boolean failing;
 
   ZmqLoadSubscription(ZmqLoop loop, String endpoint, String topic, LoadListener listener) {
     this.loop = loop;
@@ -48,6 +54,7 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
       Socket socket = loop.socket(SocketType.SUB);
       channel = loop.channel(socket, this);
       socket.setRcvHWM(RECEIVE_HWM);
+      socket.setMaxMsgSize(MAX_MESSAGE);
       socket.subscribe(topic);
       socket.connect(endpoint);
       loop.serveSoon(channel);
@@ -64,6 +71,7 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
   /** A message: topic, number, payload. Numbers begin again with each process and may have gaps: they do not matter. */
   @Override
   public void message(byte[][] frames, int count) {
+    failing = false;
     LoadMessage load =
         count == FRAMES && frames[1].length == Long.BYTES ? LoadMessage.decode(frames[2]) : null;
     if (load == null) {
@@ -75,7 +83,10 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
 
   @Override
   public void failed(RuntimeException why) {
-    LOG.warn("load that {} publishes cannot be read; trying again: {}", endpoint, why.toString());
+    if (!failing) {
+      failing = true;
+      LOG.warn("load that {} publishes cannot be read; trying again: {}", endpoint, why.toString());
+    }
     closeChannel();
     loop.executeAfter(RETRY_MILLIS, this::connect);
   }
