@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Health probes by a pod's {@code GET /health} and {@code GET /metrics}, of which only the gauges of load are requested
- * where the pod can tell them alone; each exchange on a virtual thread and, where
- * the pod keeps it open, on the connection of the one before. Thread-safe. Owns its HTTP client: connections for
- * requests are others, and only those are counted in the node's metrics.
+ * where the pod can tell them alone. Each exchange is on a virtual thread and, where the pod keeps it open, on the
+ * connection of the one before. Thread-safe. Owns its HTTP client: connections for requests are others, and only those
+ * are counted in the node's metrics.
  */
 public final class HttpProbe implements HealthProbe, AutoCloseable {
   /**
