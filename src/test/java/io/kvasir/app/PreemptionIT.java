@@ -146,6 +146,7 @@ final class PreemptionIT {
   @AfterAll
   static void stop() {
     NODES.forEach(Node::close);
+    NODES.clear();
     engine.close();
   }
 
@@ -168,6 +169,8 @@ final class PreemptionIT {
   private static void takenBack(Node holder, Node urgentAt, boolean streams) throws Exception {
     engine.bodies.clear();
     SlowEngine.Kept kept = engine.keep("bulk-work", streams);
+    // kept until who gave way has its place again: a short one could end before that, and the next in line go
+    SlowEngine.Kept keptUrgent = engine.keep("urgent-too", true);
     try {
       CompletableFuture<HttpResponse<String>> bulk =
           TestNodes.postAsync(
@@ -178,7 +181,10 @@ final class PreemptionIT {
               urgentAt, "/v1/chat/completions", body("later-work", false), "X-Router-Class", "bulk");
       await(() -> metric("kvasir_admission_waiting{cell=\"m\",class=\"bulk\"}") == 1);
 
-      assertThat(urgent(urgentAt).join().statusCode()).isEqualTo(200);
+      CompletableFuture<HttpResponse<String>> urgent = urgent(urgentAt);
+      await(() -> metric("kvasir_admission_waiting{cell=\"m\",class=\"bulk\"}") == 2);
+      keptUrgent.released().countDown();
+      assertThat(urgent.join().statusCode()).isEqualTo(200);
 
       HttpResponse<String> answer = bulk.join();
       assertThat(later.join().statusCode()).isEqualTo(200);
@@ -193,6 +199,7 @@ final class PreemptionIT {
       await(() -> metric("kvasir_attempts_in_flight") == 0 && metric("kvasir_worker_in_flight") == 0);
     } finally {
       kept.released().countDown();
+      keptUrgent.released().countDown();
     }
   }
 
