@@ -22,7 +22,10 @@ import org.jspecify.annotations.Nullable;
  * decides whether its answer has begun; until it has closed the reservation nothing counts as free. Thread-safe.
  */
 final class Preemptions {
-  /** A holder that has not done it by then has not heard of it, or the answer has begun. */
+  /**
+   * A holder that has not done it by then has not heard of it, or the answer has begun; and whoever has not had the
+   * place by then, once it is free, has left.
+   */
   static final long HOLDER_NANOS = 1_000_000_000L;
 
   /** How long an answer that does not stream may have been generated, which is lost when it is taken back. */
@@ -62,7 +65,9 @@ final class Preemptions {
     private final long arrivalNanos;
     private final PreemptibleReservation reservation;
     private volatile boolean notified;
-    private volatile long notifiedNanos;
+
+    /** When its holder was notified, and later when it was given back. */
+    private volatile long latestStepNanos;
 
     Sent(Decision.Chosen step, Claim claim, Selection.Chosen chosen, boolean streams, IntConsumer refund) {
       this.claim = claim;
@@ -78,6 +83,7 @@ final class Preemptions {
       open.remove(this);
       boolean preempted = outcome instanceof Outcome.Preempted;
       if (preempted) {
+        latestStepNanos = clock.nanos();
         refund.accept(chosen.booking().uncachedTokens());
       }
       if (notified) {
@@ -92,7 +98,7 @@ final class Preemptions {
 
     /** Whether it may yet be given back, as its holder was notified a moment ago. */
     boolean isAwaited(long now) {
-      return notified && !reservation.isSettled() && now - notifiedNanos < HOLDER_NANOS;
+      return notified && !reservation.isSettled() && now - latestStepNanos < HOLDER_NANOS;
     }
 
     /** One that has waited long is left alone: it is to have time for another turn before it would be refused. */
@@ -176,7 +182,7 @@ final class Preemptions {
 
     private boolean expectsMoreUrgently(DecisionRequest other, GateCheck check, long now) {
       Sent its = latest;
-      if (its == null || now - its.notifiedNanos >= HOLDER_NANOS) {
+      if (its == null || now - its.latestStepNanos >= HOLDER_NANOS) {
         expectant.remove(this);
         return false;
       }
@@ -203,7 +209,7 @@ final class Preemptions {
       if (youngest != null) {
         count++;
         latest = youngest;
-        youngest.notifiedNanos = now;
+        youngest.latestStepNanos = now;
         expectant.add(this);
         youngest.preempt();
       }

@@ -334,6 +334,20 @@ final class PreemptionsTest {
     assertThat(mayTake(ServiceClass.BULK, 0)).isTrue();
   }
 
+  @Test
+  void whatWasMadeFreeSlowly_isKeptAsLong() {
+    Sent sent = send(ServiceClass.BULK, 1, 0, 100, 0, 0, true);
+    listen(sent);
+    Claim claim = new Claim(ServiceClass.DEFAULT, "u", 1, null, 1, 500);
+    preemptions.new Preemptor(request(claim, "m", true)).held(held(claim, "m", -1, 0));
+    now += Preemptions.HOLDER_NANOS - 1;
+    sent.reservation().close(new Outcome.Preempted());
+    now += Preemptions.HOLDER_NANOS - 1;
+    assertThat(mayTake(ServiceClass.BULK, 0)).isFalse();
+    now++;
+    assertThat(mayTake(ServiceClass.BULK, 0)).isTrue();
+  }
+
   private boolean mayTake(ServiceClass its, int slot) {
     Claim claim = new Claim(its, "t", 1, null, 1, 0);
     GateCheck check = check(claim, "m", Standing.ALONE);
