@@ -54,7 +54,7 @@ public record PodSpec(
    * How a pod's engine is set up.
    *
    * @param name name of its latency coefficients
-   * @param ranks its data-parallel ranks, 1..64; each is a worker
+   * @param ranks its data-parallel ranks, 1 to {@link CellSettings#MAX_SLOTS}; each is a worker
    * @param blockSize tokens in one of its KV blocks
    * @param maxInFlight requests each of its workers may have in flight
    * @param capacityBlocks blocks each of its workers is believed to keep where it does not report them: one without

@@ -26,6 +26,9 @@ public record EngineDescription(
   /** Names that are taken of one engine, which could name as many as it likes; others are left out. */
   public static final int MAX_MODELS = 1024;
 
+  /** Data-parallel ranks that a pod may have: each is a worker, and a cell has room for so many. */
+  public static final int MAX_RANKS = 256;
+
   /** Copies the lists. */
   public EngineDescription {
     models = List.copyOf(models);

@@ -111,6 +111,9 @@ public final class EngineSurvey {
           + " server, in its place.");
       case EventPublishing.Off _ -> new EventOrigin.None("It publishes no cache events; start it with"
           + " --kv-events-config.");
+      case EventPublishing.TooMany(int ranks) -> new EventOrigin.None("It names the cache events of " + ranks
+          + " data-parallel ranks, and a pod may have " + EngineDescription.MAX_RANKS + ": give the ranks to several"
+          + " API servers, such as by --data-parallel-external-lb, and each of these as a pod.");
       case EventPublishing.UntoldPorts _ -> new EventOrigin.None("The system chooses the ports of its cache events,"
           + " which vLLM tells since 0.31: take that, or set ports in endpoint and replay_endpoint of its"
           + " --kv-events-config.");

@@ -47,6 +47,13 @@ public sealed interface EventPublishing {
    */
   record BoundOrDialled(Zmq bound) implements EventPublishing {}
 
+  /**
+   * By ZMQ sockets of more ranks than a pod may have.
+   *
+   * @param ranks that it names
+   */
+  record TooMany(int ranks) implements EventPublishing {}
+
   /** By ZMQ sockets at ports that the system chose and that the engine does not tell. */
   record UntoldPorts() implements EventPublishing {}
 

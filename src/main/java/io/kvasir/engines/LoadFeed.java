@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record LoadFeed(List<String> endpoints, String topic) {
   private static final JsonMapper JSON = new JsonMapper();
-  private static final int MAX_RANKS = 1024;
   private static final int MAX_PORT = 65_535;
 
   /** Copies the list. */
@@ -43,7 +42,7 @@ public record LoadFeed(List<String> endpoints, String topic) {
     Integer port = EngineAnswers.count(events.path("load_endpoint_port_base"));
     Integer ranks = EngineAnswers.count(events.path("dp_size"));
     int count = ranks == null ? 1 : ranks;
-    if (port == null || count > MAX_RANKS || port > MAX_PORT - count + 1) {
+    if (port == null || count > EngineDescription.MAX_RANKS || port > MAX_PORT - count + 1) {
       return null;
     }
     String first = "tcp://" + engine.getHost() + ":" + port;

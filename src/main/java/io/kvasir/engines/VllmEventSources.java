@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class VllmEventSources {
   private final URI engine;
   private final TreeMap<Integer, JsonNode> ranks = new TreeMap<>();
+  private int named;
 
   /** The sources of an engine. */
   VllmEventSources(URI engine, JsonNode page) {
@@ -25,22 +26,33 @@ final class VllmEventSources {
       JsonNode own = rank.getValue();
       if (rank.getKey().matches("\\d{1,5}") && own.path("endpoint").isTextual()
           && own.path("publisher").asText("zmq").equals("zmq") && own.path("enable_kv_cache_events").asBoolean(true)) {
-        ranks.put(Integer.valueOf(rank.getKey()), own);
+        named++;
+        if (named <= EngineDescription.MAX_RANKS) {
+          ranks.put(Integer.valueOf(rank.getKey()), own);
+        }
       }
     }
+  }
+
+  /** Its ranks, as far as they publish; null when none does. */
+  @Nullable Integer count() {
+    return named == 0 ? null : named;
   }
 
   /**
    * How the engine publishes.
    *
-   * @param count its ranks, null when it does not tell; those of a part of them only are of no use
+   * @param count its ranks; the sources of a part of them only are of no use
    * @param configured the endpoint that it was started with, null when it does not tell
    */
-  EventPublishing publishing(@Nullable Integer count, @Nullable String configured) {
-    if (ranks.isEmpty()) {
+  EventPublishing publishing(int count, @Nullable String configured) {
+    if (named == 0) {
       return new EventPublishing.Off();
     }
-    if (count != null && count != ranks.size()) {
+    if (named > EngineDescription.MAX_RANKS) {
+      return new EventPublishing.TooMany(named);
+    }
+    if (count != named) {
       return new EventPublishing.Untold();
     }
     List<RankSockets> sockets = new ArrayList<>();

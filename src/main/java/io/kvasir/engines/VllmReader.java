@@ -23,8 +23,10 @@ final class VllmReader implements DescriptionReader {
   @Override
   public EngineDescription read(EngineAnswers answers, String metrics) {
     JsonNode config = answers.serverInfo().path("vllm_config");
-    CacheDescription cache = cache(config, metrics);
-    EventPublishing events = events(answers, config, cache.ranks());
+    VllmEventSources sources =
+        answers.eventSources().isObject() ? new VllmEventSources(answers.url(), answers.eventSources()) : null;
+    CacheDescription cache = cache(config, metrics, sources);
+    EventPublishing events = events(answers, config, sources, cache.ranks());
     List<Unknown> unknowns = new ArrayList<>();
     if (answers.identity().version() == null) {
       unknowns.add(new Unknown("version", "It has no /version; what is particular to a version is not applied."));
@@ -58,14 +60,14 @@ final class VllmReader implements DescriptionReader {
         .toList();
   }
 
-  private static CacheDescription cache(JsonNode config, String metrics) {
+  private static CacheDescription cache(JsonNode config, String metrics, @Nullable VllmEventSources sources) {
     CacheDescription told = new CacheMetrics(metrics).cache();
     JsonNode own = config.path("cache_config");
     Integer ranks = EngineAnswers.count(config.at("/parallel_config/data_parallel_size"));
     return new CacheDescription(
         first(told.blockSize(), EngineAnswers.count(own.path("block_size"))),
         first(told.blocks(), EngineAnswers.count(own.path("num_gpu_blocks"))),
-        first(told.ranks(), ranks),
+        first(first(told.ranks(), ranks), sources == null ? null : sources.count()),
         first(told.prefixCaching(), EngineAnswers.flag(own.path("enable_prefix_caching"))),
         first(told.hashAlgorithm(), own.path("prefix_caching_hash_algo").textValue()),
         null);
@@ -75,11 +77,11 @@ final class VllmReader implements DescriptionReader {
     return told == null ? otherwise : told;
   }
 
-  private static EventPublishing events(EngineAnswers answers, JsonNode config, @Nullable Integer ranks) {
+  private static EventPublishing events(
+      EngineAnswers answers, JsonNode config, @Nullable VllmEventSources sources, @Nullable Integer ranks) {
     JsonNode own = config.path("kv_events_config");
-    if (answers.eventSources().isObject()) {
-      return new VllmEventSources(answers.url(), answers.eventSources())
-          .publishing(ranks, own.path("endpoint").textValue());
+    if (sources != null) {
+      return sources.publishing(ranks == null ? 1 : ranks, own.path("endpoint").textValue());
     }
     if (!config.isObject()) {
       return new EventPublishing.Untold();

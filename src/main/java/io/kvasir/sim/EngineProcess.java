@@ -64,7 +64,7 @@ final class EngineProcess implements AutoCloseable {
       OperationsApi operations =
           new OperationsApi(
               settings, dispatcher, ranks, metrics, controls,
-              new IdentityPages(settings, eventsPort(0), replayPort(0), load == null ? 0 : load.port()));
+              new IdentityPages(settings, this::eventsPort, this::replayPort, load == null ? 0 : load.port()));
       api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
       server =
           new SimHttpServer(
@@ -169,7 +169,7 @@ final class EngineProcess implements AutoCloseable {
   /** The settings of the next run: on the same ports. */
   SimSettings restartSettings() {
     EventSettings events = settings.kv().events();
-    if (events.enabled()) {
+    if (events.enabled() && events.pub().countsUp()) {
       int pubPort = events.pub().connect() == null ? eventsPort(0) : events.pub().port();
       events = events.withPorts(pubPort, replayPort(0));
     }
@@ -179,13 +179,15 @@ final class EngineProcess implements AutoCloseable {
         load == null ? null : load.port());
   }
 
-  /** One publisher per rank on neighbouring ports; where a port is to be any free one, tries until all fit. */
+  /** One publisher per rank; where neighbouring ports are to be any free ones, tries until all fit. */
   private static List<EventPublisher> publishers(SimSettings settings) throws IOException {
     EventSettings events = settings.kv().events();
     if (!events.enabled()) {
       return List.of();
     }
-    boolean anyPort = settings.engine().ranks() > 1 && (events.pub().port() == 0 || events.replay().port() == 0);
+    boolean anyPort =
+        events.pub().countsUp() && settings.engine().ranks() > 1
+            && (events.pub().port() == 0 || events.replay().port() == 0);
     for (int tries = 1; ; tries++) {
       int spread = 2 * settings.engine().ranks();
       int free = anyPort ? ThreadLocalRandom.current().nextInt(20_000, 60_000 - spread) : 0;

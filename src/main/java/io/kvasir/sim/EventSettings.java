@@ -32,8 +32,15 @@ public record EventSettings(
    * @param port port of rank 0's socket, rank r's is {@code port + r}; 0 for free ones
    * @param connect an address such as {@code tcp://router:5557} that the sockets connect to instead of binding (rank r
    *     to its port + r); null to bind
+   * @param countsUp whether free ports are neighbours too, those of replay as well; else each rank's are any, and
+   *     others after a restart, as vLLM's at {@code tcp://*:0}
    */
-  public record PubSettings(int port, @Nullable String connect) {
+  public record PubSettings(int port, @Nullable String connect, boolean countsUp) {
+    /** Sockets whose ports are neighbours. */
+    public PubSettings(int port, @Nullable String connect) {
+      this(port, connect, true);
+    }
+
     /** Sockets bound to a port and its successors. */
     public static PubSettings bound(int port) {
       return new PubSettings(port, null);
@@ -57,6 +64,12 @@ public record EventSettings(
   /** These, on free ports of the loopback interface. */
   public EventSettings withLoopback() {
     return withAddress("127.0.0.1");
+  }
+
+  /** These, on free ports of the loopback interface that are anywhere for each rank. */
+  public EventSettings withScatteredPorts() {
+    return new EventSettings(
+        enabled, "127.0.0.1", new PubSettings(0, null, false), replay.withPort(0), topic, format);
   }
 
   /** These, on free ports of an interface. */

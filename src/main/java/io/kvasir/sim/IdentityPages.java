@@ -8,6 +8,7 @@ import io.kvasir.routing.Role;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.UUID;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,19 +23,19 @@ final class IdentityPages {
 
   private final SimSettings settings;
   private final EngineApi api;
-  private final int eventsPort;
-  private final int replayPort;
+  private final IntUnaryOperator eventsPort;
+  private final IntUnaryOperator replayPort;
   private final int loadPort;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
   /**
    * The pages of an engine.
    *
-   * @param eventsPort the first rank's, 0 without events or where the engine connects
-   * @param replayPort the first rank's, 0 without replay
+   * @param eventsPort each rank's, 0 without events or where the engine connects
+   * @param replayPort each rank's, 0 without replay
    * @param loadPort the first rank's, 0 where load is not published
    */
-  IdentityPages(SimSettings settings, int eventsPort, int replayPort, int loadPort) {
+  IdentityPages(SimSettings settings, IntUnaryOperator eventsPort, IntUnaryOperator replayPort, int loadPort) {
     this.settings = settings;
     this.api = settings.http().api();
     this.eventsPort = eventsPort;
@@ -175,8 +176,8 @@ final class IdentityPages {
     }
     String connect = events.pub().connect();
     ObjectNode config = object().put("enable_kv_cache_events", true).put("publisher", "zmq");
-    config.put("endpoint", connect == null ? bound(eventsPort) : connect);
-    config.put("replay_endpoint", replayPort == 0 ? null : bound(replayPort));
+    config.put("endpoint", connect == null ? bound(eventsPort.applyAsInt(0)) : connect);
+    config.put("replay_endpoint", replay(0));
     config.put("buffer_steps", events.replay().bufferSteps()).put("topic", events.topic());
     return config;
   }
@@ -189,14 +190,19 @@ final class IdentityPages {
       ObjectNode config = eventsConfig();
       if (config != null) {
         if (connect == null) {
-          config.put("endpoint", bound(eventsPort + rank));
+          config.put("endpoint", bound(eventsPort.applyAsInt(rank)));
         }
-        config.put("replay_endpoint", replayPort == 0 ? null : bound(replayPort + rank));
+        config.put("replay_endpoint", replay(rank));
         config.put("hwm", 100_000).put("max_queue_size", 100_000);
         sources.set(String.valueOf(rank), config);
       }
     }
     return sources;
+  }
+
+  private @Nullable String replay(int rank) {
+    int port = replayPort.applyAsInt(rank);
+    return port == 0 ? null : bound(port);
   }
 
   private static String bound(int port) {
@@ -234,7 +240,7 @@ final class IdentityPages {
       info.putNull("kv_events");
     } else {
       ObjectNode resolved = info.putObject("kv_events").put("publisher", "zmq").put("endpoint_host", "*")
-          .put("endpoint_port_base", eventsPort).put("topic", settings.kv().events().topic())
+          .put("endpoint_port_base", eventsPort.applyAsInt(0)).put("topic", settings.kv().events().topic())
           .put("block_size", settings.engine().blockSize()).put("dp_size", settings.engine().ranks());
       if (loadPort != 0) {
         resolved.put("load_endpoint_port_base", loadPort).put("load_topic", LoadPublisher.TOPIC);

@@ -24,7 +24,9 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -83,6 +85,27 @@ final class ServeEngineIT {
         await("prompts in other blocks", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo"));
         await("prompts of its adapter", () -> isCachedAsPromised(node.gatewayUrl(), "adapter"));
       }
+    }
+  }
+
+  /** As vLLM with {@code tcp://*:0}: where each rank's events are is only on its page. */
+  @Test
+  void ranksAtPortsThatTheSystemChose_areEachPromisedWhatTheyHold() throws Exception {
+    try (Node node = TestNodes.start(ConfigFactory.parseString("kvasir.pods = []"));
+        SimEngine engine =
+            SimEngine.start(settings().ranks(2).events(EventSettings.DEFAULT.withScatteredPorts()).build())) {
+      JsonNode added = add(node, engine.url());
+      assertThat(added.path("workers").asInt()).isEqualTo(2);
+      // Prompts that have nothing in common go to the rank that holds less.
+      Set<String> ranks = new HashSet<>();
+      for (int topic = 0; ranks.size() < 2; topic++) {
+        assertThat(topic).as("prompts, all of them to %s", ranks).isLessThan(20);
+        String guide = "Guide %d: ".formatted(topic) + GUIDE.repeat(topic % 3 + 1);
+        await("what its events promise", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo", guide));
+        ranks.add(header(chat(node.gatewayUrl(), "kvasir-demo", guide, "And by night?"), "X-Router-Backend"));
+      }
+      assertThat(ranks).containsExactlyInAnyOrder(
+          engine.url().getAuthority() + "#0", engine.url().getAuthority() + "#1");
     }
   }
 
@@ -152,18 +175,32 @@ final class ServeEngineIT {
 
   /** Whether that is so already: a model that was added is learnt soon after. */
   private static boolean isCachedAsPromised(URI gateway, String model) throws Exception {
-    HttpResponse<String> answer = chat(gateway, model, "When does the last ferry leave?");
+    return isPromised(chat(gateway, model, "When does the last ferry leave?"));
+  }
+
+  /** Whether it is by the engine's own word. */
+  private static boolean isCachedAsPromised(URI gateway, String model, String guide) throws Exception {
+    HttpResponse<String> answer = chat(gateway, model, guide, "When does the last ferry leave?");
+    return isPromised(answer) && !header(answer, "X-Router-Reason").contains("predicted=");
+  }
+
+  private static boolean isPromised(HttpResponse<String> answer) throws Exception {
     int cached = JSON.readTree(answer.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
     return cached > 100 && header(answer, "X-Router-Reason").contains("cached=" + cached + "/");
   }
 
   private static HttpResponse<String> chat(URI gateway, String model, String question) throws Exception {
+    return chat(gateway, model, GUIDE, question);
+  }
+
+  private static HttpResponse<String> chat(URI gateway, String model, String guide, String question)
+      throws Exception {
     String body =
         JSON.createObjectNode()
             .put("model", model)
             .put("max_tokens", 4)
             .set("messages", JSON.createArrayNode()
-                .add(JSON.createObjectNode().put("role", "system").put("content", GUIDE))
+                .add(JSON.createObjectNode().put("role", "system").put("content", guide))
                 .add(JSON.createObjectNode().put("role", "user").put("content", question)))
             .toString();
     return TestNodes.send(

@@ -3,6 +3,7 @@ package io.kvasir.engines;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.cell.CellSettings;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.ScriptedPod;
@@ -13,6 +14,7 @@ import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
+import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.time.Duration;
@@ -128,9 +130,53 @@ final class EngineInquiryTest {
         .isEqualTo(new EventPublishing.Untold());
   }
 
+  /** Without the metrics that count them, as with --disable-log-stats. */
+  @Test
+  void vllmsEventSources_tellItsRanks_whereItsMetricsDoNot() throws Exception {
+    EngineDescription vllm = described(sources("tcp://*:41233", null, "tcp://*:40007", null), 0);
+
+    assertThat(vllm.cache().ranks()).isEqualTo(2);
+    assertThat(vllm.events()).isEqualTo(
+        new EventPublishing.Zmq(
+            "tcp://127.0.0.1:41233", null, "kv", 10_000, false,
+            List.of(new EventPublishing.RankSockets("tcp://127.0.0.1:40007", null))));
+  }
+
+  /** An engine names as many as it likes. */
+  @Test
+  void vllmsEventSources_ofMoreRanksThanAPodMayHave_areNoneThatAreRead() throws Exception {
+    assertThat(EngineDescription.MAX_RANKS).isEqualTo(CellSettings.MAX_SLOTS);
+    assertThat(published(manySources(EngineDescription.MAX_RANKS), 0)).isInstanceOf(EventPublishing.Zmq.class);
+    assertThat(published(manySources(20_000), 0)).isEqualTo(new EventPublishing.TooMany(20_000));
+    try (ScriptedPod pod = vllm(manySources(257), 0)) {
+      assertThat(new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true).remarks())
+          .anyMatch(remark -> remark.contains("the cache events of 257 data-parallel ranks, and a pod may have 256"));
+    }
+  }
+
+  private static String manySources(int ranks) {
+    StringBuilder page = new StringBuilder("{");
+    for (int rank = 0; rank < ranks; rank++) {
+      page.append(rank == 0 ? "" : ",").append('"').append(rank).append("\":")
+          .append(source("tcp://*:" + (5557 + rank), null));
+    }
+    return page.append('}').toString();
+  }
+
   /** What an engine with so many ranks publishes by its page. */
   private EventPublishing published(String page, int ranks) throws Exception {
-    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+    return described(page, ranks).events();
+  }
+
+  private EngineDescription described(String page, int ranks) throws Exception {
+    try (ScriptedPod pod = vllm(page, ranks)) {
+      return inquiry.describe(pod.url(), null);
+    }
+  }
+
+  /** Answers as vLLM, whose metrics are those of so many ranks. */
+  private static ScriptedPod vllm(String page, int ranks) throws IOException {
+    return new ScriptedPod((request, out) -> {
       switch (request.target()) {
         case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
         case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
@@ -144,9 +190,7 @@ final class EngineInquiryTest {
         }
         default -> out.json(404, "{}");
       }
-    })) {
-      return inquiry.describe(pod.url(), null).events();
-    }
+    });
   }
 
   private static String sources(String first, @Nullable String replay, String second, @Nullable String secondReplay) {

@@ -120,7 +120,7 @@ final class PodListReader {
             section.count("max-in-flight", 1, 1_000_000),
             new PodDefaults.EngineDefaults(
                 section.name("engine"),
-                section.count("ranks", 1, 64),
+                section.count("ranks", 1, CellSettings.MAX_SLOTS),
                 CellSettings.MAX_SLOTS,
                 blockSize,
                 section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY)),
@@ -157,7 +157,7 @@ final class PodListReader {
       section.fault("models", "is empty; name the model the pod serves, as requests call it");
     }
     String first = models.stream().findFirst().orElse("");
-    int ranks = section.count("ranks", 1, 64);
+    int ranks = section.count("ranks", 1, CellSettings.MAX_SLOTS);
     URI url = section.url("url");
     Role role = section.choice("role", Role.class);
     PodSpec pod =
