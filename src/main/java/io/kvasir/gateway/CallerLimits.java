@@ -174,7 +174,7 @@ final class CallerLimits {
     };
     String message = what + " " + resets;
     GateRefusal gate =
-        new GateRefusal(
+        GateRefusal.of(
             GateRefusal.Gate.LIMITS,
             "limits." + knob(quota.dimension()),
             new GateRefusal.Measure(

@@ -74,6 +74,10 @@ enum ErrorFormat {
     if (refusal != null) {
       body.withObject("/error").set("refusal", refusal.json(error.isRetryable()));
       headers.add(GateRefusal.HEADER, refusal.header(error.isRetryable()));
+      DropReason drop = refusal.drop();
+      if (drop != null) {
+        headers.add(DropReason.HEADER, drop.label());
+      }
     }
     if (error.retryAfterMillis() > 0) {
       headers

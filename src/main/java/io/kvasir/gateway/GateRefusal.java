@@ -17,15 +17,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param knob the setting's path in the configuration, below {@code kvasir}
  * @param measure null where there is no figure
+ * @param drop null where it is not for want of workers, or of a router
  */
-record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
+record GateRefusal(Gate gate, String knob, @Nullable Measure measure, @Nullable DropReason drop) {
   /** The header that has it, beside the error's body. */
   static final String HEADER = "X-Router-Refusal";
 
   private static final String MEMORY_SHARE = "gateway.memory-share";
 
   /** That of a request which comes while the node stops. */
-  private static final GateRefusal STOPPING = of(Gate.STOPPING, "gateway.drain-delay");
+  private static final GateRefusal STOPPING =
+      of(Gate.STOPPING, "gateway.drain-delay").dropping(DropReason.SHUTTING_DOWN);
 
   /** The place where a request was refused. */
   enum Gate {
@@ -69,7 +71,16 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
   record Measure(long measured, long limit, String unit) {}
 
   static GateRefusal of(Gate gate, String knob) {
-    return new GateRefusal(gate, knob, null);
+    return of(gate, knob, null);
+  }
+
+  static GateRefusal of(Gate gate, String knob, @Nullable Measure measure) {
+    return new GateRefusal(gate, knob, measure, null);
+  }
+
+  /** The same of a request that no worker gets. */
+  GateRefusal dropping(DropReason reason) {
+    return new GateRefusal(gate, knob, measure, reason);
   }
 
   /** The refusal of a request that no worker could be chosen for; null where no gate did. */
@@ -81,23 +92,26 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
       case CUT_OFF -> of(Gate.CLUSTER, "cluster.minority");
       case STOPPING -> STOPPING;
       case NOT_ADMITTED -> of(none.refusal());
-      case ALL_FULL -> new GateRefusal(
-          Gate.WORKERS,
-          "pod-defaults.max-in-flight",
-          load == null ? null : new Measure(load.inFlight(), load.maxInFlight(), "requests"));
-      // Workers that may get requests, but not this one: they have failed it, or its profile leaves them out.
-      case NONE_HEALTHY -> load != null && load.routable() > 0
-          ? of(Gate.WORKERS, "routing.profiles")
-          : new GateRefusal(
-              Gate.WORKERS, "cell.health", load == null ? null : new Measure(load.routable(), 1, "workers"));
+      case ALL_FULL ->
+          of(Gate.WORKERS, "pod-defaults.max-in-flight",
+              load == null ? null : new Measure(load.inFlight(), load.maxInFlight(), "requests"))
+              .dropping(DropReason.SATURATED);
+      case NONE_HEALTHY -> noneHealthy(load).dropping(DropReason.NO_ENDPOINTS);
     };
+  }
+
+  /** Workers that may get requests, but not this one: they have failed it, or its profile leaves them out. */
+  private static GateRefusal noneHealthy(@Nullable CellLoad load) {
+    return load != null && load.routable() > 0
+        ? of(Gate.WORKERS, "routing.profiles")
+        : of(Gate.WORKERS, "cell.health", load == null ? null : new Measure(load.routable(), 1, "workers"));
   }
 
   private static @Nullable GateRefusal of(@Nullable AdmissionRefusal refusal) {
     return refusal == null
         ? null
-        : new GateRefusal(
-            Gate.ADMISSION, refusal.knob(), new Measure(refusal.measured(), refusal.limit(), refusal.unit()));
+        : of(Gate.ADMISSION, refusal.knob(), new Measure(refusal.measured(), refusal.limit(), refusal.unit()))
+            .dropping(DropReason.of(refusal));
   }
 
   /** The refusal of a request that has not reached an API, for a limit of the listener's. */
@@ -116,25 +130,23 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure) {
   }
 
   private static GateRefusal of(Gate gate, String knob, ReachedLimit reached, String unit) {
-    return new GateRefusal(gate, knob, new Measure(reached.measured(), reached.most(), unit));
+    return of(gate, knob, new Measure(reached.measured(), reached.most(), unit));
   }
 
   /** The refusal of a request whose body there is no memory to read. */
   static GateRefusal of(RequestMemory.Shortage shortage) {
-    return new GateRefusal(Gate.MEMORY, MEMORY_SHARE, new Measure(shortage.needed(), shortage.limit(), "bytes"));
+    return of(Gate.MEMORY, MEMORY_SHARE, new Measure(shortage.needed(), shortage.limit(), "bytes"));
   }
 
   static GateRefusal of(PreparationLimiter.OverloadException late) {
-    return new GateRefusal(
-        Gate.PREPARATION,
-        "prompt.preparation-wait",
-        new Measure(late.waitedMillis(), late.limitMillis(), "ms"));
+    return of(
+        Gate.PREPARATION, "prompt.preparation-wait", new Measure(late.waitedMillis(), late.limitMillis(), "ms"));
   }
 
   /** The same of a request that came to the endpoint picker, whose bodies have limits of their own. */
   GateRefusal atPicker() {
     return gate == Gate.MEMORY || gate == Gate.BODY
-        ? new GateRefusal(gate, knob.replaceFirst("^gateway", "picker"), measure)
+        ? new GateRefusal(gate, knob.replaceFirst("^gateway", "picker"), measure, drop)
         : this;
   }
 

@@ -159,7 +159,9 @@ final class RequestParser {
       throw new ApiException(
           ApiError.of(503, "no_workers", "No worker serves any model yet. Try again shortly.")
               .retryAfter(5)
-              .refusedBy(new GateRefusal(Gate.WORKERS, "pods", new GateRefusal.Measure(0, 1, "workers"))));
+              .refusedBy(
+                  GateRefusal.of(Gate.WORKERS, "pods", new GateRefusal.Measure(0, 1, "workers"))
+                      .dropping(DropReason.NO_ENDPOINTS)));
     }
     return models.stream().filter(caller.grants()::allowsModel).min(Comparator.naturalOrder()).orElseThrow(
         () -> new ApiException(ApiError.forbidden("This key may use none of the models that are served.")));

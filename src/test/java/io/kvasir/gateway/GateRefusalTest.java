@@ -2,11 +2,13 @@ package io.kvasir.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.Decision.NoWorker;
 import io.kvasir.cell.Decision.NoWorkerReason;
 import io.kvasir.http.server.ReachedLimit;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -50,6 +52,31 @@ final class GateRefusalTest {
   void limitOfThePicker_isNamedByItsOwnSetting(ReachedLimit.Kind kind, String header) {
     assertThat(GateRefusal.of(new ReachedLimit(kind, 3, 2)).atPicker().header(false))
         .isEqualTo(header + " retryable=false");
+  }
+
+  /** By the words of llm-d's picker; what a router lacks itself it has no word for. */
+  @ParameterizedTest
+  @CsvSource(nullValues = "none", value = {
+      "ALL_FULL, rejected-saturated", "NONE_HEALTHY, rejected-no-endpoints", "STOPPING, rejected-shutting-down",
+      "NO_HOME, none", "CUT_OFF, none"})
+  void noWorker_isDroppedForAReason(NoWorkerReason reason, @Nullable String dropped) {
+    assertThat(dropped(new NoWorker(reason, ""))).isEqualTo(dropped);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+      "tenant_queue_full, rejected-saturated", "queue_full, rejected-saturated", "queue_bytes, rejected-saturated",
+      "expected_wait, rejected-saturated", "timeout, rejected-ttl-expired", "first_worker, rejected-no-endpoints"})
+  void notAdmitted_isDroppedForAReason(String refused, String dropped) {
+    NoWorker none = NoWorker.refused(new AdmissionRefusal(refused, false, "knob", 3, 2, "requests", 1));
+
+    assertThat(dropped(none)).isEqualTo(dropped);
+  }
+
+  private static @Nullable String dropped(NoWorker none) {
+    GateRefusal refusal = Objects.requireNonNull(GateRefusal.of(none));
+    return ErrorFormat.OPENAI.answer(ApiError.of(503, "any", "any").refusedBy(refusal), null).headers()
+        .first("x-llm-d-request-dropped-reason");
   }
 
   /** A home of an earlier version says nothing of its load. */

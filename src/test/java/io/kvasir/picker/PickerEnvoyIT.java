@@ -238,6 +238,7 @@ final class PickerEnvoyIT {
     HttpResponse<String> answer = post("metadata", BODY);
 
     assertThat(answer.statusCode()).isEqualTo(429);
+    assertThat(answer.headers().firstValue("x-llm-d-request-dropped-reason")).contains("rejected-saturated");
     assertThat(answer.headers().firstValue("content-type")).contains("application/json");
     assertThat(answer.headers().firstValue("retry-after")).isPresent();
     assertThat(JSON.readTree(answer.body()).at("/error/code").asText()).isEqualTo("all_workers_full");

@@ -176,6 +176,7 @@ final class ProxyStreamTest {
     assertThat(answer.getStatus().getCode()).isEqualTo(503);
     assertThat(TestStream.set(answer.getHeaders()))
         .containsEntry("content-type", "application/json")
+        .containsEntry("x-llm-d-request-dropped-reason", "rejected-no-endpoints")
         .containsKey("retry-after");
     assertThat(answer.getBody().toStringUtf8()).startsWith("{\"error\":{");
 

@@ -1,0 +1,37 @@
+package io.kvasir.gateway;
+
+import io.kvasir.admission.AdmissionRefusal;
+
+/** Why no worker got a request, by the words of llm-d's picker: its clients tell by them whether to come back. */
+enum DropReason {
+  /** There are workers, and they are full, or enough requests wait for them. */
+  SATURATED("rejected-saturated"),
+  /** There is no worker that could get it. */
+  NO_ENDPOINTS("rejected-no-endpoints"),
+  /** It has waited as long as it may. */
+  TTL_EXPIRED("rejected-ttl-expired"),
+  /** The router stops. */
+  SHUTTING_DOWN("rejected-shutting-down");
+
+  /** The header that has it, beside {@link GateRefusal#HEADER}. */
+  static final String HEADER = "x-llm-d-request-dropped-reason";
+
+  private final String label;
+
+  DropReason(String label) {
+    this.label = label;
+  }
+
+  /** As the value of {@link #HEADER}. */
+  String label() {
+    return label;
+  }
+
+  static DropReason of(AdmissionRefusal refusal) {
+    return switch (refusal.reason()) {
+      case "timeout" -> TTL_EXPIRED;
+      case "first_worker" -> NO_ENDPOINTS;
+      default -> SATURATED;
+    };
+  }
+}
