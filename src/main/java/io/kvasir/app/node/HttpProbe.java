@@ -142,16 +142,31 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
 
   private Map<Integer, EngineReport> readReports(URI pod) {
     try {
-      if (unfiltered.getIfPresent(pod) == null) {
-        Map<Integer, EngineReport> reports = readReports(pod, LOAD);
-        if (!reports.isEmpty()) {
-          return reports;
-        }
-        unfiltered.put(pod, true);
+      if (unfiltered.getIfPresent(pod) != null) {
+        return readReports(pod, "/metrics");
       }
-      return readReports(pod, "/metrics");
+      Map<Integer, EngineReport> alone = readAlone(pod);
+      if (!alone.isEmpty()) {
+        return alone;
+      }
+      Map<Integer, EngineReport> all = readReports(pod, "/metrics");
+      // Only now: one that gives no page at all may still have this one.
+      unfiltered.put(pod, true);
+      return all;
     } catch (PodException failed) {
       throw new CompletionException(failed.getMessage(), failed);
+    }
+  }
+
+  /** The gauges of load alone; empty where the pod has no such page, or breaks off the exchange instead. */
+  private Map<Integer, EngineReport> readAlone(URI pod) throws PodException {
+    try {
+      return readReports(pod, LOAD);
+    } catch (PodException failed) {
+      return switch (failed.kind()) {
+        case RESET, TRUNCATED, PROTOCOL -> Map.of();
+        case CONNECT, UNSENT, HEAD_TIMEOUT, IDLE_TIMEOUT, ABORTED -> throw failed;
+      };
     }
   }
 

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Probes of engines over real sockets. */
 final class HttpProbeTest {
@@ -181,6 +182,44 @@ final class HttpProbeTest {
       assertThat(pod.next().target()).startsWith("/metrics/?");
       assertThat(pod.next().target()).isEqualTo("/metrics");
       assertThat(pod.next().target()).isEqualTo("/metrics");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "",
+    "HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nvllm:num_requests_waiting 9\n",
+    "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n",
+    "220 mail.example ESMTP\r\n",
+    "HTTP/1.1 200 X\r\nContent-Length: 27\r\n\r\n<html>no such page</html>\r\n",
+    "HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\n{}"
+  })
+  void engineThatBreaksOff_orAnswersSomethingElse_isAskedForAllOfThem(String answer) throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      if (request.target().equals("/metrics")) {
+        out.json(200, "vllm:num_requests_waiting 7\n");
+      } else {
+        out.raw(answer);
+      }
+    })) {
+      for (int i = 0; i < 2; i++) {
+        assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
+      }
+      assertThat(pod.next().target()).startsWith("/metrics/?");
+      assertThat(pod.next().target()).isEqualTo("/metrics");
+      assertThat(pod.next().target()).isEqualTo("/metrics");
+    }
+  }
+
+  @Test
+  void engineThatBreaksOffEverything_isAskedForItsLoadAloneAgain() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {})) {
+      assertThatThrownBy(() -> reports(pod.url()).join()).isInstanceOf(CompletionException.class);
+
+      pod.script((request, out) -> out.json(200, "vllm:num_requests_waiting 7\n"));
+      pod.seen.clear();
+      assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
+      assertThat(pod.next().target()).startsWith("/metrics/?");
     }
   }
 
