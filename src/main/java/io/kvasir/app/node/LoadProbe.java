@@ -21,17 +21,20 @@ import org.slf4j.LoggerFactory;
 /**
  * Load as engines push it, where they offer it: a pod whose load is read is asked once for what its {@code
  * /server_info} announces, and from then on the newest message of each rank is the report. While there is none the pod
- * is polled, as all others are. Thread-safe. Closing it ends the subscriptions and closes the probe that polls.
+ * is polled, as all others are. One that announces nothing, as vLLM, whose log names each page that it does not have,
+ * is left alone until it comes back from a loss: only another engine could announce something.
+ *
+ * <p>Thread-safe. Closing it ends the subscriptions and closes the probe that polls.
  */
 final class LoadProbe implements HealthProbe, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LoadProbe.class);
   private static final String PAGE = "/server_info";
   private static final int MAX_PODS = 10_000;
 
-  /** After how long a pod that announced nothing is asked again: its engine may be another. */
-  private static final Duration UNANNOUNCED = Duration.ofMinutes(10);
+  /** After how long a pod that announced nothing is asked again, should another engine have come unnoticed. */
+  private static final Duration UNANNOUNCED = Duration.ofHours(6);
 
-  /** The same of one that did not answer, or announced what is silent: it may have started anew with other ports. */
+  /** The same of one that did not answer, or announced what is silent: it may start, or with other ports. */
   private static final Duration SILENT = Duration.ofMinutes(1);
 
   /** After how long nobody has read a pod's load its subscriptions end: the pod is no more. */
@@ -69,7 +72,12 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
 
   @Override
   public CompletionStage<Boolean> probe(URI pod) {
-    return polls.probe(pod);
+    return polls.probe(pod).whenComplete((well, _) -> {
+      PodLoad load = pods.getIfPresent(pod);
+      if (load != null) {
+        load.onHealth(Boolean.TRUE.equals(well));
+      }
+    });
   }
 
   @Override
@@ -82,7 +90,11 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
     }
     load.inquireIfDue();
     metrics.polled();
-    return polls.reports(pod);
+    return polls.reports(pod).whenComplete((_, failure) -> {
+      if (failure != null) {
+        load.onHealth(false);
+      }
+    });
   }
 
   private int count(boolean live) {
@@ -101,6 +113,8 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
     private volatile @Nullable PushedLoad pushed;
     private long dueNanos = clock.nanos();
     private boolean inquiring;
+    private boolean unannounced;
+    private boolean lost;
     private boolean closed;
 
     PodLoad(URI url) {
@@ -127,22 +141,31 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
       }
     }
 
+    /** What is well after it was not may be another engine. */
+    synchronized void onHealth(boolean well) {
+      if (well && lost && unannounced) {
+        dueNanos = clock.nanos();
+      }
+      lost = !well;
+    }
+
     private void inquire() {
-      Duration pause = SILENT;
+      boolean nothing = false;
       try {
         LoadFeed feed = LoadFeed.of(url, polls.page(url, PAGE));
         follow(feed);
-        pause = feed == null ? UNANNOUNCED : SILENT;
+        nothing = feed == null;
       } catch (PodException unanswered) {
         LOG.debug("{} did not answer at {}: asked again in {}", url, PAGE, SILENT, unanswered);
       } finally {
-        inquired(pause);
+        inquired(nothing);
       }
     }
 
-    private synchronized void inquired(Duration pause) {
+    private synchronized void inquired(boolean nothing) {
       inquiring = false;
-      dueNanos = clock.nanos() + pause.toNanos();
+      unannounced = nothing;
+      dueNanos = clock.nanos() + (nothing ? UNANNOUNCED : SILENT).toNanos();
     }
 
     private synchronized void follow(@Nullable LoadFeed feed) {

@@ -28,6 +28,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
@@ -200,22 +202,41 @@ final class LoadProbeTest {
     }
   }
 
-  @Test
-  void engineThatAnnouncesNothing_isAskedOnceInAWhile() throws Exception {
+  @ParameterizedTest
+  @ValueSource(ints = {200, 404})
+  void engineThatAnnouncesNothing_isLeftAlone(int status) throws Exception {
     try (ScriptedEngine engine = new ScriptedEngine(1)) {
-      engine.announce(404, "");
+      engine.announce(status, "{}");
       assertThat(reports(engine.url())).isEqualTo(POLLED);
       await(() -> engine.inquiries() == 1);
-      for (int minute = 0; minute < 30; minute++) {
+      for (int minute = 0; minute < 300; minute++) {
         clock.advance(Duration.ofMinutes(1));
         assertThat(reports(engine.url())).isEqualTo(POLLED);
+        assertThat(probe.probe(engine.url()).toCompletableFuture()).succeedsWithin(Duration.ofSeconds(60));
       }
-      assertThat(engine.inquiries()).isLessThanOrEqualTo(4);
+      assertThat(engine.inquiries()).isEqualTo(1);
       await(() -> {
-        clock.advance(Duration.ofMinutes(10));
+        clock.advance(Duration.ofHours(6));
         Map<Integer, EngineReport> _ = reports(engine.url());
-        return engine.inquiries() > 4;
+        return engine.inquiries() > 1;
       });
+    }
+  }
+
+  @Test
+  void engineThatAnnouncedNothing_isAskedAgainOnceItWasLost() throws Exception {
+    try (SimEngine vllm = SimEngine.start(SimSettings.builder().port(0).speed(0).build())) {
+      assertThat(reports(vllm.url())).containsOnly(Map.entry(0, new EngineReport(0, 0, 0)));
+      vllm.crash();
+      assertThat(probe.probe(vllm.url()).toCompletableFuture())
+          .failsWithin(Duration.ofSeconds(60));
+      try (SimEngine sglang = SimEngine.start(sglang().port(vllm.url().getPort()).build())) {
+        await(() -> {
+          assertThat(probe.probe(sglang.url()).toCompletableFuture()).succeedsWithin(Duration.ofSeconds(60));
+          Map<Integer, EngineReport> _ = reports(sglang.url());
+          return isLive();
+        });
+      }
     }
   }
 
@@ -293,6 +314,10 @@ final class LoadProbeTest {
         exchange.getResponseBody().write(body);
         exchange.close();
         inquiries.incrementAndGet();
+      });
+      server.createContext("/health", exchange -> {
+        exchange.sendResponseHeaders(200, -1);
+        exchange.close();
       });
       server.createContext("/metrics", exchange -> {
         byte[] body = "vllm:num_requests_waiting 9\n".getBytes(StandardCharsets.UTF_8);
