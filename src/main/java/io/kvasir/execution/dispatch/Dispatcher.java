@@ -113,7 +113,7 @@ public final class Dispatcher implements AutoCloseable {
       return execute(new CallContext(call, cancellation, listener), retries).result();
     }
     Resumption resumption = new Resumption(call, listener, cancellation, resumptions);
-    return resumption.wrap(execute(new CallContext(resumption.begun(), cancellation, resumption), retries));
+    return resumption.wrap(execute(new CallContext(resumption.begun(), cancellation, resumption.listener()), retries));
   }
 
   private Execution execute(CallContext context, RetryState begun) throws InterruptedException {

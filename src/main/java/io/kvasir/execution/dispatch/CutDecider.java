@@ -1,0 +1,91 @@
+package io.kvasir.execution.dispatch;
+
+import io.kvasir.execution.Call;
+import io.kvasir.execution.TokenCounter;
+import io.kvasir.execution.attempt.RetryPolicy;
+import io.kvasir.execution.attempt.RetryState;
+import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.stream.PartialAnswer;
+import io.kvasir.execution.stream.StitchedStream;
+import io.kvasir.http.Cancellation;
+import org.jspecify.annotations.Nullable;
+
+/** Decides whether a call's stream that was cut is continued. One thread at a time. */
+final class CutDecider {
+  private final Call call;
+  private final RetryPolicy retries;
+  private final TokenCounter tokens;
+  private final Cancellation client;
+
+  /** A decider for the streams of a call, as the client made it. */
+  CutDecider(Call call, RetryPolicy retries, TokenCounter tokens, Cancellation client) {
+    this.call = call;
+    this.retries = retries;
+    this.tokens = tokens;
+    this.client = client;
+  }
+
+  /**
+   * Decides; a continuation is taken from the budget of retries. What was counted of the answer is noted in it.
+   *
+   * @param stream what the client has
+   * @param next the history with the cut
+   * @param resumes how often the stream has been continued
+   */
+  CutDecision decide(StitchedStream stream, RetryState next, int resumes) {
+    if (client.isCancelled()) {
+      return new CutDecision.ClientCancelled();
+    }
+    ClientRequest request = ClientRequest.of(call.http().target(), call.http().body());
+    if (request == null) {
+      return new CutDecision.Refused("body");
+    }
+    PartialAnswer answer = stream.answer();
+    Continuation continuation = new Continuation(request);
+    boolean injected = call.rules().stripUsage();
+    boolean usage = continuation.usageRequested() && !injected;
+    if (stream.done() || (answer.finished() && !continuation.hasSeveralAnswers())) {
+      return usage && !stream.done() && !answer.hasUsageEvent() && !answer.isReported()
+          ? new CutDecision.Refused("usage")
+          : new CutDecision.Finished(usage);
+    }
+    String unfit = unsupportedReason(continuation, answer);
+    if (unfit != null) {
+      return new CutDecision.Refused(unfit);
+    }
+    // To count is dear: it comes before what is cheap only where it may end the stream.
+    boolean mayBeOver = continuation.mayBeOver(answer.mostGenerated());
+    String obstacle = mayBeOver ? null : obstacle(next, resumes);
+    if (obstacle != null) {
+      return new CutDecision.Refused(obstacle);
+    }
+    ProvenRest rest = ProvenRest.of(call, continuation, answer, injected, tokens, client);
+    if (!mayBeOver && (rest == null || client.isCancelled())) {
+      retries.releaseResume();
+    }
+    if (client.isCancelled()) {
+      return new CutDecision.ClientCancelled();
+    }
+    if (rest == null || continuation.isWithoutDefault(answer, rest.generated())) {
+      return new CutDecision.Refused("tokens");
+    }
+    answer.count(rest.generated());
+    if (continuation.remainingTokens(rest.generated()) <= 0) {
+      return new CutDecision.Finished(usage);
+    }
+    obstacle = mayBeOver ? obstacle(next, resumes) : null;
+    return obstacle != null
+        ? new CutDecision.Refused(obstacle)
+        : new CutDecision.Continued(continuation, rest, injected, next);
+  }
+
+  private static @Nullable String unsupportedReason(Continuation continuation, PartialAnswer answer) {
+    String unfit = answer.unsupportedReason();
+    return unfit == null ? continuation.unsupportedReason(answer.hasText(), answer.text()) : unfit;
+  }
+
+  /** Takes the continuation from the budget: null, or why there must be none. */
+  private @Nullable String obstacle(RetryState next, int resumes) {
+    return resumes >= call.maxResumes() ? "most" : retries.acquireResume(next);
+  }
+}
