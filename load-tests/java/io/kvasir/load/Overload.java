@@ -28,6 +28,7 @@ final class Overload implements Runnable {
   private static final int ENGINES = 2;
   private static final String PATH = "/v1/chat/completions";
   private static final Duration MEASURED = Duration.ofSeconds(15);
+  private static final Duration COLD = Duration.ofSeconds(30);
 
   /** The learnt cost of a token has settled when it has changed by less than that for so long. */
   private static final double SETTLED = 0.05;
@@ -55,6 +56,7 @@ final class Overload implements Runnable {
   /**
    * What has been seen.
    *
+   * @param cold requests a second that they served in the first half minute of the routers
    * @param capacity requests a second that the engines serve
    * @param good the share of those that were admitted whose first token came in time and whose answer is whole
    * @param onKilledNode requests whose connection the killed node had
@@ -63,6 +65,7 @@ final class Overload implements Runnable {
    * @param left what is still booked, waiting, open or running after all requests have ended
    */
   record Result(
+      @JsonProperty("cold_per_second") double cold,
       @JsonProperty("capacity_per_second") double capacity,
       @JsonProperty("offered_per_second") double offered,
       @JsonProperty("served_per_second") double served,
@@ -89,10 +92,10 @@ final class Overload implements Runnable {
         TenantFleet.measure(
             options, new TenantFleet.Shape("overload", ENGINES, 0, NODES, options.slots(), settings()), this::measure);
     System.out.printf(
-        "capacity %.1f, offered %.1f, served %.1f requests a second%n"
+        "cold %.1f, capacity %.1f, offered %.1f, served %.1f requests a second%n"
             + "refused %d, good of those admitted %.1f %%, lost %d, on the killed node %d%n"
             + "most waiting %d, recovered after %.1f s, left behind %d%n",
-        result.capacity, result.offered, result.served, result.refused, 100 * result.good, result.lost,
+        result.cold, result.capacity, result.offered, result.served, result.refused, 100 * result.good, result.lost,
         result.onKilledNode, result.mostWaiting, result.recoverySeconds, result.left);
     ResultFile.write(options.json(), JSON, List.of(result));
     if (!result.isGood(maxWaiting)) {
@@ -102,10 +105,11 @@ final class Overload implements Runnable {
 
   private Result measure(TenantFleet fleet) throws InterruptedException {
     RouterNodes nodes = fleet.nodes();
-    double capacity = capacity(fleet);
+    Capacity capacity = capacity(fleet);
     double usual = ttftMs(fleet);
     TenantLoad load =
-        new TenantLoad(fleet.client(), spread(nodes), List.of(new Tenant("", 0, factor * capacity, 2000, 48, "")));
+        new TenantLoad(
+            fleet.client(), spread(nodes), List.of(new Tenant("", 0, factor * capacity.settled, 2000, 48, "")));
     long from = System.nanoTime();
     int most = 0;
     URI killed = null;
@@ -135,15 +139,22 @@ final class Overload implements Runnable {
         all.stream().filter(each -> each.end() == End.COMPLETE && each.ttftMs() <= goodSeconds * 1e3).count();
     double lasted = (to - from) / 1e9;
     return new Result(
-        capacity, all.size() / lasted, complete / lasted, refused, (double) good / (all.size() - refused - onKilled),
-        onKilled, lost.size() - onKilled, most, recovery, left(fleet));
+        capacity.cold, capacity.settled, all.size() / lasted, complete / lasted, refused,
+        (double) good / (all.size() - refused - onKilled), onKilled, lost.size() - onKilled, most, recovery,
+        left(fleet));
   }
 
   /**
-   * What the engines serve when there is always another request, once the nodes know what a prompt costs: while they
-   * are cold first tokens are late, and who believes these prompts to be dear sends few of them at a time.
+   * What the engines serve when there is always another request.
+   *
+   * @param cold requests a second in the first half minute
+   * @param settled the same, once the nodes know what a prompt costs: while they are cold first tokens are late, and
+   *     who believes these prompts to be dear sends few of them at a time
    */
-  private double capacity(TenantFleet fleet) throws InterruptedException {
+  private record Capacity(double cold, double settled) {}
+
+  private Capacity capacity(TenantFleet fleet) throws InterruptedException {
+    long begun = System.nanoTime();
     long from;
     long to;
     TenantLoad load =
@@ -156,9 +167,14 @@ final class Overload implements Runnable {
       Thread.sleep(MEASURED);
       to = System.nanoTime();
     }
+    List<Answer> all = load.answers();
+    return new Capacity(
+        perSecond(all, begun, Math.min(to, begun + COLD.toNanos())), perSecond(all, from, to));
+  }
+
+  private static double perSecond(List<Answer> all, long from, long to) {
     long served =
-        load.answers().stream()
-            .filter(each -> each.end() == End.COMPLETE && each.ended() >= from && each.ended() < to).count();
+        all.stream().filter(each -> each.end() == End.COMPLETE && each.ended() >= from && each.ended() < to).count();
     return served / ((to - from) / 1e9);
   }
 

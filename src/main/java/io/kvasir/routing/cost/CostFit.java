@@ -16,9 +16,13 @@ import java.util.Arrays;
  *       window a few times. A tenth of the prompts may be arbitrarily late and move the fit by a few percent.
  *   <li>The queue is an estimate, and the progress of its first prompt is not known. A prompt's weight is the square of
  *       its share in the total wait: 1 on an idle engine, 1/25 behind four times its own work.
- *   <li>Prompts of about one length do not separate the costs of tokens and pairs. A prior of {@value #PRIOR_WEIGHT}
- *       prompts draws the fit to the initial coefficients, and one of {@value #SHAPE_WEIGHT} draws {@code b} to {@code
- *       a}: without evidence to the contrary an engine is slower or faster in both.
+ *   <li>The first prompts say little: engines and routers that have just started are late with all of them. What the
+ *       initial coefficients say counts as some prompts that were answered as they predict, so that single late ones
+ *       stand out from the beginning. Once more prompts contradict, these have Huber's weights themselves.
+ *   <li>Prompts of about one length do not separate the costs of tokens and pairs, nor these from the fixed part. A
+ *       prior of {@value #SHAPE_WEIGHT} prompts draws {@code b} to {@code a}: without evidence to the contrary an
+ *       engine is slower or faster in both. Another draws the fixed part to its initial value, for which a deviation of
+ *       {@value #FIXED_DEVIATION_MS} ms is as bad as a prompt that took twice as long as it should.
  *   <li>The factors stay within 1/{@value #MAX_FACTOR} and {@value #MAX_FACTOR}, whatever is observed.
  * </ul>
  *
@@ -37,13 +41,13 @@ final class CostFit {
   private static final int SWEEPS = 32;
   private static final double HUBER_THRESHOLD = 1.5;
   private static final double MIN_MEDIAN_RESIDUAL = 0.05;
-  private static final double PRIOR_WEIGHT = 1;
   private static final double SHAPE_WEIGHT = 1;
   private static final double MAX_FACTOR = 16;
 
   /** Milliseconds in one unit of the fixed part, which is also its initial value. */
   private static final double FIXED_UNIT_MS = 20;
 
+  private static final double FIXED_DEVIATION_MS = 60;
   private static final double MAX_FIXED = 50;
 
   /** Lower bound of the scale of relative residuals: below it clock and network dominate, not the engine. */
@@ -55,6 +59,7 @@ final class CostFit {
   private static final double[] UPPER_BOUNDS = {MAX_FIXED, MAX_FACTOR, MAX_FACTOR};
 
   private final EngineCost initial;
+  private final int priorPrompts;
 
   // The window of prompts: the cost of their tokens and pairs by the initial coefficients, the queue before them, and
   // their times to first token.
@@ -62,7 +67,7 @@ final class CostFit {
   private final double[] pairsMs = new double[WINDOW];
   private final double[] queueMs = new double[WINDOW];
   private final double[] ttftMs = new double[WINDOW];
-  private final double[] residual = new double[WINDOW];
+  private final double[] residual;
 
   /** The fitted values: the fixed part in its unit, a and b. */
   private final double[] fitted = {1, 1, 1};
@@ -71,9 +76,15 @@ final class CostFit {
   private double error;
   private volatile LearntCost learnt;
 
-  /** A fit without samples. */
-  CostFit(EngineCost initial) {
+  /**
+   * A fit without samples.
+   *
+   * @param priorPrompts the prompts as which the initial coefficients count, at least 1
+   */
+  CostFit(EngineCost initial, int priorPrompts) {
     this.initial = initial;
+    this.priorPrompts = priorPrompts;
+    this.residual = new double[WINDOW + priorPrompts];
     this.learnt = new LearntCost(initial, FIXED_UNIT_MS, 0, 0);
   }
 
@@ -115,19 +126,22 @@ final class CostFit {
   /** Weights the window by the last fit and solves its normal equations. */
   private void fit() {
     int count = (int) Math.min(samples, WINDOW);
-    double threshold = HUBER_THRESHOLD * Math.max(MIN_MEDIAN_RESIDUAL, medianResidual(count));
-    // PRIOR_WEIGHT·(fixed − 1)² + PRIOR_WEIGHT·((a + b)/2 − 1)² + SHAPE_WEIGHT·(a − b)²,
-    // relative to the last fit as residuals are.
     double factor = (fitted[1] + fitted[2]) / 2;
-    double fixed = PRIOR_WEIGHT / square(Math.max(1, fitted[0]));
-    double prior = PRIOR_WEIGHT / square(Math.max(1, factor));
+    double priorResidual = Math.abs(1 - factor) / Math.max(1, factor);
+    double threshold = HUBER_THRESHOLD * Math.max(MIN_MEDIAN_RESIDUAL, medianResidual(count, priorResidual));
+    // (fixed − initial)²/deviation² + priorPrompts·w·((a − 1)² + (b − 1)²)/2
+    // + SHAPE_WEIGHT·(a − b)², w by Huber; in a and b relative to the last fit as residuals are.
+    double fixed = square(FIXED_UNIT_MS / FIXED_DEVIATION_MS);
+    double prior = priorPrompts / 2.0 * Math.min(1, threshold / priorResidual);
+    double priorA = prior / square(Math.max(1, fitted[1]));
+    double priorB = prior / square(Math.max(1, fitted[2]));
     double shape = SHAPE_WEIGHT / square(factor);
     double[][] products = {
       {fixed, 0, 0},
-      {0, prior / 4 + shape, prior / 4 - shape},
-      {0, prior / 4 - shape, prior / 4 + shape}
+      {0, priorA + shape, -shape},
+      {0, -shape, priorB + shape}
     };
-    double[] rhs = {fixed, prior / 2, prior / 2};
+    double[] rhs = {fixed, priorA, priorB};
     double[] x = new double[fitted.length];
     for (int at = 0; at < count; at++) {
       double scale = Math.max(predictedMs(at), MIN_SCALE_MS);
@@ -151,13 +165,15 @@ final class CostFit {
     return number * number;
   }
 
-  /** The median of the relative residuals. */
-  private double medianResidual(int count) {
+  /** The median of the relative residuals, the prior's included. */
+  private double medianResidual(int count, double priorResidual) {
     for (int at = 0; at < count; at++) {
       residual[at] = Math.abs(ttftMs[at] - predictedMs(at)) / Math.max(predictedMs(at), MIN_SCALE_MS);
     }
-    Arrays.sort(residual, 0, count);
-    return residual[count / 2];
+    int all = count + priorPrompts;
+    Arrays.fill(residual, count, all, priorResidual);
+    Arrays.sort(residual, 0, all);
+    return residual[all / 2];
   }
 
   /** Solves by coordinate descent within the bounds, starting from the last solution. */

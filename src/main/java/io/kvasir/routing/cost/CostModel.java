@@ -32,6 +32,12 @@ public final class CostModel {
   /** Where a prompt was faster than the fixed part says. */
   private static final double MIN_RATIO = 1e-3;
 
+  /** Prompts as which the coefficients of an engine in the table count when its own are learnt. */
+  private static final int PRIOR_PROMPTS = 4;
+
+  /** The same of an engine that is not: its order of magnitude. */
+  private static final int UNKNOWN_PRIOR_PROMPTS = 1;
+
   /** Times to first token from which on learnt costs count as known. */
   private static final int KNOWN_SAMPLES = 64;
 
@@ -160,11 +166,15 @@ public final class CostModel {
     Deployment deployment = engine.deployment();
     Learning learnt = learning.get(deployment);
     if (learnt == null && learning.size() < MAX_FITS) {
-      learnt = learning.computeIfAbsent(deployment, _ -> new Learning(of(deployment.engine())));
+      learnt = learning.computeIfAbsent(deployment, _ -> learning(deployment.engine()));
     }
     if (learnt != null && prefill.isPlausible() && learnt.observe(engine.worker(), prefill)) {
       version.incrementAndGet();
     }
+  }
+
+  private Learning learning(String engine) {
+    return new Learning(of(engine), engines.containsKey(engine) ? PRIOR_PROMPTS : UNKNOWN_PRIOR_PROMPTS);
   }
 
   /** Forgets the pace of an engine that has left. */
@@ -206,8 +216,8 @@ public final class CostModel {
     private volatile EngineCost published;
     private volatile long samples;
 
-    Learning(EngineCost start) {
-      this.fit = new CostFit(start);
+    Learning(EngineCost start, int priorPrompts) {
+      this.fit = new CostFit(start, priorPrompts);
       this.published = start;
     }
 
