@@ -3,17 +3,21 @@ package io.kvasir.lmcache;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
+import io.kvasir.index.Tier;
+import io.kvasir.telemetry.Problem;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /** A client of LMCache's controller. Thread-safe; the HTTP client beneath is its owner's to close. */
-final class Controller implements InstanceSource {
+final class Controller implements LookupSource {
   private static final Duration POLL_TIMEOUT = Duration.ofSeconds(5);
 
   private final URI address;
@@ -45,10 +49,11 @@ final class Controller implements InstanceSource {
     return workers(calls.send(Request.get(workers, POLL_TIMEOUT)).requireStatus(200).jsonObject());
   }
 
-  /** The locations of a prompt's chunks. Fails with an {@link IOException} when no usable response comes in time. */
-  CompletableFuture<List<Location>> lookup(int[] tokens) {
+  /** By the tokens alone: the controller knows no models and no salts. */
+  @Override
+  public CompletableFuture<List<Location>> lookup(Prompt prompt) {
     return calls
-        .sendAsync(Request.post(lookup, body(tokens), lookupTimeout))
+        .sendAsync(Request.post(lookup, body(prompt.tokens()), lookupTimeout))
         .thenApply(
             reply -> {
               try {
@@ -59,14 +64,11 @@ final class Controller implements InstanceSource {
             });
   }
 
-  /**
-   * The chunks of a prompt that an instance holds.
-   *
-   * @param instance its id
-   * @param backend LMCache's name of where it holds them
-   * @param end position in the prompt after the last of them, in tokens
-   */
-  record Location(String instance, String backend, int end) {}
+  /** Its answers do not show any. */
+  @Override
+  public Optional<Problem> fault() {
+    return Optional.empty();
+  }
 
   private static byte[] body(int[] tokens) {
     StringBuilder body = new StringBuilder(7 * tokens.length + 16).append("{\"tokens\":[");
@@ -106,9 +108,17 @@ final class Controller implements InstanceSource {
       JsonNode place = entry.getValue();
       int end = place.path(1).asInt(0);
       if (place.path(0).isTextual() && end > 0) {
-        locations.add(new Location(entry.getKey(), place.path(0).textValue(), end));
+        locations.add(new Location(entry.getKey(), tier(place.path(0).textValue()), end));
       }
     });
     return locations;
+  }
+
+  /** The tier of an LMCache backend, by its name; neither memory nor disk of the engine's host means remote. */
+  private static Tier tier(String backend) {
+    String name = backend.toLowerCase(Locale.ROOT);
+    return name.contains("cpu") ? Tier.HOST
+        : name.contains("disk") || name.contains("gds") ? Tier.DISK
+        : Tier.REMOTE;
   }
 }

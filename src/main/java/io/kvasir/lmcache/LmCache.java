@@ -51,7 +51,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   }
 
   /**
-   * Starts polling the controller, and the coordinator if there is one. Once.
+   * Starts polling where prompts are looked up, and the coordinator that prefetches if there is one. Once.
    *
    * @param fleet ids of all workers; may wait a moment
    * @param inUse whether the default profile reads LMCache's key counts
@@ -66,10 +66,14 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     LmCacheMetrics counters = new LmCacheMetrics(metrics);
     ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
     HttpCalls calls = new HttpCalls(CONNECT_TIMEOUT, null);
-    Controller controller = new Controller(settings.controller(), settings.lookups().timeout(), calls);
-    Poller poller = new Poller(controller, settings, map, fleet, inUse, counters::recordPoll, clock);
+    KeyDirectorySettings directory = settings.directory();
+    LookupSource source =
+        directory == null
+            ? new Controller(settings.service(), settings.lookups().timeout(), calls)
+            : new KeyDirectory(settings, directory, calls);
+    Poller poller = new Poller(source, settings, map, fleet, inUse, counters::recordPoll, clock);
     counters.watch(poller::snapshot, map, clock);
-    Lookups lookups = new Lookups(controller, settings, map, executor, clock, counters);
+    Lookups lookups = new Lookups(source, settings, map, executor, clock, counters);
     PrefetchSettings prefetch = settings.prefetch();
     PrefetchComponents prefetching = null;
     if (prefetch != null) {
@@ -145,13 +149,14 @@ public final class LmCache implements CacheLayer, AutoCloseable {
     Poller.PollSnapshot coordinator =
         now == null || now.prefetch == null ? Poller.PollSnapshot.START : now.prefetch.poller.snapshot();
     return new LmCacheView(
-        settings.controller().toString(),
+        settings.service().toString(),
+        settings.serviceName(),
         controller.age(clock),
         Optional.ofNullable(controller.failure()),
         instances,
         Stream.concat(
             Stream.of(controller, coordinator).flatMap(one -> one.mismatches().messages().stream()).distinct(),
-            comparisonFault().stream().map(Problem::line)).toList(),
+            lookupFaults().map(Problem::line)).toList(),
         Optional.ofNullable(settings.prefetch())
             .map(
                 prefetch ->
@@ -165,12 +170,12 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   /** Each service of LMCache that does not answer, or not as it should. */
   public List<Problem> problems() {
     LmCacheView view = view();
-    Stream<Problem> controller =
-        view.failure().stream().map(why -> silent("controller", String.valueOf(view.controller()), why));
+    Stream<Problem> service =
+        view.failure().stream().map(why -> silent(view.serviceName(), view.service(), why));
     Stream<Problem> coordinator =
         view.coordinator().stream()
             .flatMap(one -> one.failure().stream().map(why -> silent("coordinator", one.address(), why)));
-    return Stream.of(controller, coordinator, comparisonFault().stream()).flatMap(faults -> faults).toList();
+    return Stream.of(service, coordinator, lookupFaults()).flatMap(faults -> faults).toList();
   }
 
   private static Problem silent(String service, String address, String why) {
@@ -179,9 +184,11 @@ public final class LmCache implements CacheLayer, AutoCloseable {
         "see that it runs and that kvasir.lmcache names its address; requests are routed without it meanwhile");
   }
 
-  private Optional<Problem> comparisonFault() {
+  private Stream<Problem> lookupFaults() {
     Components now = running;
-    return now == null ? Optional.empty() : now.comparisons.fault();
+    return now == null
+        ? Stream.empty()
+        : Stream.of(now.lookups.fault(), now.comparisons.fault()).flatMap(Optional::stream);
   }
 
   @Override

@@ -6,16 +6,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connection to LMCache's controller, and to its coordinator if there is one.
+ * The connection to LMCache's controller, or to the coordinator of its multi-process mode, or to both.
  *
- * @param controller its address, without a path
- * @param polls of its workers
+ * @param service address of the one where prompts are looked up, without a path
+ * @param directory how to look them up at a coordinator, null at a controller
+ * @param polls of its instances
  * @param lookups of requests' prompts
  * @param workers worker by instance id, where the instance's name is not the worker's
  * @param prefetch by the coordinator, null without one
  */
 public record LmCacheSettings(
-    URI controller,
+    URI service,
+    @Nullable KeyDirectorySettings directory,
     PollSettings polls,
     LookupSettings lookups,
     Map<String, String> workers,
@@ -32,7 +34,7 @@ public record LmCacheSettings(
   /**
    * The lookups of prompts.
    *
-   * @param timeout how long a request waits for a lookup; also the deadline of the call to the controller
+   * @param timeout how long a request waits for a lookup; also the deadline of the call
    * @param chunkTokens tokens in one of LMCache's chunks
    * @param maxConcurrent maximum of concurrent lookups, and of concurrent prefetches; requests beyond do without
    * @param remember how long a lookup's result is used for other requests
@@ -42,5 +44,10 @@ public record LmCacheSettings(
   /** Copies the map. */
   public LmCacheSettings {
     workers = Map.copyOf(workers);
+  }
+
+  /** What is at the address: "controller" or "coordinator". */
+  String serviceName() {
+    return directory == null ? "controller" : "coordinator";
   }
 }

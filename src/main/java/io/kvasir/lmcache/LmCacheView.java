@@ -7,15 +7,17 @@ import java.util.Optional;
 /**
  * The state of LMCache as operators see it.
  *
- * @param controller its address
+ * @param service address of the controller, or of the coordinator in its place, where prompts are looked up
+ * @param serviceName which of them it is
  * @param age time since the last successful poll; empty before there was one
  * @param failure why the latest poll failed; empty when it did not
- * @param instances that the controller lists
+ * @param instances that it lists
  * @param problems mismatches with the configuration, each a sentence with its remedy
- * @param coordinator empty when none is configured
+ * @param coordinator beside a controller, and wherever it prefetches
  */
 public record LmCacheView(
-    String controller,
+    String service,
+    String serviceName,
     Optional<Duration> age,
     Optional<String> failure,
     List<InstanceView> instances,

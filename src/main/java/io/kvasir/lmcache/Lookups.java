@@ -6,19 +6,21 @@ import io.kvasir.http.CircuitBreaker;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
-import io.kvasir.lmcache.Controller.Location;
 import io.kvasir.lmcache.LmCacheMetrics.LookupOutcome;
+import io.kvasir.lmcache.LookupSource.Location;
+import io.kvasir.lmcache.LookupSource.Prompt;
 import io.kvasir.routing.CacheMatches;
 import io.kvasir.routing.CacheMatches.Match;
 import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,14 +30,14 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lookups at the controller of where prompts are held.
+ * Lookups at the controller, or the coordinator, of where prompts are held.
  *
- * <p>The controller knows whole chunks only, so prompts that are equal up to their last whole chunk share a lookup in
- * progress, and its result for a moment after. It reads a prompt up to the first chunk that no instance holds, so every
+ * <p>Both know whole chunks only, so prompts that are equal up to their last whole chunk share a lookup in
+ * progress, and its result for a moment after. Prompts are read up to the first chunk that no instance holds, so every
  * prompt with the same chunks up to that one has the same result, whatever follows: a burst of new prompts under one
  * system prompt causes about one lookup.
  *
- * <p>After failures the controller's circuit opens: one request in a while tries it, the others do without.
+ * <p>After failures the circuit opens: one request in a while tries it, the others do without.
  * Thread-safe; nothing blocks.
  */
 final class Lookups {
@@ -43,7 +45,7 @@ final class Lookups {
   private static final CircuitBreaker.Settings BREAKER = CircuitBreaker.Settings.of(3, Duration.ofSeconds(1));
   private static final CacheMatches NO_MATCHES = new CacheMatches(List.of());
 
-  private final Controller controller;
+  private final LookupSource source;
   private final WorkerMap map;
   private final int chunkTokens;
   private final Executor executor;
@@ -55,18 +57,18 @@ final class Lookups {
   private final CircuitBreaker breaker;
 
   /**
-   * Lookups by a controller.
+   * Lookups at a source.
    *
    * @param executor for tokenising
    */
   Lookups(
-      Controller controller,
+      LookupSource source,
       LmCacheSettings settings,
       WorkerMap map,
       Executor executor,
       NanoClock clock,
       LmCacheMetrics metrics) {
-    this.controller = controller;
+    this.source = source;
     this.map = map;
     this.chunkTokens = settings.lookups().chunkTokens();
     this.executor = executor;
@@ -112,8 +114,13 @@ final class Lookups {
       metrics.recordLookup(LookupOutcome.SHARED);
       return first.copy();
     }
-    lookup(context.facts(), chunks, key, result);
+    lookup(context, chunks, key, result);
     return result.copy();
+  }
+
+  /** What lookups showed to be wrong with the configuration; empty when that is nothing. */
+  Optional<Problem> fault() {
+    return source.fault();
   }
 
   private CompletableFuture<CacheMatches> completed(CacheMatches matches, LookupOutcome outcome) {
@@ -131,10 +138,13 @@ final class Lookups {
     return null;
   }
 
-  private void lookup(RequestFacts facts, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> result) {
+  private void lookup(RoutingContext context, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> result) {
     long started = clock.nanos();
-    var _ = tokenize(facts)
-        .thenCompose(tokens -> tokens == null ? noTokens() : controller.lookup(tokens))
+    String model = context.model();
+    String salt = context.facts().field("cache_salt");
+    var _ = tokenize(context.facts())
+        .thenCompose(tokens ->
+            tokens == null ? noTokens() : source.lookup(new Prompt(model, tokens, salt == null ? "" : salt)))
         .whenComplete((locations, failure) -> {
           permits.release();
           inFlight.remove(key);
@@ -169,7 +179,7 @@ final class Lookups {
     }
   }
 
-  /** No result: a request without known tokens counts neither for nor against the controller. */
+  /** No result: a request without known tokens counts neither for nor against the source. */
   private static CompletableFuture<List<Location>> noTokens() {
     return CompletableFuture.failedFuture(new NoTokensException());
   }
@@ -200,7 +210,7 @@ final class Lookups {
   private CacheMatches matches(List<Location> locations) {
     Map<String, Match> matches = new HashMap<>();
     for (Location location : locations) {
-      Tier tier = tier(location.backend());
+      Tier tier = location.tier();
       String worker = tier == Tier.REMOTE ? CacheMatches.ANY_WORKER : map.workerOf(location.instance());
       matches.merge(
           worker,
@@ -208,14 +218,6 @@ final class Lookups {
           (one, other) -> one.tokens() >= other.tokens() ? one : other);
     }
     return new CacheMatches(List.copyOf(matches.values()));
-  }
-
-  /** The tier of an LMCache backend, by its name; neither memory nor disk of the engine's host means remote. */
-  private static Tier tier(String backend) {
-    String name = backend.toLowerCase(Locale.ROOT);
-    return name.contains("cpu") ? Tier.HOST
-        : name.contains("disk") || name.contains("gds") ? Tier.DISK
-        : Tier.REMOTE;
   }
 
   /**

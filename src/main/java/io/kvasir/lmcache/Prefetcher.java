@@ -11,7 +11,6 @@ import io.kvasir.routing.cost.LoadingCost;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +26,7 @@ final class Prefetcher {
   private final Coordinator coordinator;
   private final PrefetchSettings settings;
   private final long staleNanos;
+  private final int leastRanks;
   private final WorkerMap map;
   private final Poller coordinatorPoller;
   private final Poller controllerPoller;
@@ -54,6 +54,8 @@ final class Prefetcher {
     this.coordinator = coordinator;
     this.settings = settings;
     this.staleNanos = limits.polls().staleAfter().toNanos();
+    KeyDirectorySettings directory = limits.directory();
+    this.leastRanks = directory == null ? 1 : directory.worldSize();
     this.map = map;
     this.coordinatorPoller = coordinatorPoller;
     this.controllerPoller = controllerPoller;
@@ -126,8 +128,7 @@ final class Prefetcher {
     return controllerPoller.snapshot().instances().values().stream()
         .filter(instance -> map.workerOf(instance.id()).equals(worker))
         .map(Instance::ranks)
-        .max(Comparator.naturalOrder())
-        .orElse(1);
+        .reduce(leastRanks, Math::max);
   }
 
   private PrefetchOutcome fetch(PrefetchCandidate prompt, String instance) {

@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static io.kvasir.app.TestNodes.header;
 import static io.kvasir.lmcache.ScriptedController.row;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -77,7 +78,14 @@ final class LmCacheIT {
   void profileThatGoesByLmCache_withoutAController_isRefused() {
     assertThatThrownBy(() -> KvasirConfig.of(ConfigFactory.parseString("kvasir.routing.profile = lmcache-lookup")))
         .hasMessageContaining("kvasir.routing.profile")
-        .hasMessageContaining("kvasir.lmcache.controller names no controller");
+        .hasMessageContaining("kvasir.lmcache.controller names no controller, nor coordinator a coordinator");
+    assertThatCode(
+            () ->
+                KvasirConfig.of(
+                    ConfigFactory.parseString(
+                        "kvasir { routing.profile = lmcache-lookup, lmcache { coordinator = \"http://h:9300\","
+                            + " world-size = 8, models { m = \"/models/m\" } } }")))
+        .doesNotThrowAnyException();
     assertThatThrownBy(
             () ->
                 KvasirConfig.of(
@@ -135,8 +143,9 @@ final class LmCacheIT {
                 KvasirConfig.of(
                     ConfigFactory.parseString(
                         "kvasir.lmcache { coordinator = \"http://h:9300\","
-                            + " prefetch { budget = 3 s, least-tokens = 0 } }")))
-        .hasMessageContaining("name kvasir.lmcache.controller, too")
+                            + " world-size = 0, models { m = \"\" }, prefetch { budget = 3 s, least-tokens = 0 } }")))
+        .hasMessageContaining("kvasir.lmcache.world-size")
+        .hasMessageContaining("kvasir.lmcache.models.m")
         .hasMessageContaining("kvasir.lmcache.prefetch.budget")
         .hasMessageContaining("kvasir.lmcache.prefetch.least-tokens");
     assertThatThrownBy(

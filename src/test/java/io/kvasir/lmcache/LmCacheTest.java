@@ -56,7 +56,7 @@ final class LmCacheTest {
 
   private LmCacheSettings settings(Duration pollInterval, Duration timeout) {
     return new LmCacheSettings(
-        controller.address(),
+        controller.address(), null,
         new LmCacheSettings.PollSettings(pollInterval, Duration.ofMinutes(1)),
         new LmCacheSettings.LookupSettings(timeout, 256, 4, Duration.ofMinutes(1)),
         Map.of("lm-0", "w0"), null);
@@ -182,7 +182,7 @@ final class LmCacheTest {
     try (HttpCalls calls = new HttpCalls()) {
       Lookups lookups =
           new Lookups(
-              new Controller(settings.controller(), TIMEOUT, calls), settings, new WorkerMap(settings.workers()),
+              new Controller(settings.service(), TIMEOUT, calls), settings, new WorkerMap(settings.workers()),
               executor, nanos::get, new LmCacheMetrics(new Metrics(registry)));
       for (int i = 0; i < 10; i++) {
         assertThat(lookups.find(prompt(128, new int[] {1}))).isCompletedWithValue(CacheMatches.UNKNOWN);

@@ -185,7 +185,7 @@ final class PrefetcherTest {
         own(
             new LmCache(
                 new LmCacheSettings(
-                    controller.address(),
+                    controller.address(), null,
                     new LmCacheSettings.PollSettings(Duration.ofMillis(100), Duration.ofHours(1)),
                     new LmCacheSettings.LookupSettings(LONG, 256, 4, LONG),
                     Map.of("lm-0", "w0"), prefetch),

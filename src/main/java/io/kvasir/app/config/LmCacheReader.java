@@ -1,5 +1,6 @@
 package io.kvasir.app.config;
 
+import io.kvasir.lmcache.KeyDirectorySettings;
 import io.kvasir.lmcache.LmCacheSettings;
 import io.kvasir.lmcache.PrefetchSettings;
 import java.net.URI;
@@ -14,10 +15,15 @@ final class LmCacheReader {
 
   private LmCacheReader() {}
 
-  /** The settings, null without a controller. */
+  /** The settings, null without a controller and a coordinator. */
   static @Nullable LmCacheSettings read(ConfigSection lmcache) {
-    boolean named = !lmcache.text("controller").isBlank();
-    URI controller = named ? lmcache.url("controller") : URI.create("http://localhost");
+    boolean controlled = !lmcache.text("controller").isBlank();
+    boolean coordinated = !lmcache.text("coordinator").isBlank();
+    URI nowhere = URI.create("http://localhost");
+    URI controller = controlled ? lmcache.url("controller") : nowhere;
+    URI coordinator = coordinated ? lmcache.url("coordinator") : nowhere;
+    KeyDirectorySettings directory =
+        new KeyDirectorySettings(lmcache.count("world-size", 1, 1024), names(lmcache.section("models")));
     Duration timeout = lmcache.duration("controller-timeout");
     if (timeout.compareTo(LONGEST_WAIT) > 0 || timeout.toMillis() == 0) {
       lmcache.fault("controller-timeout", "has to be from 1 ms to 2 s: requests wait for it");
@@ -32,29 +38,30 @@ final class LmCacheReader {
     }
     LmCacheSettings settings =
         new LmCacheSettings(
-            controller,
+            controlled ? controller : coordinator,
+            controlled ? null : directory,
             new LmCacheSettings.PollSettings(interval, staleAfter),
             new LmCacheSettings.LookupSettings(
                 timeout,
                 lmcache.count("chunk-size", 1, 65_536),
                 lmcache.count("max-lookups", 1, 10_000),
                 lmcache.duration("remember")),
-            workers(lmcache.section("workers")),
-            prefetch(lmcache, named));
+            names(lmcache.section("workers")),
+            prefetch(lmcache, coordinated ? coordinator : null, controlled));
     lmcache.rejectUnread();
-    return named ? settings : null;
+    return controlled || coordinated ? settings : null;
   }
 
-  /** Null without a coordinator. */
-  private static @Nullable PrefetchSettings prefetch(ConfigSection lmcache, boolean lookedUp) {
-    boolean named = !lmcache.text("coordinator").isBlank();
-    if (named && !lookedUp) {
-      lmcache.fault("coordinator", "fetches what the controller has looked up: name kvasir.lmcache.controller, too");
-    }
-    URI coordinator = named ? lmcache.url("coordinator") : URI.create("http://localhost");
+  /**
+   * Null without a coordinator that prefetches.
+   *
+   * @param listed whether its instances are listed if it does not
+   */
+  private static @Nullable PrefetchSettings prefetch(
+      ConfigSection lmcache, @Nullable URI coordinator, boolean listed) {
     ConfigSection prefetch = lmcache.section("prefetch");
     boolean enabled = prefetch.flag("enabled");
-    if (enabled && !named) {
+    if (enabled && coordinator == null) {
       prefetch.fault("enabled", "needs a coordinator: name kvasir.lmcache.coordinator");
     }
     Duration budget = prefetch.duration("budget");
@@ -62,18 +69,18 @@ final class LmCacheReader {
       prefetch.fault("budget", "has to be from 1 ms to 2 s: requests wait for it");
     }
     Duration saving = prefetch.durationOrNever("least-saving");
-    PrefetchSettings settings =
-        new PrefetchSettings(
-            coordinator, enabled, prefetch.count("least-tokens", 1, 10_000_000), saving.toNanos() / 1e6, budget);
+    int minTokens = prefetch.count("least-tokens", 1, 10_000_000);
     prefetch.rejectUnread();
-    return named ? settings : null;
+    return coordinator == null || !(enabled || listed)
+        ? null
+        : new PrefetchSettings(coordinator, enabled, minTokens, saving.toNanos() / 1e6, budget);
   }
 
-  private static Map<String, String> workers(ConfigSection workers) {
-    Map<String, String> byInstance = new TreeMap<>();
-    for (String instance : workers.keys()) {
-      byInstance.put(instance, workers.name(instance));
+  private static Map<String, String> names(ConfigSection section) {
+    Map<String, String> names = new TreeMap<>();
+    for (String key : section.keys()) {
+      names.put(key, section.name(key));
     }
-    return byInstance;
+    return names;
   }
 }

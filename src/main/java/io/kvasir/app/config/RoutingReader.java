@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads {@code kvasir.routing} and proves its profiles: at start, and again at every reload. */
@@ -61,7 +62,7 @@ public final class RoutingReader {
   /**
    * The settings a node starts with. The profiles are proven against the plugins, whose jars are closed again.
    *
-   * @param lmcache the settings of LMCache, null without a controller
+   * @param lmcache the settings of LMCache, null without a controller and a coordinator
    */
   RoutingSettings read(@Nullable LmCacheSettings lmcache) {
     List<Path> pluginPath = section().textsOrPath("plugin-path").stream().map(Path::of).toList();
@@ -138,16 +139,17 @@ public final class RoutingReader {
           "there is no profile '" + profile + "'; choose one of " + String.join(", ", profiles.keySet()));
     }
     Profile found = profiles.get(profile);
-    if (found != null && BuiltInPlugins.useCacheLayer(found) && !hasController()) {
+    if (found != null && BuiltInPlugins.useCacheLayer(found) && !hasLmCache()) {
       section.fault(
           key,
-          "profile '" + profile + "' goes by LMCache, and kvasir.lmcache.controller names no controller; name it, or"
-              + " choose another profile");
+          "profile '" + profile + "' goes by LMCache, and kvasir.lmcache.controller names no controller, nor"
+              + " coordinator a coordinator; name one, or choose another profile");
     }
   }
 
-  private boolean hasController() {
-    String controller = "kvasir.lmcache.controller";
-    return config.hasPath(controller) && !config.getString(controller).isBlank();
+  private boolean hasLmCache() {
+    return Stream.of("controller", "coordinator")
+        .map("kvasir.lmcache."::concat)
+        .anyMatch(service -> config.hasPath(service) && !config.getString(service).isBlank());
   }
 }

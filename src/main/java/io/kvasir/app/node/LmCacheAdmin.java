@@ -35,7 +35,7 @@ final class LmCacheAdmin implements AdminResource {
       return AdminResponse.ok(body.putNull("controller"));
     }
     LmCacheView view = lmcache.view();
-    body.put("controller", view.controller());
+    body.put("controller", view.service()).put("service", view.serviceName());
     view.age().ifPresent(age -> body.put("age_seconds", seconds(age)));
     view.failure().ifPresent(failure -> body.put("failure", failure));
     ArrayNode instances = body.putArray("instances");

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The chunks that a cache beside a worker's engine was reported to hold. An LMCache connector reports the chunks that
- * it stores, under keys of its own and longer than the engine's blocks, and never those that it removes: such a report
- * is a hint where a prompt may be, no proof, and does not belong into the index.
+ * it stores, under keys of its own and longer than the engine's blocks; those that it removes only from LMCache 0.5.6
+ * on, in its multi-process mode. So a report is a hint where a prompt may be, no proof, and does not belong into the
+ * index.
  *
  * <p>What such a cache drops first is oldest, and how much it holds nobody tells. So a chunk's age is the number of
  * chunks stored since, and hints of a greater age than the <b>reach</b> are not given: it comes down halfway to the age
@@ -84,7 +85,7 @@ public final class ChunkHints {
     chunkBlocks = perChunk;
   }
 
-  /** Forgets chunks, should the connector ever report them removed. */
+  /** Forgets chunks, where the connector reports them removed. */
   void removed(long[] removedKeys) {
     for (long key : removedKeys) {
       long end = end(key);
