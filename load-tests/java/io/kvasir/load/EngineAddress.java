@@ -12,11 +12,13 @@ import org.jspecify.annotations.Nullable;
  * @param url such as {@code http://h1:8000}
  * @param events endpoint of its ZMQ events; null where it has none
  * @param replay endpoint of their replay; null where it has none
+ * @param named whether the address named either; else they are the usual ones, and what the engine tells counts
  * @param role {@code both}, {@code prefill} or {@code decode}
  * @param transfer how it hands KV blocks over; null for not at all
  */
 record EngineAddress(
-    URI url, @Nullable String events, @Nullable String replay, String role, @Nullable Transfer transfer) {
+    URI url, @Nullable String events, @Nullable String replay, boolean named, String role,
+    @Nullable Transfer transfer) {
   private static final Set<String> FIELDS =
       Set.of("events", "replay", "role", "transfer", "bootstrap-port", "engine-id");
 
@@ -31,7 +33,8 @@ record EngineAddress(
 
   /**
    * Reads {@code URL[,events=PORT|ENDPOINT|none][,replay=…][,role=…][,transfer=DIALECT][,bootstrap-port=N]
-   * [,engine-id=…]}; events are at port 5557 and replay at 5657 of the URL's host if nothing else is said.
+   * [,engine-id=…]}; events are at port 5557 and replay at 5657 of the URL's host if neither this nor the engine says
+   * otherwise.
    *
    * @throws IllegalArgumentException when it makes no sense; the message says why
    */
@@ -55,6 +58,7 @@ record EngineAddress(
         url,
         endpoint(url, fields.getOrDefault("events", "5557")),
         endpoint(url, fields.getOrDefault("replay", "5657")),
+        fields.containsKey("events") || fields.containsKey("replay"),
         fields.getOrDefault("role", "both"),
         dialect == null
             ? null

@@ -2,6 +2,7 @@ package io.kvasir.load;
 
 import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineInquiry;
+import io.kvasir.engines.EventPublishing;
 import io.kvasir.http.HttpCalls;
 import java.io.IOException;
 import java.net.URI;
@@ -13,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An engine as it describes itself.
@@ -20,9 +22,12 @@ import java.util.List;
  * @param models its model first, the LoRA adapters after it
  * @param blockSize tokens in a KV block
  * @param blocks of its cache; 0 where it does not say
+ * @param events the sockets of its events; null where it does not tell
  * @param simulated whether it can be disturbed by {@code /sim/…}
  */
-record TruthEngine(URI url, List<String> models, int blockSize, int blocks, boolean simulated) {
+record TruthEngine(
+    URI url, List<String> models, int blockSize, int blocks, EventPublishing.@Nullable RankSockets events,
+    boolean simulated) {
   private static final int USUAL_BLOCK_SIZE = 16;
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
@@ -43,6 +48,9 @@ record TruthEngine(URI url, List<String> models, int blockSize, int blocks, bool
           models,
           blockSize == null ? USUAL_BLOCK_SIZE : blockSize,
           blocks == null ? 0 : blocks,
+          told.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()
+              ? new EventPublishing.RankSockets(zmq.endpoint(), zmq.replay())
+              : null,
           told.identity().simulated());
     }
   }

@@ -9,6 +9,7 @@ import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
 import io.kvasir.app.node.StartException;
+import io.kvasir.engines.EventPublishing;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -181,10 +182,13 @@ final class TruthRouter implements AutoCloseable {
             .put("engine", "h100-Qwen2.5-7B-tp1");
     ArrayNode models = pod.putArray("models");
     engine.models().forEach(models::add);
-    if (address.events() != null) {
-      ObjectNode events = pod.putObject("events").put("endpoint", address.events());
-      if (address.replay() != null) {
-        events.put("replay", address.replay());
+    EventPublishing.@Nullable RankSockets told = address.named() ? null : engine.events();
+    String endpoint = told == null ? address.events() : told.endpoint();
+    String replay = told == null ? address.replay() : told.replay();
+    if (endpoint != null) {
+      ObjectNode events = pod.putObject("events").put("endpoint", endpoint);
+      if (replay != null) {
+        events.put("replay", replay);
       }
     }
     EngineAddress.Transfer transfer = address.transfer();

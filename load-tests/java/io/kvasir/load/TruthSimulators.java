@@ -75,6 +75,7 @@ final class TruthSimulators implements TruthFleet {
             engine.url(),
             engine.eventsEndpoint(),
             engine.replayEndpoint(),
+            true,
             role.name().toLowerCase(Locale.ROOT),
             engine.transferPort() == 0
                 ? null

@@ -125,7 +125,7 @@ final class VllmEngines implements TruthFleet {
     ChildProcess process = ChildProcess.quiet(name, log, words);
     processes.add(process);
     addresses.add(
-        new EngineAddress(URI.create("http://127.0.0.1:" + port), events, replay, "both", null));
+        new EngineAddress(URI.create("http://127.0.0.1:" + port), events, replay, true, "both", null));
     System.err.printf("%s, process %d: events at %s, replay at %s, log %s%n", name, process.pid(), events, replay, log);
   }
 

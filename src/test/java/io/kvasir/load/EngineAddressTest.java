@@ -11,7 +11,7 @@ final class EngineAddressTest {
   void url_hasEventsWhereVllmHasThem() {
     assertThat(EngineAddress.parse("http://h1:8000"))
         .isEqualTo(
-            new EngineAddress(URI.create("http://h1:8000"), "tcp://h1:5557", "tcp://h1:5657", "both", null));
+            new EngineAddress(URI.create("http://h1:8000"), "tcp://h1:5557", "tcp://h1:5657", false, "both", null));
   }
 
   @Test
@@ -22,6 +22,7 @@ final class EngineAddressTest {
 
     assertThat(address.events()).isEqualTo("tcp://h1:6000");
     assertThat(address.replay()).isNull();
+    assertThat(address.named()).isTrue();
     assertThat(address.role()).isEqualTo("prefill");
     assertThat(address.transfer()).isEqualTo(new EngineAddress.Transfer("vllm-push", 7, "e"));
     assertThat(address.name()).isEqualTo("h1:8000");

@@ -18,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
@@ -48,7 +50,7 @@ public final class LoopbackEngine implements AutoCloseable {
   private final SimHttpServer server;
   private final EventPublisher publisher;
   private final EventEncoder encoder = new EventEncoder(EventFormat.VLLM);
-  private final Thread publishing;
+  private final CountDownLatch ended = new CountDownLatch(1);
 
   private record Answer(byte[] whole, List<String> streamed) {
     static Answer of(String path) {
@@ -75,7 +77,7 @@ public final class LoopbackEngine implements AutoCloseable {
       publisher.close();
       throw taken;
     }
-    this.publishing = Thread.ofPlatform().daemon().name("kvasir-warm-up-events").start(this::publish);
+    Thread.ofPlatform().daemon().name("kvasir-warm-up-events").start(this::publish);
   }
 
   /** Where it answers. */
@@ -95,7 +97,7 @@ public final class LoopbackEngine implements AutoCloseable {
 
   @Override
   public void close() {
-    publishing.interrupt();
+    ended.countDown();
     server.close();
   }
 
@@ -103,7 +105,8 @@ public final class LoopbackEngine implements AutoCloseable {
   private void publish() {
     try (publisher) {
       int[] tokens = LongStream.range(0, BLOCKS * BLOCK_SIZE).mapToInt(token -> (int) token).toArray();
-      for (long batch = 0; !Thread.currentThread().isInterrupted(); batch++) {
+      // Sockets that are interrupted fail, and are not closed.
+      for (long batch = 0; !ended.await(PAUSE.toMillis(), TimeUnit.MILLISECONDS); batch++) {
         long first = batch / 2 * BLOCKS + 1;
         long[] keys = LongStream.range(first, first + BLOCKS).toArray();
         tokens[0] = (int) (batch / 2 % 1024);
@@ -112,9 +115,8 @@ public final class LoopbackEngine implements AutoCloseable {
                 ? new CacheEvent.Stored(null, keys, tokens.clone(), BLOCK_SIZE, null, null, GPU)
                 : new CacheEvent.Removed(keys, GPU);
         publisher.publish(encoder.encode(Instant.now().toEpochMilli() / 1000.0, List.of(event), 0));
-        Thread.sleep(PAUSE);
       }
-    } catch (InterruptedException closed) {
+    } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
     }
   }
