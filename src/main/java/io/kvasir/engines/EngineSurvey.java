@@ -6,6 +6,7 @@ import io.kvasir.http.HttpCalls;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,13 @@ import org.jspecify.annotations.Nullable;
 public final class EngineSurvey {
   /** Where vLLM, SGLang and TensorRT-LLM publish unless told otherwise; rank r at the port + r. */
   private static final int EVENTS_PORT = 5557;
+
+  /** One of the gauges that vLLM gives alone. */
+  private static final String LOAD_ALONE = "/metrics/?name%5B%5D=vllm%3Anum_requests_running";
+
+  /** One of the gauges of load that each of the engines with metrics has. */
+  private static final Pattern LOAD =
+      Pattern.compile("(?m)^(vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing)\\b");
 
   private static final String NO_ENGINE = "; is that an engine with OpenAI's API?";
 
@@ -58,6 +66,40 @@ public final class EngineSurvey {
       throw remedied;
     }
     return new SurveyedEngine(name(url), engine, events(engine, alone), tokenizes(engine, key));
+  }
+
+  /**
+   * Finds out where the load of an engine can be read from.
+   *
+   * @param key its API key, null when it needs none
+   */
+  public LoadOrigin load(EngineDescription engine, @Nullable String key) throws InterruptedException {
+    LoadFeed feed =
+        engine.identity().kind() == EngineKind.SGLANG
+            ? LoadFeed.of(engine.url(), page(engine, "/server_info", key).getBytes(StandardCharsets.UTF_8))
+            : null;
+    if (feed != null) {
+      return new LoadOrigin.Pushed(feed);
+    }
+    return switch (engine.identity().kind()) {
+      // TensorRT-LLM gives its figures once, and Dynamo's frontend has none of its engines'.
+      case TENSORRT_LLM, DYNAMO -> new LoadOrigin.None();
+      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN ->
+          LOAD.matcher(page(engine, LOAD_ALONE, key)).find() ? new LoadOrigin.Alone()
+              : LOAD.matcher(page(engine, "/metrics", key)).find() ? new LoadOrigin.Metrics()
+              : new LoadOrigin.None();
+    };
+  }
+
+  /** A page of an engine, empty when it has none. */
+  private String page(EngineDescription engine, String path, @Nullable String key) throws InterruptedException {
+    try {
+      HttpCalls.Request request = HttpCalls.Request.get(engine.url().resolve(path), timeout).withBearer(key);
+      HttpCalls.Reply reply = calls.send(request);
+      return reply.status() == 200 ? new String(reply.body(), StandardCharsets.UTF_8) : "";
+    } catch (HttpCallException none) {
+      return "";
+    }
   }
 
   /** The name of a pod that was given none: its host and port. */

@@ -128,6 +128,25 @@ final class InitIT {
   }
 
   @Test
+  void loadThatIsPushed_orReadAlone_orNotAtAll_isToldWithWhatWouldServeBetter() throws Exception {
+    try (SimEngine vllm = SimEngine.start(settings().build());
+        SimEngine pushing = SimEngine.start(settings().api(EngineApi.SGLANG).ranks(2).loadPort(0).build());
+        SimEngine sglang = SimEngine.start(settings().api(EngineApi.SGLANG).build());
+        SimEngine tensorRt = SimEngine.start(settings().api(EngineApi.TENSORRT_LLM).build());
+        ScriptedPod silent = new ScriptedPod((request, out) -> out.json(
+            request.target().equals("/v1/models") ? 200 : 404,
+            "{\"data\":[{\"id\":\"m\",\"owned_by\":\"sglang\"}]}"))) {
+      assertThat(words(init(vllm.url().toString()).out())).contains("Load: read at /metrics/?name[]=");
+      assertThat(words(init(pushing.url().toString()).out()))
+          .containsPattern("Load: pushed by the engine at tcp://127.0.0.1:\\d+, tcp://127.0.0.1:\\d+, as its");
+      assertThat(words(init(sglang.url().toString()).out()))
+          .contains("Load: read among all metrics, at /metrics. With --load-publish-endpoint auto");
+      assertThat(words(init(tensorRt.url().toString()).out())).contains("Load: not told");
+      assertThat(words(init(silent.url().toString()).out())).contains("Start it with --enable-metrics");
+    }
+  }
+
+  @Test
   void prefillAndDecode_goTogether_andNeitherAlone() throws Exception {
     SimSettings.Builder nixl =
         settings().developerMode(true).transfer(TransferSettings.of(TransferDialect.VLLM_NIXL));

@@ -11,6 +11,8 @@ import io.kvasir.engines.EngineKind;
 import io.kvasir.engines.EventOrigin;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.KvHandover;
+import io.kvasir.engines.LoadFeed;
+import io.kvasir.engines.LoadOrigin;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.engines.TransferDescription;
@@ -21,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -28,12 +31,15 @@ import org.jspecify.annotations.Nullable;
 /** The configuration of a router for a fleet of engines, each value with where it was learnt. */
 final class FleetConfiguration {
   private final List<SurveyedEngine> engines;
+  private final Map<String, LoadOrigin> loads;
   private final List<FleetModel> models;
   private final @Nullable Path keyFile;
   private final HoconText text = new HoconText();
 
-  private FleetConfiguration(List<SurveyedEngine> engines, List<FleetModel> models, @Nullable Path keyFile) {
+  private FleetConfiguration(
+      List<SurveyedEngine> engines, Map<String, LoadOrigin> loads, List<FleetModel> models, @Nullable Path keyFile) {
     this.engines = engines;
+    this.loads = loads;
     this.models = models;
     this.keyFile = keyFile;
   }
@@ -41,12 +47,14 @@ final class FleetConfiguration {
   /**
    * Writes the configuration, which is valid.
    *
+   * @param loads where each engine's load is read from, by its name
    * @param keyFile the file with the engines' API key, null without one
    * @throws StartException when no router can serve these engines together; the message says what to change
    */
-  static LearntConfiguration of(List<SurveyedEngine> engines, ModelSearch files, @Nullable Path keyFile)
+  static LearntConfiguration of(
+      List<SurveyedEngine> engines, Map<String, LoadOrigin> loads, ModelSearch files, @Nullable Path keyFile)
       throws StartException, ConfigException {
-    FleetConfiguration fleet = new FleetConfiguration(engines, FleetModel.of(engines, files), keyFile);
+    FleetConfiguration fleet = new FleetConfiguration(engines, loads, FleetModel.of(engines, files), keyFile);
     fleet.requireBothRoles();
     String text = fleet.written();
     KvasirConfig _ = KvasirConfig.of(ConfigFactory.parseString(text));
@@ -144,6 +152,7 @@ final class FleetConfiguration {
     cache(engine);
     handover(engine);
     events(engine);
+    text.comment("Load: " + load(engine));
     for (Unknown unknown : description.unknowns()) {
       if (!isConfigured(unknown)) {
         text.comment("Not told: " + unknown.what() + ". " + unknown.remedy());
@@ -240,6 +249,20 @@ final class FleetConfiguration {
             + ":5557\", replay = \"tcp://" + engine.description().url().getHost() + ":5657\" }");
       }
     }
+  }
+
+  /** Where its load is read from, which needs no setting, and what would serve better. */
+  private String load(SurveyedEngine engine) {
+    boolean sglang = engine.description().identity().kind() == EngineKind.SGLANG;
+    return switch (loads.getOrDefault(engine.name(), new LoadOrigin.None())) {
+      case LoadOrigin.Pushed(LoadFeed feed) ->
+          "pushed by the engine at " + String.join(", ", feed.endpoints()) + ", as its /server_info tells.";
+      case LoadOrigin.Alone _ -> "read at /metrics/?name[]=..., which has these gauges alone.";
+      case LoadOrigin.Metrics _ -> "read among all metrics, at /metrics."
+          + (sglang ? " With --load-publish-endpoint auto it is pushed as it changes." : "");
+      case LoadOrigin.None _ -> "not told, so that what the router has sent is all that it knows."
+          + (sglang ? " Start it with --enable-metrics, or --load-publish-endpoint auto." : "");
+    };
   }
 
   private void otherRanks(List<EventPublishing.RankSockets> ranks) {
