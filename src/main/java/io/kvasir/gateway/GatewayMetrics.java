@@ -30,6 +30,9 @@ final class GatewayMetrics {
   private final Histogram seconds;
   private final Histogram ttft;
   private final Histogram stages;
+  private final Histogram bodyBytes;
+  private final Histogram perOutputToken;
+  private final Histogram betweenOutputTokens;
   private final Gauge inFlight;
   private final Counter refusals;
   private final Counter aborts;
@@ -66,6 +69,24 @@ final class GatewayMetrics {
         "Time of a request in each stage: parse, prepare, decide (all tries), head (the worker's first sign)")
         .classicExponentialUpperBounds(1e-6, 4, 14)
         .labelNames("stage")
+        .register(registry);
+    // Bounds are those of llm-d's picker, under whose names these are shown, too.
+    bodyBytes = histogram("kvasir_request_body_bytes", "Length of requests' bodies as clients sent them")
+        .classicExponentialUpperBounds(64, 2, 25)
+        .labelNames("model")
+        .register(registry);
+    perOutputToken = histogram(
+            "kvasir_request_output_token_seconds",
+            "From a request's arrival to the end of its answer, divided by the tokens generated; by request")
+        .classicUpperBounds(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+        .labelNames("model")
+        .register(registry);
+    betweenOutputTokens = histogram(
+            "kvasir_request_decode_token_seconds",
+            "From a stream's first token to its end, divided by the tokens generated after the first; by request")
+        .classicUpperBounds(
+            0.0005, 0.00205, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 2)
+        .labelNames("model")
         .register(registry);
     inFlight = Gauge.builder()
         .name("kvasir_requests_in_flight")
@@ -199,6 +220,25 @@ final class GatewayMetrics {
   /** Counts a stream's first token; {@code trace} is what its exemplar names, null for none. */
   void firstToken(String model, String profile, long nanos, @Nullable TraceContext trace) {
     observe(ttft.labelValues(model, profile), nanos / NANOS, trace);
+  }
+
+  /** Counts the length of a request's body. */
+  void bodyRead(String model, int bytes) {
+    bodyBytes.labelValues(model).observe(bytes);
+  }
+
+  /**
+   * Counts the pace of an answer that ended well.
+   *
+   * @param nanos from the request's arrival
+   * @param ttftNanos from there to the first token of a stream, negative where it did not stream
+   * @param tokens generated, at least 1
+   */
+  void generated(String model, long nanos, long ttftNanos, int tokens) {
+    perOutputToken.labelValues(model).observe(nanos / NANOS / tokens);
+    if (ttftNanos >= 0 && tokens > 1) {
+      betweenOutputTokens.labelValues(model).observe((nanos - ttftNanos) / NANOS / (tokens - 1));
+    }
   }
 
   /** Counts a keep-alive. */

@@ -158,6 +158,7 @@ final class RequestTelemetry implements CallListener {
     profile = chosenProfile;
     label = known ? name : GatewayMetrics.UNKNOWN_MODEL;
     stream = streams;
+    metrics.bodyRead(label, inbound.exchange().body().length);
   }
 
   /** Records that a stream begins with this status; {@link #ended} ends it. */
@@ -261,6 +262,9 @@ final class RequestTelemetry implements CallListener {
     }
     if (report.outcome() instanceof Outcome.Completed && api.carriesPrompt() && answerStatus < 300) {
       metrics.usage(label, profile, report.prediction(), report.usage(), trace);
+      if (report.usage().outputTokens() > 0) {
+        metrics.generated(label, total, stream ? ttft : -1, report.usage().outputTokens());
+      }
     }
     String failure = switch (report.outcome()) {
       case Outcome.Failed failed -> failed.detail();

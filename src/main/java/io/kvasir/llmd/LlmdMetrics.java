@@ -121,7 +121,11 @@ public final class LlmdMetrics {
     String[] values = new String[written.size()];
     for (int i = 0; i < values.length; i++) {
       String value = written.get(i);
-      values[i] = value.charAt(0) == '$' ? alias.written(String.valueOf(series.get(value.substring(1)))) : value;
+      if (value.charAt(0) == '$') {
+        String label = value.substring(1);
+        value = alias.written(label, String.valueOf(series.get(label)));
+      }
+      values[i] = value;
     }
     return Arrays.asList(values);
   }

@@ -26,6 +26,9 @@ enum MetricAlias {
   REQUEST_INPUT_TOKENS(TOTALS, "usage_prompt_tokens", Words.MODEL),
   REQUEST_OUTPUT_TOKENS(TOTALS, "usage_output_tokens", Words.MODEL),
   REQUEST_CACHED_TOKENS(TOTALS, "cached_tokens", Words.MODEL, "kind", "actual"),
+  REQUEST_SIZE_BYTES(DISTRIBUTION, "request_body_bytes", Words.MODEL),
+  REQUEST_NTPOT_SECONDS(DISTRIBUTION, "request_output_token_seconds", Words.MODEL),
+  REQUEST_STREAMING_TPOT_SECONDS(DISTRIBUTION, "request_decode_token_seconds", Words.MODEL),
 
   AVERAGE_KV_CACHE_UTILIZATION(MEAN, "worker_engine_kv_use", Words.POOL),
   AVERAGE_QUEUE_SIZE(MEAN, "worker_engine_waiting", Words.POOL),
@@ -41,6 +44,11 @@ enum MetricAlias {
   FLOW_CONTROL_POOL_SATURATION(GAUGE, "cell_pressure", "inference_pool=$cell,stage=effective"),
 
   SCHEDULER_E2E_DURATION_SECONDS(DISTRIBUTION, "stage_seconds", "", "stage", "decide"),
+  DISAGG_DECISION_TOTAL(
+      COUNT, "routing_plans",
+      "plugin_name=$profile,plugin_type=disagg-profile-handler,model_name=all,decision_type=$prefill"),
+  MODEL_REWRITE_DECISIONS_TOTAL(
+      COUNT, "picker_model_rewrites", "model_rewrite_name=$rewrite,model_name=$model,target_model=$target"),
   EXTPROC_STREAMS_INFLIGHT(GAUGE, "picker_streams_running", ""),
   EXTPROC_STREAMS_TOTAL(COUNT, "picker_streams", "code=$outcome");
 
@@ -125,15 +133,22 @@ enum MetricAlias {
     return labels().map(label -> label.substring(label.indexOf('=') + 1)).toList();
   }
 
-  /** A label's value as llm-d writes it: of streams the status that gRPC has for what became of them. */
-  String written(String value) {
-    if (this != EXTPROC_STREAMS_TOTAL) {
-      return value;
-    }
-    return switch (value) {
-      case "cancelled" -> "Canceled";
-      case "failed" -> "Internal";
-      default -> "OK";
+  /**
+   * A label's value as llm-d writes it: of streams the status that gRPC has for what became of them, of plans whether
+   * prefill is apart.
+   *
+   * @param label its name in the source
+   */
+  String written(String label, String value) {
+    return switch (this) {
+      case EXTPROC_STREAMS_TOTAL -> switch (value) {
+        case "cancelled" -> "Canceled";
+        case "failed" -> "Internal";
+        default -> "OK";
+      };
+      case DISAGG_DECISION_TOTAL ->
+          !label.equals("prefill") ? value : value.equals("remote") ? "prefill-decode" : "decode-only";
+      default -> value;
     };
   }
 

@@ -86,7 +86,8 @@ final class CompleteRequest {
             pools, port, authority, begun.subset(), services.cells(), () -> outline.get().model());
     RenamedModel renamed =
         RenamedModel.of(
-            pools, pool, begun.headers(), plain.body(), outline, ThreadLocalRandom.current().nextDouble());
+            pools, pool, begun.headers(), plain.body(), outline, ThreadLocalRandom.current().nextDouble(),
+            services.metrics());
     byte[] bytes = renamed == null ? plain.body() : renamed.body();
     PickedEndpoint placement =
         new PickedEndpoint(

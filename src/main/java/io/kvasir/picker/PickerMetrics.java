@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.pools.ModelRewrite;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
@@ -11,6 +12,7 @@ final class PickerMetrics {
   private final Gauge running;
   private final Counter servedElsewhere;
   private final Counter unseen;
+  private final Counter rewrites;
 
   PickerMetrics(Metrics metrics) {
     PrometheusRegistry registry = metrics.registry();
@@ -34,6 +36,12 @@ final class PickerMetrics {
         .name("kvasir_picker_unseen_answers_total")
         .help("Requests whose answer the gateway did not show, with early close or by its nature")
         .register(registry);
+    rewrites = Counter.builder()
+        .name("kvasir_picker_model_rewrites_total")
+        .help("Requests whose model a rule of their pool has chosen, by the rule's object, by the model that they name"
+            + " (other: the rule is for every name) and by the one that they get, which may be the same")
+        .labelNames("rewrite", "model", "target")
+        .register(registry);
   }
 
   void streamBegun() {
@@ -47,6 +55,11 @@ final class PickerMetrics {
 
   void servedElsewhere(boolean moved) {
     servedElsewhere.labelValues(moved ? "moved" : "unknown").inc();
+  }
+
+  /** Counts a request that names this model, which a client may have made up. */
+  void rewritten(ModelRewrite.Choice choice, String model) {
+    rewrites.labelValues(choice.rewrite(), choice.exact() ? model : "other", choice.model()).inc();
   }
 
   void responseUnseen() {

@@ -7,10 +7,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which models the requests of a pool get in place of those that they name. Immutable.
  *
+ * @param name by which operators know it
  * @param pool the pool's {@link Pool#id}
  * @param rules in the order in which they count
  */
-public record ModelRewrite(String pool, List<Rule> rules) {
+public record ModelRewrite(String name, String pool, List<Rule> rules) {
   /** Copies what it is given. */
   public ModelRewrite {
     rules = List.copyOf(rules);
@@ -65,22 +66,23 @@ public record ModelRewrite(String pool, List<Rule> rules) {
     }
   }
 
-  /** The first rule that names a model, null without one. */
-  static @Nullable Rule exact(List<ModelRewrite> rewrites, String pool, String model) {
-    return first(rewrites, pool, model, false);
-  }
+  /**
+   * The model that a request gets.
+   *
+   * @param rewrite the {@link ModelRewrite#name} of what said so
+   * @param exact whether by a rule for the very name that the request has, and not by one for every name
+   * @param model its name, which may be the one that the request has
+   */
+  public record Choice(String rewrite, boolean exact, String model) {}
 
-  /** The first rule for every name, null without one. */
-  static @Nullable Rule general(List<ModelRewrite> rewrites, String pool) {
-    return first(rewrites, pool, "", true);
-  }
-
-  private static @Nullable Rule first(List<ModelRewrite> rewrites, String pool, String model, boolean general) {
+  /** What the first rule for a model says, null without one; of one for every name with {@code exact} false. */
+  static @Nullable Choice first(
+      List<ModelRewrite> rewrites, String pool, String model, boolean exact, double random) {
     for (ModelRewrite rewrite : rewrites) {
       if (rewrite.pool.equals(pool)) {
         for (Rule rule : rewrite.rules) {
-          if (general ? rule.models.isEmpty() : rule.models.contains(model)) {
-            return rule;
+          if (exact ? rule.models.contains(model) : rule.models.isEmpty()) {
+            return new Choice(rewrite.name, exact, rule.target(random));
           }
         }
       }

@@ -33,16 +33,14 @@ public record PoolSet(List<Pool> pools, List<ModelRewrite> rewrites, List<Object
   }
 
   /**
-   * The model that a pool's request gets in place of the one that it names, null when that stays. A rule for the very
-   * name goes before one for every name.
+   * The model that a pool's request gets in place of the one that it names, null when no rule is for that. A rule for
+   * the very name goes before one for every name.
    *
    * @param random uniform in 0..1, 1 excluded: decides between targets by their weights
    */
-  public @Nullable String rewritten(String pool, String model, double random) {
-    ModelRewrite.Rule exact = ModelRewrite.exact(rewrites, pool, model);
-    ModelRewrite.Rule rule = exact != null ? exact : ModelRewrite.general(rewrites, pool);
-    String target = rule == null ? model : rule.target(random);
-    return target.equals(model) ? null : target;
+  public ModelRewrite.@Nullable Choice rewritten(String pool, String model, double random) {
+    ModelRewrite.Choice exact = ModelRewrite.first(rewrites, pool, model, true, random);
+    return exact != null ? exact : ModelRewrite.first(rewrites, pool, model, false, random);
   }
 
   /** The priority of a pool's requests that refer to an objective; 0 for one that is not known. */

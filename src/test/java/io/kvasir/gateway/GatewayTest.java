@@ -128,6 +128,23 @@ final class GatewayTest {
     assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Completed.class, completed ->
         assertThat(completed.promptTokens()).isEqualTo(8));
     assertThat(router.metric("kvasir_ttft_seconds", "m")).isEqualTo(1);
+    assertThat(router.metric("kvasir_request_body_bytes", "m")).isEqualTo(1);
+    assertThat(router.metric("kvasir_request_output_token_seconds", "m")).isEqualTo(1);
+    assertThat(router.metric("kvasir_request_decode_token_seconds", "m")).isZero();
+  }
+
+  @Test
+  void paceOfAnAnswer_isCounted_whereThereIsOne() throws Exception {
+    String usage =
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":%d}}\n\ndata: [DONE]\n\n";
+    for (int tokens : new int[] {0, 1, 5}) {
+      pod.script((request, out) -> out.events()
+          .chunk("data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n").chunk(usage.formatted(tokens)).end());
+      router.post("/v1/chat/completions", CHAT.replace("\"m\"", "\"m\",\"stream\":true"));
+    }
+    await("all have ended", () -> router.metric("kvasir_requests", "chat", "m", "2xx", "true") == 3);
+    assertThat(router.metric("kvasir_request_output_token_seconds", "m")).isEqualTo(2);
+    assertThat(router.metric("kvasir_request_decode_token_seconds", "m")).isEqualTo(1);
   }
 
   @Test

@@ -38,6 +38,11 @@ final class LlmdMetricsTest {
           Map.entry("llm_d_epp_request_input_tokens", REQUEST),
           Map.entry("llm_d_epp_request_output_tokens", REQUEST),
           Map.entry("llm_d_epp_request_cached_tokens", REQUEST),
+          Map.entry("llm_d_epp_request_size_bytes", REQUEST),
+          Map.entry("llm_d_epp_request_ntpot_seconds", REQUEST),
+          Map.entry("llm_d_epp_request_streaming_tpot_seconds", REQUEST),
+          Map.entry("llm_d_epp_disagg_decision", List.of("plugin_name", "plugin_type", "model_name", "decision_type")),
+          Map.entry("llm_d_epp_model_rewrite_decisions", List.of("model_rewrite_name", "model_name", "target_model")),
           Map.entry("llm_d_epp_average_kv_cache_utilization", POOL),
           Map.entry("llm_d_epp_average_queue_size", POOL),
           Map.entry("llm_d_epp_average_running_requests", POOL),
@@ -162,6 +167,24 @@ final class LlmdMetricsTest {
             "llm_d_epp_extproc_streams_total{code=\"OK\"} 6.0",
             "llm_d_epp_extproc_streams_total{code=\"Canceled\"} 1.0",
             "llm_d_epp_extproc_streams_total{code=\"Internal\"} 3.0");
+  }
+
+  @Test
+  void plansAreDecisions_byWhetherPrefillIsApart() throws IOException {
+    Counter plans =
+        Counter.builder().name("kvasir_routing_plans_total").labelNames("prefill", "profile").register(registry);
+    plans.labelValues("remote", "long").inc(4);
+    plans.labelValues("held", "long").inc(2);
+    plans.labelValues("no-worker", "remote").inc(1);
+    assertThat(scraped())
+        .contains(
+            decision("decode-only", "long") + " 2.0", decision("decode-only", "remote") + " 1.0",
+            decision("prefill-decode", "long") + " 4.0");
+  }
+
+  private static String decision(String type, String profile) {
+    return "llm_d_epp_disagg_decision_total{decision_type=\"" + type + "\",model_name=\"all\",plugin_name=\""
+        + profile + "\",plugin_type=\"disagg-profile-handler\"}";
   }
 
   @Test

@@ -359,6 +359,7 @@ final class PickerEnvoyIT {
             List.of(PoolChoice.ALL),
             List.of(
                 new ModelRewrite(
+                    "longer",
                     PoolChoice.ALL.id(),
                     List.of(
                         new ModelRewrite.Rule(

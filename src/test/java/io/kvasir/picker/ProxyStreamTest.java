@@ -491,6 +491,7 @@ final class ProxyStreamTest {
             List.of(pool),
             List.of(
                 new ModelRewrite(
+                    "by-name",
                     pool.id(),
                     List.of(
                         new ModelRewrite.Rule(Set.of("gpt-4"), List.of(new ModelRewrite.Target("m", 1)))))),
@@ -513,6 +514,28 @@ final class ProxyStreamTest {
     assertThat(stream.reply().hasResponseHeaders()).isTrue();
     assertThat(stream.responseEcho())
         .isEqualTo(event.replace("\"model\": \"m\"", "\"model\": \"gpt-4\"") + "data: [DONE]\n\n");
+    assertThat(picker.metric("kvasir_picker_model_rewrites", "by-name", "gpt-4", "m")).isEqualTo(1);
+  }
+
+  /** What clients make up is no series of its own, and of a canary's two targets both are counted. */
+  @Test
+  void ruleForEveryName_isCountedWithoutTheName_andWithTheNameItself() throws Exception {
+    Pool pool = new Pool("default", "p", Map.of(), List.of(), Set.of(), Set.of(), 0);
+    picker.pools.replace(
+        LivePools.Source.KUBERNETES,
+        new PoolSet(
+            List.of(pool),
+            List.of(
+                new ModelRewrite(
+                    "any", pool.id(),
+                    List.of(new ModelRewrite.Rule(Set.of(), List.of(new ModelRewrite.Target("m", 1)))))),
+            List.of()));
+    for (String model : List.of("made-up-1", "made-up-2", "m")) {
+      TestStream stream = picker.stream().head("POST", CHAT, false);
+      stream.body(BODY.replace("\"m\"", "\"" + model + "\""), true).destined();
+      stream.cancel();
+    }
+    assertThat(picker.metric("kvasir_picker_model_rewrites", "any", "other", "m")).isEqualTo(3);
   }
 
   @Test

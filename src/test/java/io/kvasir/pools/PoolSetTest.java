@@ -48,9 +48,8 @@ final class PoolSetTest {
                 rewrite("q", Set.of("x"), "other")),
             List.of());
 
-    assertThat(pools.rewritten("p", "gpt", 0)).isEqualTo("old");
-    assertThat(pools.rewritten("p", "x", 0)).isEqualTo("general");
-    assertThat(pools.rewritten("p", "general", 0)).isNull();
+    assertThat(pools.rewritten("p", "gpt", 0)).isEqualTo(new ModelRewrite.Choice("to-old", true, "old"));
+    assertThat(pools.rewritten("p", "x", 0)).isEqualTo(new ModelRewrite.Choice("to-general", false, "general"));
     assertThat(pools.rewritten("q", "gpt", 0)).isNull();
   }
 
@@ -62,13 +61,14 @@ final class PoolSetTest {
             List.of(),
             List.of(
                 new ModelRewrite(
+                    "by-weight",
                     "p",
                     List.of(
                         new ModelRewrite.Rule(
                             Set.of(), List.of(new ModelRewrite.Target("a", 3), new ModelRewrite.Target("b", 1)))))),
             List.of());
 
-    assertThat(pools.rewritten("p", "gpt", random)).isEqualTo(target);
+    assertThat(pools.rewritten("p", "gpt", random)).isEqualTo(new ModelRewrite.Choice("by-weight", false, target));
   }
 
   @Test
@@ -99,7 +99,7 @@ final class PoolSetTest {
 
   private static ModelRewrite rewrite(String pool, Set<String> models, String target) {
     return new ModelRewrite(
-        pool, List.of(new ModelRewrite.Rule(models, List.of(new ModelRewrite.Target(target, 1)))));
+        "to-" + target, pool, List.of(new ModelRewrite.Rule(models, List.of(new ModelRewrite.Target(target, 1)))));
   }
 
   private static Pool pool(String name, Map<String, String> selector, List<Integer> ports) {

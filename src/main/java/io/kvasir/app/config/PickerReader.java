@@ -90,7 +90,7 @@ final class PickerReader {
       pools.add(pool);
       List<ModelRewrite.Rule> rules = rules(section);
       if (!rules.isEmpty()) {
-        rewrites.add(new ModelRewrite(pool.id(), rules));
+        rewrites.add(new ModelRewrite(pool.name(), pool.id(), rules));
       }
       ConfigSection priorities = section.section("objectives");
       for (String name : priorities.keys()) {

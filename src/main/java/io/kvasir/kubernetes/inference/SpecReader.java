@@ -51,7 +51,7 @@ final class SpecReader {
   /** An InferenceModelRewrite. */
   static Reading<ModelRewrite> rewrite(JsonNode object) {
     SpecReader reader = new SpecReader(object);
-    return reader.reading(new ModelRewrite(reader.poolId(), reader.rules()));
+    return reader.reading(new ModelRewrite(reader.key.name(), reader.poolId(), reader.rules()));
   }
 
   private <T> Reading<T> reading(T value) {

@@ -64,6 +64,7 @@ final class PickerReaderTest {
                         new Pool("default", "small", Map.of(), List.of(), Set.of(), Set.of(), 0)),
                     List.of(
                         new ModelRewrite(
+                            "llama",
                             "prod/llama",
                             List.of(
                                 new ModelRewrite.Rule(

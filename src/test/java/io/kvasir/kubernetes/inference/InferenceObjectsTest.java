@@ -14,6 +14,7 @@ import io.kvasir.kubernetes.Definition;
 import io.kvasir.kubernetes.FakeKubernetes;
 import io.kvasir.kubernetes.ObjectKey;
 import io.kvasir.kubernetes.ObjectWatch;
+import io.kvasir.pools.ModelRewrite;
 import io.kvasir.pools.Pool;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
@@ -72,8 +73,10 @@ final class InferenceObjectsTest {
         Pool.labelled("b", "llama", List.of(30_000), Set.of("llama-picker.b")));
     assertThat(objects.forPicker().priority("a/llama", "batch")).isEqualTo(-1);
     assertThat(objects.forPicker().rewrites().getFirst().rules().getFirst().models()).containsExactly("gpt-4");
-    assertThat(objects.forPicker().rewritten("a/llama", "gpt-4", 0.8)).isEqualTo("small");
-    assertThat(objects.forPicker().rewritten("a/llama", "other", 0)).isEqualTo("any");
+    assertThat(objects.forPicker().rewritten("a/llama", "gpt-4", 0.8))
+        .isEqualTo(new ModelRewrite.Choice("zold", true, "small"));
+    assertThat(objects.forPicker().rewritten("a/llama", "other", 0))
+        .isEqualTo(new ModelRewrite.Choice("young", false, "any"));
     assertThat(objects.problems()).isEmpty();
   }
 
