@@ -74,8 +74,8 @@ public record Call(
   }
 
   /** The call that continues this one's stream where it was cut. */
-  public Call continuation(DecisionRequest next, byte[] body) {
-    ClientHttp rest = new ClientHttp(http.method, http.target, http.headers, body);
+  public Call continuation(DecisionRequest next, String target, byte[] body) {
+    ClientHttp rest = new ClientHttp(http.method, target, http.headers, body);
     if (trace != null) {
       trace.resumes();
     }

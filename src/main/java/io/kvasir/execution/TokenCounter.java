@@ -33,11 +33,12 @@ public interface TokenCounter {
    * A stream that was cut, and the request for its rest.
    *
    * @param begun the call whose stream was cut
-   * @param rest the body of the request for the rest, to the same path
+   * @param target the path of the request for the rest
+   * @param rest its body
    * @param pieces the text that the client has: of each event its own, in their order
    * @param blanks characters at the end of the text that the request for the rest does not have
    */
-  record CutStream(Call begun, byte[] rest, List<String> pieces, int blanks) {}
+  record CutStream(Call begun, String target, byte[] rest, List<String> pieces, int blanks) {}
 
   /**
    * The tokens of a stream that was cut.

@@ -38,12 +38,13 @@ public final class PromptTokenCounter implements TokenCounter {
   @Override
   public TokenCount count(CutStream stream, Cancellation client) {
     Api api = api(stream.begun().http().target());
+    Api restApi = api(stream.target());
     byte[] body = stream.begun().http().body();
-    if (api == null) {
+    if (api == null || restApi == null) {
       return new TokenCount.Unknown();
     }
     try (Permit permit = prompts.limiter().acquire((long) body.length + stream.rest().length, client)) {
-      return count(stream, request(api, stream, body), request(api, stream, stream.rest()), permit, client);
+      return count(stream, request(api, stream, body), request(restApi, stream, stream.rest()), permit, client);
     } catch (IOException | OverloadException | CancellationException unknown) {
       return new TokenCount.Unknown();
     } catch (InterruptedException e) {
@@ -97,10 +98,10 @@ public final class PromptTokenCounter implements TokenCounter {
   }
 
   private static @Nullable Api api(String target) {
-    int query = target.indexOf('?');
-    return switch (ApiPath.at(query < 0 ? target : target.substring(0, query))) {
+    return switch (ApiPath.of(target)) {
       case CHAT -> Api.CHAT;
       case COMPLETIONS -> Api.COMPLETIONS;
+      case MESSAGES -> Api.MESSAGES;
       case null, default -> null;
     };
   }

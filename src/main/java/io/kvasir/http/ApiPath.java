@@ -82,6 +82,12 @@ public enum ApiPath {
         : null;
   }
 
+  /** The API at a target, which may have a query; null when there is none. */
+  public static @Nullable ApiPath of(String target) {
+    int query = target.indexOf('?');
+    return at(query < 0 ? target : target.substring(0, query));
+  }
+
   /** The id in a {@link #STORED_RESPONSE} path: {@code /v1/responses/ID}, {@code /v1/responses/ID/cancel} … */
   public static String storedId(String path) {
     int end = path.indexOf('/', STORED.length());

@@ -127,6 +127,6 @@ final class PromptTokenCounterTest {
         new Call.ClientHttp("POST", "/v1/chat/completions", Headers.of("Content-Type", "application/json"), begun),
         new Call.ResponseRules(true, true, false, true),
         1);
-    return new CutStream(call, rest, List.of("The", " time"), 0);
+    return new CutStream(call, call.http().target(), rest, List.of("The", " time"), 0);
   }
 }

@@ -61,6 +61,7 @@ final class ResumeTest {
   private static final JsonMapper JSON = JsonMapper.builder().build();
   private static final String PROFILE = "random { execute { resumes = 2 } }";
   private static final ProfileChoice CHOICE = ProfileChoice.always("random", false);
+  private static final String MESSAGES = "/v1/messages";
   private static final String COMPLETIONS = "/v1/completions";
   private static final String CHAT = "/v1/chat/completions";
   /** Usage in every event tells the router exactly how much has been generated. */
@@ -70,6 +71,9 @@ final class ResumeTest {
   private static final String QUESTION = "Tell me of the king who counted every tree in his land. ".repeat(6).strip();
   private static final String HELLO =
       "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}";
+  private static final String MESSAGE = HELLO.replace("\"stream\"", "\"max_tokens\":50,\"stream\"");
+  private static final String TEXT_BLOCK = "event: content_block_start\ndata: {\"type\":\"content_block_start\","
+      + "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n";
   private static final String FIRST =
       "data: {\"id\":\"one\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
 
@@ -533,7 +537,7 @@ final class ResumeTest {
 
   /** As one worker of many dies with all that it has begun. */
   @ParameterizedTest
-  @ValueSource(strings = {CHAT, COMPLETIONS})
+  @ValueSource(strings = {CHAT, COMPLETIONS, MESSAGES})
   void workerCrashes_underEightStreams_eachIsWhole(String path) throws Exception {
     router.close();
     router = new TestRouter(ResumeTest::prompts, TestRouter.EXECUTION, "", CHOICE);
@@ -566,10 +570,208 @@ final class ResumeTest {
     for (Future<List<String>> answer : answers) {
       List<JsonNode> told = events(answer.get());
       assertThat(text(told)).isEqualTo(text(unbroken));
-      assertThat(told.getLast().at("/usage/completion_tokens"))
-          .isEqualTo(unbroken.getLast().at("/usage/completion_tokens"));
+      if (path.equals(MESSAGES)) {
+        assertThat(withoutId(told)).isEqualTo(withoutId(unbroken));
+      } else {
+        assertThat(told.getLast().at("/usage/completion_tokens"))
+            .isEqualTo(unbroken.getLast().at("/usage/completion_tokens"));
+      }
     }
     assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(8);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cut", "no-end"})
+  void cutMessage_hasTheEventsOfAnUnbrokenOne(String fault) throws Exception {
+    List<JsonNode> unbroken = events(engine(0).url(), MESSAGES);
+    worker("a", engine(SLOW, fault + "=1x"));
+    worker("b", engine(0));
+
+    assertThat(withoutId(events(router.url(""), MESSAGES))).isEqualTo(withoutId(unbroken));
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+  }
+
+  @Test
+  void cutMessage_isContinuedInItsBlockByAChat() throws Exception {
+    String begun = message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel");
+    pod("a", (request, out) -> out.events().chunk(begun + "event: content_block_de").reset());
+    String rest = goesOn(HELLO, "Hel", "lo");
+    ScriptedPod second = pod("b", (request, out) -> out.stream(List.of(
+        FIRST, rest,
+        "data: {\"id\":\"two\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: [DONE]\n\n")));
+
+    assertThat(router.post(MESSAGES, MESSAGE).body()).isEqualTo(begun + delta("lo")
+        + "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+        + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\","
+        + "\"stop_sequence\":null},\"usage\":{\"input_tokens\":" + promptTokens(HELLO) + ",\"output_tokens\":"
+        + (1 + tokens("Hel").length) + "}}\n\n"
+        + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+
+    assertThat(second.next().target()).isEqualTo(CHAT);
+  }
+
+  /** What fails behind the cut is the message's failure, in the form of its API. */
+  @ParameterizedTest
+  @ValueSource(ints = {400, 500})
+  void chatThatFails_endsTheMessageInItsOwnForm(int code) throws Exception {
+    String begun = message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel");
+    pod("a", (request, out) -> out.events().chunk(begun).reset());
+    String rest = goesOn(HELLO, "Hel", "lo");
+    pod("b", (request, out) -> out.stream(List.of(
+        FIRST, rest, "data: {\"error\":{\"message\":\"no\",\"code\":" + code + "}}\n\n", "data: [DONE]\n\n")));
+
+    assertThat(router.post(MESSAGES, MESSAGE).body()).isEqualTo(begun + delta("lo")
+        + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"no\"}}\n\n");
+  }
+
+  /** The rest of a rest goes on in the same block; a call in it is not continued. */
+  @Test
+  void cutRestOfAMessage_isContinuedUntilItHasACall() throws Exception {
+    allowDisconnects(4);
+    String begun = message(promptTokens(HELLO)) + TEXT_BLOCK + delta("The time");
+    String rest = goesOn(HELLO, "The time", " was");
+    String more = goesOn(HELLO, "The time was", " good");
+    String call = said("two", "").replace(
+        "\"content\":\"\"", "\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\"}}]");
+    pod("a", (request, out) -> out.events().chunk(begun).reset());
+    pod("b", (request, out) -> out.events().chunk(FIRST + rest).reset());
+    pod("c", (request, out) -> out.events().chunk(FIRST + more + call).reset());
+
+    assertThatThrownBy(() -> router.post(MESSAGES, MESSAGE)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(2);
+    assertThat(router.metric("kvasir_resumes_refused", "tools")).isEqualTo(1);
+  }
+
+  @Test
+  void thoughtsBehindAMessagesText_areNotBelieved() throws Exception {
+    String begun = message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel");
+    String thought = goesOn(HELLO, "Hel", "lo").replace("\"content\"", "\"reasoning\"");
+    pod("a", (request, out) -> out.events().chunk(begun).reset());
+    pod("b", (request, out) -> out.stream(List.of(FIRST, thought, "data: [DONE]\n\n")));
+
+    assertThatThrownBy(() -> router.post(MESSAGES, MESSAGE)).isInstanceOf(IOException.class);
+
+    assertThat(router.metric("kvasir_resumes_refused", "diverged")).isEqualTo(1);
+  }
+
+  /** Before its first word a message is requested again, and what the client has of it is left out. */
+  @Test
+  void messageCutBeforeTheFirstWord_isRequestedAgain() throws Exception {
+    String end = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    pod("a", (request, out) -> out.events().chunk(message(5) + TEXT_BLOCK).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.stream(
+        List.of(message(5).replace("one", "two"), TEXT_BLOCK, delta("Hello"), end)));
+
+    assertThat(router.post(MESSAGES, MESSAGE).body()).isEqualTo(message(5) + TEXT_BLOCK + delta("Hello") + end);
+
+    assertThat(second.next().target()).isEqualTo(MESSAGES);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"thinking, reasoning", "tool_use, tools", "image, other"})
+  void messageWithAnotherBlock_endsCut(String block, String why) throws Exception {
+    pod("a", (request, out) -> out.events().chunk(
+        message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel")
+            + TEXT_BLOCK.replace("\"text\",", "\"" + block + "\",").replace("0", "1")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(MESSAGES, MESSAGE)).isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", why)).isEqualTo(1);
+  }
+
+  /** An engine that translates the message into another prompt, or does not report it. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void messageOfAnotherPrompt_endsCut(int more) throws Exception {
+    int prompt = more == 0 ? 0 : promptTokens(HELLO) + more;
+    pod("a", (request, out) -> out.events().chunk(message(prompt) + TEXT_BLOCK + delta("Hel")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(MESSAGES, MESSAGE)).isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", "tokens")).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "\"stop_sequences\":[\"x\"] | stop", "\"thinking\":{\"type\":\"enabled\"} | prompt",
+      "\"tool_choice\":{\"type\":\"any\"},\"tools\":[{\"name\":\"f\",\"input_schema\":{}}] | tools"})
+  void otherMessages_endCut(String member, String why) throws Exception {
+    pod("a", (request, out) -> out.events().chunk(
+        message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel")).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(MESSAGES, MESSAGE.replace("\"stream\"", member + ",\"stream\"")))
+        .isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", why)).isEqualTo(1);
+  }
+
+  /** Wherever the bytes end, the client has a text that the answer begins with, and all of it where there is an end. */
+  @Test
+  void messageCutAnywhere_isWholeOrEndsCut() throws Exception {
+    String whole = message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel") + delta("lo")
+        + "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+        + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},"
+        + "\"usage\":{\"output_tokens\":2}}\n\n"
+        + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    allowDisconnects(1000);
+    AtomicInteger cut = new AtomicInteger();
+    String afterHel = goesOn(HELLO, "Hel", "lo");
+    pods.add(new ScriptedPod((request, out) -> {
+      if (request.target().equals(CHAT)) {
+        out.stream(List.of(afterHel, said("two", "").replace("}}]", "},\"finish_reason\":\"stop\"}]"),
+            "data: [DONE]\n\n"));
+      } else if (cut.get() < 0) {
+        out.stream(List.of(whole));
+      } else {
+        out.events().chunk(whole.substring(0, cut.getAndSet(-1))).reset();
+      }
+    }));
+    router.cells.worker("a", pods.getLast().url(), "m");
+    router.cells.worker("b", pods.getLast().url(), "m");
+    int ended = 0;
+
+    for (int at = 1; at < whole.length(); at += 7) {
+      cut.set(at);
+      try {
+        assertThat(text(events(router.post(MESSAGES, MESSAGE).body().lines().toList()))).isEqualTo("Hello");
+        ended++;
+      } catch (IOException endsCut) {
+        assertThat(endsCut).as("cut at %s", at).isNotNull();
+      }
+    }
+    assertThat(ended).isGreaterThan(whole.length() / 14);
+  }
+
+  private int promptTokens(String request) throws IOException {
+    return Objects.requireNonNull(
+        router.prompts.tokens(new PromptRequest(Api.CHAT, "m", JSON.readTree(request), false, null), () -> { })).length;
+  }
+
+  private static String message(int prompt) {
+    return "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"one\",\"type\":\"message\","
+        + "\"role\":\"assistant\",\"content\":[],\"model\":\"m\",\"usage\":{\"input_tokens\":" + prompt
+        + ",\"output_tokens\":0}}}\n\n";
+  }
+
+  private static String delta(String text) {
+    return "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
+        + "\"delta\":{\"type\":\"text_delta\",\"text\":\"" + text + "\"}}\n\n";
+  }
+
+  /** What does not differ from one message to the next: all but its id, and which tokens came together. */
+  private static List<String> withoutId(List<JsonNode> events) {
+    Stream<String> frame = events.stream()
+        .filter(event -> !event.path("type").asText().equals("content_block_delta"))
+        .map(event -> event.toString().replaceAll("\"id\":\"[^\"]*\"", ""));
+    return Stream.concat(frame, Stream.of(text(events))).toList();
   }
 
   /** The tokenizer and template of the engines. */
@@ -651,7 +853,10 @@ final class ResumeTest {
   }
 
   private static String body(String path) {
-    return path.equals(CHAT)
+    return path.equals(MESSAGES)
+        ? "{\"messages\":[{\"role\":\"user\",\"content\":\"" + QUESTION + "\"}],\"stream\":true,"
+            + "\"temperature\":0,\"max_tokens\":40,\"model\":\"m\"}"
+        : path.equals(CHAT)
         ? "{\"messages\":[{\"role\":\"user\",\"content\":\"" + QUESTION + "\"}]," + REST
         : "{\"prompt\":\"" + QUESTION + "\"," + REST;
   }
@@ -670,7 +875,7 @@ final class ResumeTest {
   }
 
   private static List<JsonNode> events(List<String> lines) throws IOException {
-    assertThat(lines).contains("data: [DONE]");
+    assertThat(lines).containsAnyOf("data: [DONE]", "event: message_stop");
     List<JsonNode> events = new ArrayList<>();
     for (String line : lines) {
       if (line.startsWith("data: {")) {
@@ -684,7 +889,8 @@ final class ResumeTest {
     StringBuilder text = new StringBuilder();
     for (JsonNode event : events) {
       JsonNode choice = event.at("/choices/0");
-      text.append(choice.path("text").asText("")).append(choice.at("/delta/content").asText(""));
+      text.append(choice.path("text").asText("")).append(choice.at("/delta/content").asText(""))
+          .append(event.at("/delta/text").asText(""));
     }
     return text.toString();
   }

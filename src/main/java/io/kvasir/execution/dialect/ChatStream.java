@@ -17,8 +17,10 @@ abstract class ChatStream implements Translation.Stream {
   private boolean started;
   private boolean ended;
 
-  ChatStream(ByteSink client) {
+  /** A parser of a whole stream, or of one whose begin the client has: {@code started}. */
+  ChatStream(ByteSink client, boolean started) {
     this.client = client;
+    this.started = started;
   }
 
   @Override

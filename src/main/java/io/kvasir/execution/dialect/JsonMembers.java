@@ -104,6 +104,11 @@ public final class JsonMembers {
     return new JsonMembers(new LinkedHashMap<>());
   }
 
+  /** Whether there is no member. */
+  public boolean isEmpty() {
+    return members.isEmpty();
+  }
+
   /** Whether there is such a member, null or not. */
   public boolean has(String name) {
     return members.containsKey(name);

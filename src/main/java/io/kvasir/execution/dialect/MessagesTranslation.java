@@ -191,15 +191,32 @@ public final class MessagesTranslation implements Translation {
     return new MessagesStream(client);
   }
 
+  /**
+   * A translation of a chat that goes on from the text of a message whose events the client has.
+   *
+   * @param block the number of the text's block, which is open
+   */
+  public static Stream rest(ByteSink client, int block) {
+    return new MessagesStream(client, block);
+  }
+
   /** Chunks to blocks: one is open at a time, and a chunk of another kind begins the next. */
   private static final class MessagesStream extends ChatStream {
+    private static final String TEXT = "text";
     private String open = "";
     private int index = -1;
     private ObjectNode end = JSON.objectNode().put("stop_reason", "end_turn").putNull("stop_sequence");
     private ObjectNode usage = usage(JSON.objectNode());
 
     MessagesStream(ByteSink client) {
-      super(client);
+      super(client, false);
+    }
+
+    /** The rest of a message whose block of text is open. */
+    MessagesStream(ByteSink client, int block) {
+      super(client, true);
+      open = TEXT;
+      index = block;
     }
 
     @Override
@@ -220,7 +237,7 @@ public final class MessagesTranslation implements Translation {
 
     @Override
     void text(String text) throws IOException {
-      block("text", JSON.objectNode().put("type", "text").put("text", ""));
+      block(TEXT, JSON.objectNode().put("type", "text").put("text", ""));
       delta(JSON.objectNode().put("type", "text_delta").put("text", text));
     }
 

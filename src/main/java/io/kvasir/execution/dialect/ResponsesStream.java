@@ -23,7 +23,7 @@ final class ResponsesStream extends ChatStream {
   private int sequence;
 
   ResponsesStream(JsonMembers client, ByteSink out) {
-    super(out);
+    super(out, false);
     this.client = client;
     this.response = new ResponseObject(client, JSON.objectNode());
   }

@@ -40,6 +40,11 @@ record Continuation(ClientRequest original) {
     return original.api() == ApiPath.CHAT;
   }
 
+  /** The target of the request for the rest: the client's, or that of another API by which it is continued. */
+  String target(String client) {
+    return original.api() == ApiPath.of(client) ? client : original.path();
+  }
+
   /** Whether the request has the event with a stream's usage. */
   boolean usageRequested() {
     return original.members().value(STREAM_OPTIONS).path("include_usage").asBoolean(false);
@@ -61,7 +66,8 @@ record Continuation(ClientRequest original) {
 
   /** Whether it leaves the limit out where the API has one of its own. */
   private boolean hasStandardLimit() {
-    return !chat() && LIMITS.stream().noneMatch(name -> original.members().value(name).isNumber());
+    return original.api() == ApiPath.COMPLETIONS
+        && LIMITS.stream().noneMatch(name -> original.members().value(name).isNumber());
   }
 
   /** Whether an engine may have generated tokens whose text it held back, for it may be the begin of a stop text. */

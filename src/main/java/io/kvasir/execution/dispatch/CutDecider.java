@@ -7,6 +7,7 @@ import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import org.jspecify.annotations.Nullable;
 
@@ -41,7 +42,8 @@ final class CutDecider {
       return new CutDecision.Refused("body");
     }
     PartialAnswer answer = stream.answer();
-    Continuation continuation = new Continuation(request);
+    boolean message = request.api() == ApiPath.MESSAGES && answer.hasText();
+    Continuation continuation = message ? MessagesContinuation.chat(request) : new Continuation(request);
     boolean injected = call.rules().stripUsage();
     boolean usage = continuation.usageRequested() && !injected;
     if (stream.done() || (answer.finished() && !continuation.hasSeveralAnswers())) {
@@ -49,7 +51,8 @@ final class CutDecider {
           ? new CutDecision.Refused("usage")
           : new CutDecision.Finished(usage);
     }
-    String unfit = unsupportedReason(continuation, answer);
+    String unfit = message ? MessagesContinuation.unsupportedReason(request.members()) : null;
+    unfit = unfit == null ? unsupportedReason(continuation, answer) : unfit;
     if (unfit != null) {
       return new CutDecision.Refused(unfit);
     }

@@ -6,6 +6,7 @@ import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.TokenCounter.CutStream;
 import io.kvasir.execution.TokenCounter.TokenCount;
 import io.kvasir.execution.stream.PartialAnswer;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +43,10 @@ record ProvenRest(String text, int generated, int prompt) {
     String text = whole.stripTrailing();
     int blanks = whole.length() - text.length();
     int reported = answer.isReported() ? answer.generated() : Outcome.UNKNOWN;
-    CutStream stream = new CutStream(call, continuation.body(text, 0), answer.pieces(), blanks);
+    CutStream stream = new CutStream(
+        call, continuation.target(call.http().target()), continuation.body(text, 0), answer.pieces(), blanks);
+    // The chat is the router's own: the first engine has to have reported the prompt that it would have had by it.
+    boolean translated = continuation.chat() && ApiPath.of(call.http().target()) != ApiPath.CHAT;
     ProvenRest rest = switch (tokens.count(stream, client)) {
       case TokenCount.Exact exact -> reported == Outcome.UNKNOWN || exact.text() <= reported
           ? new ProvenRest(text, exact.text(), exact.prompt())
@@ -55,8 +59,9 @@ record ProvenRest(String text, int generated, int prompt) {
           ? null
           : new ProvenRest(text, answer.generated(), Outcome.UNKNOWN);
     };
-    boolean provable =
-        rest != null && (rest.prompt != Outcome.UNKNOWN || !continuation.chat() || text.isEmpty());
+    boolean provable = rest != null
+        && (rest.prompt != Outcome.UNKNOWN || !continuation.chat() || text.isEmpty())
+        && (!translated || rest.prompt - rest.generated == answer.promptTokens());
     return provable ? rest : null;
   }
 }

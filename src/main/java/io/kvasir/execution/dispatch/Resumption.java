@@ -92,9 +92,8 @@ final class Resumption implements StreamingBody {
   }
 
   private static @Nullable ApiPath continuable(String target) {
-    int query = target.indexOf('?');
-    ApiPath api = ApiPath.at(query < 0 ? target : target.substring(0, query));
-    return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS ? api : null;
+    ApiPath api = ApiPath.of(target);
+    return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS || api == ApiPath.MESSAGES ? api : null;
   }
 
   /** The call to be carried out first: its worker's stream is to come with its usage. */
@@ -131,7 +130,7 @@ final class Resumption implements StreamingBody {
     try {
       if (readable && api != null) {
         try (StitchedStream stream =
-            new StitchedStream(client, api == ApiPath.CHAT, call.rules().stripUsage(), services.texts())) {
+            new StitchedStream(client, api, call.rules().stripUsage(), services.texts())) {
           stitch(stream);
         }
       } else {
@@ -232,7 +231,9 @@ final class Resumption implements StreamingBody {
     ProvenRest from = next.rest();
     DecisionRequest decision =
         call.decision().unpreemptible().without(state.excluded()).withPromptTokens(from.generated());
-    Call rest = call.withUsage().continuation(decision, next.continuation().body(from.text(), from.generated()));
+    Continuation continuation = next.continuation();
+    Call rest = call.withUsage().continuation(
+        decision, continuation.target(call.http().target()), continuation.body(from.text(), from.generated()));
     reports.continues(cut);
     Execution execution;
     try {

@@ -13,7 +13,9 @@ interface ChoiceListener {
     TOOL_CALL(8),
     REASONING(16),
     /** Something else that is not empty. */
-    OTHER(32);
+    OTHER(32),
+    /** That its text has ended, but not why. */
+    TEXT_END(64);
 
     private final int bit;
 

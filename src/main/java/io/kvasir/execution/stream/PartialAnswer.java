@@ -134,7 +134,17 @@ public final class PartialAnswer implements ChoiceListener {
     return has(Part.END);
   }
 
-  /** Whether it has its role. */
+  /** Whether the current event has one of these parts, or an event that has passed. */
+  boolean begins(Part... some) {
+    for (Part part : some) {
+      if (((parts | notedParts) & part.bit()) != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether it has its role, or has begun as a message. */
   boolean hasRole() {
     return has(Part.ROLE);
   }
@@ -152,6 +162,7 @@ public final class PartialAnswer implements ChoiceListener {
         : has(Part.TOOL_CALL) ? "tools"
         : has(Part.REASONING) ? "reasoning"
         : has(Part.OTHER) ? "other"
+        : has(Part.TEXT_END) && !finished() ? "ended-text"
         : null;
   }
 

@@ -3,19 +3,22 @@ package io.kvasir.execution.stream;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.DeferringSink;
 import io.kvasir.http.SseEvents;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The streams of several workers, one after the other, as the one stream of events that a client sees. Only whole
  * events pass. Those of the first worker pass as they came, without waiting where the client's sink allows it, while
- * their text is noted; those of the next are {@link ContinuedEvents}. One thread at a time.
+ * their text is noted; those of the next are {@link ContinuedEvents}, which {@link MessageEvents} translates where the
+ * client has a message of Anthropic's API. One thread at a time.
  */
 public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Bytes of one event that are held back. */
@@ -38,6 +41,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
 
   private final ByteSink client;
   private final boolean chat;
+  /** What there is to events of messages, null for other APIs. */
+  private final @Nullable MessageEvents messages;
   private final boolean withoutUsage;
   private final TextBudget budget;
   private final SseEvents reader = new SseEvents((_, read) -> data = read);
@@ -47,6 +52,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   private WholeEvents events;
   /** Makes the next worker's events those of the first; null while there is only one. */
   private @Nullable ContinuedEvents continued;
+  /** Whether the current worker got the request again, for an answer that has begun without a text. */
+  private boolean requestedAgain;
   /** Whether what passes is offered to the client, not written. */
   private boolean offering;
   private byte @Nullable [] data;
@@ -66,15 +73,16 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /**
    * A stream about to begin.
    *
-   * @param chat whether it is the chat API's, not the completions API's
+   * @param api of chats, completions or messages
    * @param withoutUsage whether the event that has usage alone is kept from the client
    * @param budget for what is noted of the text, and for long events while they are held
    */
-  public StitchedStream(ByteSink client, boolean chat, boolean withoutUsage, TextBudget budget) {
+  public StitchedStream(ByteSink client, ApiPath api, boolean withoutUsage, TextBudget budget) {
     this.client = client;
-    this.chat = chat;
+    this.chat = api != ApiPath.COMPLETIONS;
     this.budget = budget;
     this.answer = new PartialAnswer(budget);
+    this.messages = api == ApiPath.MESSAGES ? new MessageEvents(answer) : null;
     this.withoutUsage = withoutUsage;
     this.tap = new AnswerTap(AnswerTap.Form.EVENTS);
     this.events = events(tap);
@@ -95,13 +103,20 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   private WholeEvents events(AnswerTap read) {
     ContinuedEvents next = continued;
     if (next == null) {
-      read.listen(answer);
-      return new WholeEvents(this::pass, read, MAX_HELD, budget, unlessFailed(this::note));
+      if (messages == null) {
+        read.listen(answer);
+      }
+      return new WholeEvents(
+          this::pass, read, MAX_HELD, budget, unlessFailed(requestedAgain ? this::noteAgain : this::note));
     }
     return new WholeEvents(this::pass, read, MAX_HELD, budget, unlessFailed((bytes, from, to) -> {
       byte[] eventData = dataOf(bytes, from, to);
       done |= tap.ended();
       byte[] instead = eventData == null || isDone(eventData) ? null : next.edit(eventData, tap);
+      if (messages != null && eventData != null) {
+        byte[] chunk = instead == null ? eventData : instead;
+        return isDone(eventData) ? messages.end() : chunk.length == 0 ? chunk : messages.translate(chunk);
+      }
       return instead == null || instead.length == 0 ? instead : event(instead);
     }));
   }
@@ -179,7 +194,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
    * @param rest what is known of the request that it gets
    */
   public void resume(RestOfStream rest) {
-    continued = new ContinuedEvents(answer, rest, chat, withoutUsage, first);
+    requestedAgain = messages != null && !answer.hasText();
+    continued = requestedAgain ? null : new ContinuedEvents(answer, rest, chat, withoutUsage, first);
     beginStream(new AnswerTap(AnswerTap.Form.EVENTS));
   }
 
@@ -195,6 +211,15 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
    * @param prompt tokens of the prompt, should no engine have reported them
    */
   public void finish(boolean withUsage, int prompt) throws IOException {
+    if (messages != null) {
+      if (!done) {
+        answer.estimatePrompt(prompt);
+        byte[] end = messages.finish();
+        client.write(end, 0, end.length);
+      }
+      done = true;
+      return;
+    }
     JsonMembers read = first == null ? null : JsonMembers.tryOf(first);
     JsonMembers head = read == null ? JsonMembers.empty() : read.without("usage");
     if (!answer.finished() && !done) {
@@ -247,6 +272,11 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
       if (!room) {
         return WholeEvents.Editor.NOTHING;
       }
+      if (messages != null && continued != null) {
+        byte[] chat = length == 0 ? dataOf(bytes, from, to) : null;
+        failure = chat == null ? failure : messages.failure(chat);
+        return WholeEvents.Editor.NOTHING;
+      }
       failure = Arrays.copyOf(failure, length + to - from);
       System.arraycopy(bytes, from, failure, length, to - from);
       return WholeEvents.Editor.NOTHING;
@@ -261,11 +291,21 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Notes an event of the first worker, which passes as it is. */
   private byte @Nullable [] note(byte[] bytes, int from, int to) throws IOException {
     done |= tap.ended();
-    if (first == null && !tap.failed() && !done) {
+    if (messages != null) {
+      messages.note(bytes, from, to);
+    } else if (first == null && !tap.failed() && !done) {
       first = headOf(dataOf(bytes, from, to));
     }
     answer.eventPassed(tap);
     return withoutUsage && tap.usageOnly() ? WholeEvents.Editor.NOTHING : null;
+  }
+
+  /** Notes an event of a worker that got the request again, of which the client does not get what it has. */
+  private byte @Nullable [] noteAgain(byte[] bytes, int from, int to) throws IOException {
+    done |= tap.ended();
+    boolean passes = Objects.requireNonNull(messages).noteAgain(bytes, from, to);
+    answer.eventPassed(tap);
+    return passes ? null : WholeEvents.Editor.NOTHING;
   }
 
   private byte @Nullable [] dataOf(byte[] bytes, int from, int to) throws IOException {
