@@ -20,7 +20,8 @@ import picocli.CommandLine.Option;
 
 /**
  * A heavy tenant beside light ones, with and without the waiting room, and the light ones alone; then three tenants of
- * which each wants more than there is.
+ * which each wants more than there is. The load {@code urgent} is another: a tenant whose long prompts are of the class
+ * bulk beside light ones whose requests are interactive.
  */
 @Command(name = "fairness", mixinStandardHelpOptions = true, sortOptions = false)
 final class Fairness implements Runnable {
@@ -52,7 +53,14 @@ final class Fairness implements Runnable {
   @Option(names = "--set", description = "A line of configuration for the run with the room; may be repeated.")
   private List<String> lines = List.of();
 
-  @Option(names = "--loads", split = ",", description = "Some of alone, beside, greedy; all without.")
+  @Option(
+      names = "--bulk-clients", description = "Clients of the tenant whose requests are bulk, ${DEFAULT-VALUE}.")
+  private int bulkClients = 16;
+
+  @Option(names = "--bulk-prompt", description = "Characters of its prompts, ${DEFAULT-VALUE}.")
+  private int bulkPrompt = 32_000;
+
+  @Option(names = "--loads", split = ",", description = "Some of alone, beside, greedy, urgent; ${DEFAULT-VALUE}.")
   private List<String> chosen = List.of("alone", "beside", "greedy");
 
   @Option(names = "--skip-without", description = "Leaves out the run without the room.")
@@ -141,11 +149,16 @@ final class Fairness implements Runnable {
         IntStream.range(0, GREEDY.size())
             .mapToObj(i -> new Tenant(GREEDY.get(i), most >> i, 0, heavyPrompt << i, answer, ""))
             .toList());
+    List<Tenant> urgent =
+        LIGHT.stream().map(name -> new Tenant(name, 0, lightRate, lightPrompt, answer, "interactive")).toList();
+    Tenant bulk = new Tenant("heavy", bulkClients, 0, bulkPrompt, answer, "bulk");
+    loads.put("urgent", Stream.concat(Stream.of(bulk), urgent.stream()).toList());
     return loads;
   }
 
   private List<Measured> measure(boolean room, String name, List<Tenant> tenants, TenantFleet fleet)
       throws InterruptedException {
+    Spent before = Spent.of(fleet);
     TenantLoad load = load(fleet, tenants);
     long from;
     long to;
@@ -164,7 +177,51 @@ final class Fairness implements Runnable {
           m.failed, m.p50, m.p99, m.queuedP50, m.queuedP99, m.work);
       results.add(m);
     }
+    if (tenants.stream().anyMatch(tenant -> tenant.serviceClass().equals("bulk"))) {
+      report(before, Spent.of(fleet), load.answers(), fleet);
+    }
     return results;
+  }
+
+  /** Prints what was taken back since, what that cost, and what is booked or runs after the last answer. */
+  private static void report(Spent before, Spent after, List<Answer> answers, TenantFleet fleet) {
+    long computed = after.computedTokens - before.computedTokens;
+    long answered = answers.stream().mapToLong(each -> each.promptTokens() - each.cachedTokens()).sum();
+    int left =
+        Math.abs(fleet.nodes().inFlight())
+            + fleet.engines().stream().mapToInt(each -> each.stats().running() + each.stats().waiting()).sum();
+    System.out.printf(
+        "taken back %.0f, too late %.0f; begun for nothing %.1f %% of the tokens of prompts; refused %d, lost %d, left"
+            + " behind %d%n",
+        after.preempted - before.preempted, after.tooLate - before.tooLate, 100.0 * (computed - answered) / computed,
+        count(answers, TenantClient.End.REFUSED), count(answers, TenantClient.End.LOST), left);
+  }
+
+  private static long count(List<Answer> answers, TenantClient.End end) {
+    return answers.stream().filter(each -> each.end() == end).count();
+  }
+
+  /**
+   * What has been done by now.
+   *
+   * @param computedTokens of the prompts that engines have admitted, but for those that they had cached
+   * @param preempted requests that were taken back
+   * @param tooLate requests whose answers had begun when they were to be taken back
+   */
+  private record Spent(long computedTokens, double preempted, double tooLate) {
+    static Spent of(TenantFleet fleet) {
+      return new Spent(
+          fleet.engines().stream().mapToLong(each -> each.stats().queriedTokens() - each.stats().hitTokens()).sum(),
+          preemptions(fleet, "preempted"), preemptions(fleet, "too_late"));
+    }
+
+    private static double preemptions(TenantFleet fleet, String outcome) {
+      return fleet.nodes().metrics(fleet.nodes().all().getFirst())
+          .lines()
+          .filter(line -> line.startsWith("kvasir_admission_preemptions_total{") && line.contains(outcome))
+          .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+          .sum();
+    }
   }
 
   private static TenantLoad load(TenantFleet fleet, List<Tenant> tenants) {
