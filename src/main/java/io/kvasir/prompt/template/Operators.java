@@ -100,7 +100,7 @@ final class Operators {
       return null;
     }
     boolean markup = left instanceof Markup;
-    String formatted = Formats.percent(render, text, right, markup);
+    String formatted = PercentFormat.format(render, text, right, markup);
     return markup ? new Markup(formatted) : formatted;
   }
 

@@ -68,8 +68,8 @@ final class StringMethods {
     method("rjust", "width fillchar", (r, s, a) -> Text.pad(r, s, a.integer(0, 0), fill(r, a), '>'));
     method("zfill", "width", StringMethods::zfill);
     method("expandtabs", "tabsize", (r, s, a) -> expandTabs(r, s, a.integer(0, 8)));
-    raw("format", (r, s, a) -> Formats.braces(r, s, a, false));
-    method("format_map", "mapping", (r, s, a) -> Formats.braces(r, s, Formats.mapping(r, a), false));
+    raw("format", (r, s, a) -> BraceFormat.format(r, s, a, false));
+    method("format_map", "mapping", (r, s, a) -> BraceFormat.formatMap(r, s, a, false));
     method("encode", "encoding errors", (r, s, a) -> Bytes.encode(r, s, a.text(0, "utf-8"), a.text(1, "strict")));
     method("isalpha", "", (r, s, a) -> all(s, Character::isLetter));
     method("isdigit", "", (r, s, a) -> all(s, StringMethods::isDigit));
@@ -121,9 +121,9 @@ final class StringMethods {
   /** On safe HTML: texts that come out are safe, so those that go in are escaped. */
   static Object callMarkup(RenderContext render, Markup self, String name, Arguments arguments) {
     Object result = switch (name) {
-      case "format" -> Formats.braces(render, self.text(), arguments, true);
-      case "format_map" -> Formats.braces(render, self.text(),
-          Formats.mapping(render, arguments.bind("format_map", List.of("mapping"))), true);
+      case "format" -> BraceFormat.format(render, self.text(), arguments, true);
+      case "format_map" -> BraceFormat.formatMap(
+          render, self.text(), arguments.bind("format_map", List.of("mapping")), true);
       case "join" -> {
         List<@Nullable Object> parts = new ArrayList<>();
         for (Object part : Values.list(render, arguments.get(0))) {
