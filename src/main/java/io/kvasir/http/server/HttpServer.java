@@ -1,10 +1,8 @@
 package io.kvasir.http.server;
 
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.telemetry.Metrics;
-import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -14,23 +12,8 @@ import java.net.Socket;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
-import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLSocket;
-import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.event.NoLogging;
-import org.apache.pekko.http.javadsl.Http;
-import org.apache.pekko.http.javadsl.model.HttpRequest;
-import org.apache.pekko.http.javadsl.model.HttpResponse;
-import org.apache.pekko.http.javadsl.settings.ServerSettings;
-import org.apache.pekko.stream.ActorAttributes;
-import org.apache.pekko.stream.Attributes;
-import org.apache.pekko.stream.Materializer;
-import org.apache.pekko.stream.SystemMaterializer;
-import org.apache.pekko.stream.TLSProtocol.SslTlsInbound;
-import org.apache.pekko.stream.TLSProtocol.SslTlsOutbound;
-import org.apache.pekko.stream.javadsl.BidiFlow;
 import org.apache.pekko.stream.javadsl.Flow;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,75 +34,30 @@ public final class HttpServer implements AutoCloseable {
 
   private static final int BACKLOG = 4096;
 
-  /** How long clients of connections that have left HTTP may take for an orderly end after the grace. */
-  private static final long SHUT_DOWN_NANOS = 1_000_000_000L;
-
-  /** How long exchanges that were cut may take to end. */
-  private static final long CUT_EXCHANGES_NANOS = 5_000_000_000L;
-
-  private static final String LAYER =
-      """
-      pekko.http.server {
-        server-header = kvasir
-        # Ours run outside the layer: a prefill may take minutes.
-        request-timeout = 0 s
-        idle-timeout = infinite
-        # HTTP/1.0 clients may leave Host out.
-        default-host-header = kvasir
-        # Targets are passed on as they came.
-        raw-request-uri-header = on
-        parsing {
-          modeled-header-parsing = off
-          uri-parsing-mode = relaxed
-          illegal-header-warnings = off
-          # The limits are HeadLines' and ChunkedBody's; these let through what they accept.
-          max-uri-length = 64k
-          max-header-name-length = 64k
-          max-header-value-length = 64k
-          max-header-count = 1024
-          max-chunk-size = 1m
-          # Bodies are measured where they are gathered.
-          max-content-length = infinite
-        }
-      }
-      """;
-
   private final HttpSettings settings;
   private final HttpHandler handler;
-  private final Application application;
   private final HttpMetrics metrics;
   private final NanoClock clock;
   private final MemoryBudget memory;
   private final int longestBody;
   private final ServerSocket listener;
-  private final Materializer materializer;
-  private final Attributes attributes;
-  private final BidiFlow<HttpResponse, SslTlsOutbound, SslTlsInbound, HttpRequest, NotUsed> layer;
+  private final HttpLayer layer;
   private final OpenConnections connections;
+  private final Drain drain;
+  private final DeadlineWatch deadlines;
   private final ChannelLoop loop = new ChannelLoop("http-clients", ChannelLoop.defaultThreads());
   private final ConnectionRefusals refusals = new ConnectionRefusals();
-  private final AtomicInteger running = new AtomicInteger();
-  private final Thread deadlines;
-
-  private volatile boolean draining;
-
-  /** What answers a connection's requests. */
-  @FunctionalInterface
-  interface Application {
-    Flow<HttpRequest, HttpResponse, NotUsed> on(ClientConnection connection);
-  }
 
   private HttpServer(
       ActorSystem<?> system,
       HttpSettings settings,
       HttpHandler handler,
-      Application application,
+      HttpLayer.Application application,
       Metrics metrics,
       NanoClock clock,
       ServerSocket listener) {
     this.settings = settings;
     this.handler = handler;
-    this.application = application;
     this.metrics = new HttpMetrics(metrics);
     this.connections =
         new OpenConnections(settings.maxConnections(), settings.maxConnectionsPerAddress(), this.metrics);
@@ -127,12 +65,9 @@ public final class HttpServer implements AutoCloseable {
     this.memory = new MemoryBudget(settings.memoryBytes(), clock, metrics);
     this.longestBody = ExchangeStage.longestBody(settings.maxBodyBytes(), memory);
     this.listener = listener;
-    this.materializer = SystemMaterializer.get(system).materializer();
-    this.attributes = ActorAttributes.dispatcher(CallerDispatcher.in(system));
-    ServerSettings layerSettings =
-        ServerSettings.create(ConfigFactory.parseString(LAYER).withFallback(system.settings().config()));
-    this.deadlines = Thread.ofVirtual().name("http-deadlines").unstarted(this::watchDeadlines);
-    this.layer = Http.get(system).serverLayer(layerSettings, Optional.empty(), NoLogging.getInstance());
+    this.drain = new Drain(connections, clock);
+    this.deadlines = new DeadlineWatch(settings.timeouts(), connections, memory, clock);
+    this.layer = new HttpLayer(system, application);
   }
 
   /**
@@ -158,7 +93,7 @@ public final class HttpServer implements AutoCloseable {
       HttpHandler handler,
       Metrics metrics,
       NanoClock clock,
-      Application application)
+      HttpLayer.Application application)
       throws IOException {
     ServerSocket listener = settings.tls() == null ? ServerSocketChannel.open().socket() : new ServerSocket();
     try {
@@ -179,11 +114,6 @@ public final class HttpServer implements AutoCloseable {
     return server;
   }
 
-  /** Often enough for the shortest time limit, and not more than that. */
-  private Duration tick() {
-    return Duration.ofMillis(Math.clamp(settings.timeouts().shortest().toMillis() / 4, 10, 250));
-  }
-
   /** The address bound, with its real port. */
   public InetSocketAddress address() {
     InetAddress address = listener.getInetAddress();
@@ -202,7 +132,7 @@ public final class HttpServer implements AutoCloseable {
 
   /** Exchanges whose handler works for them now. */
   int runningExchanges() {
-    return running.get();
+    return drain.runningExchanges();
   }
 
   /**
@@ -211,74 +141,16 @@ public final class HttpServer implements AutoCloseable {
    * connections that have left HTTP are closed in an orderly way in their first pause, or at the end. Blocks.
    */
   public void drain(Duration grace) {
-    draining = true;
-    long end = clock.nanos() + grace.toNanos();
-    try {
-      while (olderThanDrain() > 0 && clock.nanos() - end < 0) {
-        connections.forEach(ClientConnection::closeIfIdle);
-        Thread.sleep(10);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    drain.letFinish(grace);
     try {
       listener.close();
     } catch (IOException e) {
       LOG.warn("Closing the listener failed", e);
     }
-    closeUpgraded();
-    int remaining = olderThanDrain();
-    if (remaining > 0) {
-      LOG.info("Closing {} connections that did not end in time", remaining);
-    }
-    connections.forEach(ClientConnection::abort);
-    deadlines.interrupt();
-    awaitExchanges();
+    drain.closeRemaining();
+    deadlines.stop();
+    drain.awaitExchanges();
     loop.close();
-  }
-
-  /** Has connections that have left HTTP closed, in the midst of what passes there. */
-  private void closeUpgraded() {
-    long end = clock.nanos() + SHUT_DOWN_NANOS;
-    try {
-      while (shutDownUpgraded() && clock.nanos() - end < 0) {
-        Thread.sleep(10);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Whether there are still connections that have left HTTP. */
-  private boolean shutDownUpgraded() {
-    boolean some = false;
-    for (ClientConnection connection : connections) {
-      some |= connection.shutDownIfQuiet(0);
-    }
-    return some;
-  }
-
-  private int olderThanDrain() {
-    int older = 0;
-    for (ClientConnection connection : connections) {
-      older += connection.predatesDrain() ? 1 : 0;
-    }
-    return older;
-  }
-
-  /** Waits for the exchanges that were cut to release what they hold. */
-  private void awaitExchanges() {
-    long end = clock.nanos() + CUT_EXCHANGES_NANOS;
-    try {
-      while (running.get() > 0 && clock.nanos() - end < 0) {
-        Thread.sleep(5);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    if (running.get() > 0) {
-      LOG.warn("{} exchanges did not end when they were cut", running.get());
-    }
   }
 
   /** Closes everything at once. */
@@ -362,37 +234,11 @@ public final class HttpServer implements AutoCloseable {
     return socket;
   }
 
-  private void watchDeadlines() {
-    try {
-      while (true) {
-        Thread.sleep(tick());
-        long now = clock.nanos();
-        for (ClientConnection connection : connections) {
-          checkDeadlines(connection, now);
-        }
-        memory.endWaits();
-      }
-    } catch (InterruptedException e) {
-      // Drained.
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private static void checkDeadlines(ClientConnection connection, long now) {
-    try {
-      connection.checkDeadlines(now);
-    } catch (RuntimeException | Error e) {
-      // The others' deadlines are still to be kept.
-      LOG.error("Checking the deadlines of a connection from {} failed", connection.client(), RedactedException.of(e));
-      connection.abort();
-    }
-  }
-
   /** This server as its connections see it. */
   private final class ConnectionServer implements ClientConnection.Server {
     @Override
     public boolean isDraining() {
-      return draining;
+      return drain.hasBegun();
     }
 
     @Override
@@ -407,12 +253,12 @@ public final class HttpServer implements AutoCloseable {
 
     @Override
     public void exchangeStarted() {
-      running.incrementAndGet();
+      drain.exchangeStarted();
     }
 
     @Override
     public void exchangeEnded() {
-      running.decrementAndGet();
+      drain.exchangeEnded();
     }
 
     @Override
@@ -432,11 +278,7 @@ public final class HttpServer implements AutoCloseable {
 
     @Override
     public void materialize(ClientConnection connection) {
-      layer
-          .join(Flow.fromGraph(new SocketStage(connection)))
-          .join(application.on(connection))
-          .withAttributes(attributes)
-          .run(materializer);
+      layer.materialize(connection);
     }
 
     @Override
