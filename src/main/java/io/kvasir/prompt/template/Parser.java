@@ -24,7 +24,7 @@ final class Parser extends ExpressionParser {
       parser.in.next();
       throw parser.in.error("unexpected '{% " + parser.in.peek().text() + " %}'");
     }
-    parser.checkKnown();
+    parser.unknown.check();
     Scopes.analyze(root, budget);
     return root;
   }
@@ -42,7 +42,7 @@ final class Parser extends ExpressionParser {
         case DATA -> statements.add(new Stmt.Data(in.next().text()));
         case VARIABLE_BEGIN -> {
           in.next();
-          statements.add(new Stmt.Print(tuple(true, false)));
+          statements.add(new Stmt.Print(tuple(true)));
           in.expect(Token.Type.VARIABLE_END);
         }
         case BLOCK_BEGIN -> {
@@ -142,7 +142,7 @@ final class Parser extends ExpressionParser {
     if (!in.skipName("in")) {
       throw in.unexpected("'in'");
     }
-    Expr elements = tuple(false, false);
+    Expr elements = tuple(false);
     Expr condition = in.skipName("if") ? expression() : null;
     boolean recursive = in.skipName("recursive");
     endTag();
@@ -161,10 +161,10 @@ final class Parser extends ExpressionParser {
   private Stmt ifElse() {
     List<Expr> conditions = new ArrayList<>();
     List<Stmt.Block> bodies = new ArrayList<>();
-    enterBranch();
+    unknown.enterBranch();
     do {
       in.next();
-      conditions.add(tuple(false, false));
+      conditions.add(tuple(false));
       endTag();
       bodies.add(block("endif", "elif", "else"));
       in.expect(Token.Type.BLOCK_BEGIN);
@@ -174,7 +174,7 @@ final class Parser extends ExpressionParser {
       bodies.add(block("endif"));
       in.expect(Token.Type.BLOCK_BEGIN);
     }
-    leaveBranch();
+    unknown.leaveBranch();
     if (!in.skipName("endif")) {
       throw in.unexpected("'endif'");
     }
@@ -186,11 +186,11 @@ final class Parser extends ExpressionParser {
     in.next();
     Stmt.Target target = targets(true);
     if (in.skip("=")) {
-      Expr value = tuple(true, false);
+      Expr value = tuple(true);
       endTag();
       return new Stmt.Set(target, value);
     }
-    Expr.Filter filter = in.skip("|") ? filterChain() : null;
+    Expr.Filter filter = in.skip("|") ? filters.filterChain() : null;
     endTag();
     return new Stmt.SetBlock(target, filter, blockUntil("endset"));
   }
@@ -230,13 +230,13 @@ final class Parser extends ExpressionParser {
   }
 
   private Macro.Definition body(@Nullable String name, List<String> parameters, List<Expr> defaults, String end) {
-    Set<String> outer = beginSpecials();
+    Set<String> outer = operands.beginSpecials();
     endTag();
     int around = loops;
     loops = 0;
     Stmt.Block body = block(end);
     loops = around;
-    return new Macro.Definition(name, parameters, defaults, endSpecials(outer), body);
+    return new Macro.Definition(name, parameters, defaults, operands.endSpecials(outer), body);
   }
 
   private void signature(List<String> parameters, List<Expr> defaults) {
@@ -277,7 +277,7 @@ final class Parser extends ExpressionParser {
 
   private Stmt filter() {
     in.next();
-    Expr.Filter filter = filterChain();
+    Expr.Filter filter = filters.filterChain();
     endTag();
     return new Stmt.FilterBlock(filter, blockUntil("endfilter"));
   }

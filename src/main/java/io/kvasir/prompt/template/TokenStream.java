@@ -5,6 +5,8 @@ import java.util.List;
 /** The tokens of a template, read from the front, and the parser's nesting depth. */
 final class TokenStream {
   private static final int MAX_NESTING = 200;
+  /** The most operators in a row: this and the nesting limit bound the stack that evaluation needs. */
+  private static final int MAX_CHAIN = 500;
 
   private final List<Token> tokens;
   private final RenderBudget budget;
@@ -90,6 +92,12 @@ final class TokenStream {
 
   void leave() {
     nesting--;
+  }
+
+  void checkChain(int length) {
+    if (length > MAX_CHAIN) {
+      throw error("more than " + MAX_CHAIN + " operators in a row");
+    }
   }
 
   /** Takes back the last token. */
