@@ -7,7 +7,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.index.Tier;
+import io.kvasir.telemetry.LineRate;
 import io.kvasir.telemetry.Problem;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -47,6 +49,9 @@ final class KeyDirectory implements LookupSource {
   private final int chunkTokens;
   private final Duration lookupTimeout;
   private final HttpCalls calls;
+  /** Coordinators behind one address may differ, and answer in turn. */
+  private final LineRate lines = new LineRate(1, NanoClock.SYSTEM);
+
   private volatile @Nullable Problem fault;
 
   KeyDirectory(LmCacheSettings limits, KeyDirectorySettings settings, HttpCalls calls) {
@@ -109,8 +114,9 @@ final class KeyDirectory implements LookupSource {
             "to the LMCache coordinator %s %d tokens are %d chunks, and here %d".formatted(
                 address(), chunks * chunkTokens, told, chunks),
             "set kvasir.lmcache.chunk-size as its --chunk-size; nothing is found meanwhile");
-    if (fault == null) {
-      LOG.warn("{}", problem.line());
+    long leftOut = fault == null ? lines.take() : -1;
+    if (leftOut >= 0) {
+      LOG.warn("{}{}", problem.line(), LineRate.note(leftOut));
     }
     fault = problem;
     return problem.what();
