@@ -6,7 +6,6 @@ import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.TokenCounter.CutStream;
 import io.kvasir.execution.TokenCounter.TokenCount;
 import io.kvasir.execution.stream.PartialAnswer;
-import io.kvasir.http.ApiPath;
 import io.kvasir.http.Cancellation;
 import org.jspecify.annotations.Nullable;
 
@@ -43,10 +42,10 @@ record ProvenRest(String text, int generated, int prompt) {
     String text = whole.stripTrailing();
     int blanks = whole.length() - text.length();
     int reported = answer.isReported() ? answer.generated() : Outcome.UNKNOWN;
-    CutStream stream = new CutStream(
-        call, continuation.target(call.http().target()), continuation.body(text, 0), answer.pieces(), blanks);
+    String target = continuation.target(call.http().target());
+    CutStream stream = new CutStream(call, target, continuation.body(text, 0), answer.pieces(), blanks);
     // The chat is the router's own: the first engine has to have reported the prompt that it would have had by it.
-    boolean translated = continuation.chat() && ApiPath.of(call.http().target()) != ApiPath.CHAT;
+    boolean translated = !target.equals(call.http().target());
     ProvenRest rest = switch (tokens.count(stream, client)) {
       case TokenCount.Exact exact -> reported == Outcome.UNKNOWN || exact.text() <= reported
           ? new ProvenRest(text, exact.text(), exact.prompt())
