@@ -2,10 +2,12 @@ package io.kvasir.http;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * Reads a stream of server-sent events event by event, wherever its bytes are cut: each one that has data is given to a
- * consumer whole. One thread at a time.
+ * consumer whole. One thread at a time. {@link #event} writes one.
  */
 public final class SseEvents {
   /** Takes one event. */
@@ -20,6 +22,8 @@ public final class SseEvents {
     void accept(String name, byte[] data) throws IOException;
   }
 
+  private static final byte[] DATA = "data: ".getBytes(StandardCharsets.US_ASCII);
+
   private final Consumer consumer;
   private final SseScanner scanner = new SseScanner(new Collector());
   private final ByteArrayOutputStream data = new ByteArrayOutputStream(512);
@@ -28,6 +32,15 @@ public final class SseEvents {
 
   public SseEvents(Consumer consumer) {
     this.consumer = consumer;
+  }
+
+  /** An event without a name, of data that has one line. */
+  public static byte[] event(byte[] line) {
+    byte[] event = Arrays.copyOf(DATA, DATA.length + line.length + 2);
+    System.arraycopy(line, 0, event, DATA.length, line.length);
+    event[event.length - 2] = '\n';
+    event[event.length - 1] = '\n';
+    return event;
   }
 
   /** Reads the next bytes. */

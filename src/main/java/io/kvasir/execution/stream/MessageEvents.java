@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.execution.stream.ChoiceListener.Part;
+import io.kvasir.http.SseEvents;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -18,8 +19,6 @@ final class MessageEvents {
   private static final String LENGTH = "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}";
   private static final byte[] STOP = ascii("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 
-  private static final byte[] DATA = ascii("data: ");
-  private static final byte[] BLANK_LINE = ascii("\n\n");
   private static final String DONE = "[DONE]";
 
   private final PartialAnswer answer;
@@ -109,9 +108,8 @@ final class MessageEvents {
   }
 
   private static void translate(Translation.Stream stream, byte[] data) throws IOException {
-    stream.accept(DATA, 0, DATA.length);
-    stream.accept(data, 0, data.length);
-    stream.accept(BLANK_LINE, 0, BLANK_LINE.length);
+    byte[] event = SseEvents.event(data);
+    stream.accept(event, 0, event.length);
   }
 
   private void take(byte[] bytes, int offset, int count) {

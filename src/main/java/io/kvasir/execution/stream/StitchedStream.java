@@ -32,7 +32,6 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
 
   private static final Set<String> HEAD = Set.of("id", "object", "created", "model", "system_fingerprint");
   private static final byte[] NONE = {};
-  private static final byte[] DATA = ascii("data: ");
   private static final byte[] BLANK_LINE = ascii("\n\n");
   private static final String DONE = "[DONE]";
 
@@ -117,7 +116,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
         byte[] chunk = instead == null ? eventData : instead;
         return isDone(eventData) ? messages.end() : chunk.length == 0 ? chunk : messages.translate(chunk);
       }
-      return instead == null || instead.length == 0 ? instead : event(instead);
+      return instead == null || instead.length == 0 ? instead : SseEvents.event(instead);
     }));
   }
 
@@ -323,15 +322,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   }
 
   private void writeData(byte[] message) throws IOException {
-    byte[] event = event(message);
+    byte[] event = SseEvents.event(message);
     client.write(event, 0, event.length);
-  }
-
-  private static byte[] event(byte[] message) {
-    byte[] event = Arrays.copyOf(DATA, DATA.length + message.length + BLANK_LINE.length);
-    System.arraycopy(message, 0, event, DATA.length, message.length);
-    System.arraycopy(BLANK_LINE, 0, event, DATA.length + message.length, BLANK_LINE.length);
-    return event;
   }
 
   private static boolean isDone(byte[] eventData) {
