@@ -193,6 +193,17 @@ final class WaitingRoomTest {
   }
 
   @Test
+  void requestThatWasTakenBack_goesBeforeThoseThatCameAfterIt() {
+    WaitingRoom room = room(UnaryOperator.identity());
+    clock.advance(Duration.ofSeconds(1));
+    room.add(AdmissionFixture.claim("a").waited(290), "m", 10, 0, new Request("later", 10));
+    room.add(AdmissionFixture.claim("a").preemptible(1).preempted(300), "m", 10, 0, new Request("taken back", 10));
+    freeWorkers = 10;
+    room.admit();
+    assertThat(went).containsExactly("taken back", "later");
+  }
+
+  @Test
   void status_saysWhatRequestsWaitFor() {
     WaitingRoom room = room(UnaryOperator.identity());
     freeWorkers = 0;
