@@ -299,6 +299,11 @@ public final class MemoryBudget {
       }
     }
 
+    /** Refuses the request at once, for want of so many bytes; not when it is complete, or has been refused. */
+    public void refuse(long bytes) {
+      refuse("full", shortage(bytes));
+    }
+
     /** Marks the body as incomplete: until {@link #complete}, it gives way to smaller requests. */
     public void incomplete() {
       lastBooked = clock.nanos();

@@ -1,5 +1,7 @@
 package io.kvasir.picker;
 
+import io.grpc.Codec;
+import io.grpc.DecompressorRegistry;
 import io.grpc.Grpc;
 import io.grpc.Server;
 import io.grpc.ServerCallHandler;
@@ -26,6 +28,7 @@ import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLContext;
@@ -63,6 +66,10 @@ public final class EndpointPicker implements AutoCloseable {
   private static final int WINDOW_BYTES = 256 << 10;
 
   private final PickerServices services;
+
+  /** Of messages that have come in part. */
+  private final MemoryBudget messages;
+
   private final PickerHealth health = new PickerHealth();
   private final BooleanSupplier ready;
   private final ConnectionLoops loops = new ConnectionLoops();
@@ -103,6 +110,7 @@ public final class EndpointPicker implements AutoCloseable {
             new UnseenBookings(settings.unseenBooking(), clock),
             new UndecidedStreams(),
             new PickerMetrics(metrics));
+    this.messages = new MemoryBudget(settings.limits().messageBytes(), clock, metrics, "picker_messages");
     try {
       this.gateways = gateways(settings, clock).start();
     } catch (IOException unusable) {
@@ -133,7 +141,12 @@ public final class EndpointPicker implements AutoCloseable {
         loops.serve(NettyServerBuilder.forAddress(new InetSocketAddress(listener.host(), listener.port())))
             // No message is handled for long, and none waits.
             .directExecutor()
-            .maxInboundMessageSize(settings.limits().maxBodyBytes() + MESSAGE_OVERHEAD)
+            // Streams see to that themselves, so as to answer.
+            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .addStreamTracerFactory(
+                new PartialMessage.Factory(messages, (long) settings.limits().maxBodyBytes() + MESSAGE_OVERHEAD))
+            // A message that is compressed could become any length; no gateway compresses them.
+            .decompressorRegistry(DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false))
             .maxInboundMetadataSize(HEADER_BYTES)
             .flowControlWindow(WINDOW_BYTES)
             // A gateway whose machine is gone ends no stream: its requests would count as load for hours.
@@ -165,7 +178,8 @@ public final class EndpointPicker implements AutoCloseable {
   private ServerServiceDefinition service() {
     ServerCallHandler<ProcessingRequest, ProcessingResponse> streams =
         (call, _) -> new ProxyStream(
-            call, loops.current(), port(call.getAttributes().get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR)), services);
+            call, loops.current(), port(call.getAttributes().get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR)),
+            Objects.requireNonNull(PartialMessage.CURRENT.get()), services);
     return ServerServiceDefinition.builder(ProcessMethod.SERVICE)
         .addMethod(ProcessMethod.DESCRIPTOR, streams)
         .build();
@@ -181,6 +195,7 @@ public final class EndpointPicker implements AutoCloseable {
     try {
       while (!gateways.isTerminated()) {
         services.memory().endWaits();
+        messages.endWaits();
         services.unseen().endDue();
         boolean now = !draining && ready.getAsBoolean();
         if (now != serving) {

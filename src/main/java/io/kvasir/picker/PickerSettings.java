@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.grpc.netty.shaded.io.netty.util.internal.PlatformDependent;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.pools.PoolSet;
 import java.time.Duration;
@@ -36,6 +37,12 @@ public record PickerSettings(
    *
    * @param maxBodyBytes the longest body
    * @param memoryBytes all bodies at once, with what is read from them
+   * @param messageBytes all messages at once that have come in part, in Netty's memory
    */
-  public record Limits(int maxBodyBytes, long memoryBytes) {}
+  public record Limits(int maxBodyBytes, long memoryBytes, long messageBytes) {
+    /** Limits that leave messages half of the memory that Netty has outside of the heap. */
+    public static Limits of(int maxBodyBytes, long memoryBytes) {
+      return new Limits(maxBodyBytes, memoryBytes, PlatformDependent.maxDirectMemory() / 2);
+    }
+  }
 }

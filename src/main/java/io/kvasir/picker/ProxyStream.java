@@ -4,6 +4,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.ServerCall;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.MemoryBudget;
+import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.ContentCoding;
 import io.kvasir.http.server.Response;
 import io.kvasir.picker.extproc.HttpBody;
@@ -26,7 +27,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The proxy is never answered by an error of gRPC while the client can still be answered: it would make a 500 of it.
  */
-final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implements UndecidedStreams.Undecided {
+final class ProxyStream extends ServerCall.Listener<ProcessingRequest>
+    implements UndecidedStreams.Undecided, PartialMessage.Recipient {
   /** Who was first to say what becomes of the request. */
   private enum Decider {
     NOBODY,
@@ -43,6 +45,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
   private static final int BRIEF = 16 << 10;
 
   private final PickerServices services;
+  private final PartialMessage partial;
   private final int port;
   private final @Nullable String authority;
   private final StreamThread thread;
@@ -73,9 +76,10 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
    *
    * @param connection the thread of its connection
    * @param port the listening port
+   * @param partial what has come of its next message
    */
   ProxyStream(
-      ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection, int port,
+      ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection, int port, PartialMessage partial,
       PickerServices services) {
     this.services = services;
     this.port = port;
@@ -86,11 +90,19 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
     this.memory = services.memory().open(shortage -> answer(services.answers().noMemory(head, shortage)));
     services.metrics().streamBegun();
     services.undecided().add(this);
+    this.partial = partial;
+    partial.begin(this);
     proxy.request();
   }
 
   @Override
   public void onMessage(ProcessingRequest message) {
+    if (!partial.complete()) {
+      return;
+    }
+    if (message.getRequestCase() != ProcessingRequest.RequestCase.REQUEST_BODY) {
+      partial.taken();
+    }
     if (ProcessMethod.isMalformed(message)) {
       malformed();
       return;
@@ -98,6 +110,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
     if (observed || message.getObservabilityMode()) {
       // The proxy shows what passes and takes no reply.
       observed = true;
+      partial.taken();
       proxy.request();
       return;
     }
@@ -113,6 +126,25 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
       }
     } catch (IOException gone) {
       LOG.debug("a proxy's stream has ended: {}", gone.toString());
+    }
+  }
+
+  @Override
+  public void messageTooLong(long bytes) {
+    refuse(services.answers().tooLong(head, bytes));
+  }
+
+  @Override
+  public void noMemoryForMessage(RequestMemory.Shortage shortage) {
+    refuse(services.answers().noMemory(head, shortage));
+  }
+
+  /** Answers to a message that is not read, where it is not one of the response's. */
+  private void refuse(Response.Buffered answer) {
+    if (complete) {
+      malformed();
+    } else {
+      answer(answer);
     }
   }
 
@@ -158,6 +190,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
       if (begun != null && begun.decidesOnHead()) {
         proxy.send(Replies.REQUEST_BODY_AS_IT_IS);
       }
+      partial.taken();
       proxy.request();
       return;
     }
@@ -170,6 +203,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest> implement
 
   /** On the connection's thread, or on one of its own where the piece has waited for memory. */
   private void pieceAdded(boolean whole) {
+    partial.taken();
     if (whole) {
       complete();
     } else {

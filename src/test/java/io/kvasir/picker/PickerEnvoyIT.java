@@ -56,7 +56,7 @@ final class PickerEnvoyIT {
   private static final int DEAD = 1;
   private static final PickerSettings SETTINGS =
       new PickerSettings(
-          TestPicker.SETTINGS.listener(), new PickerSettings.Limits(16 << 20, 256 << 20), true, 0, false,
+          TestPicker.SETTINGS.listener(), PickerSettings.Limits.of(16 << 20, 256 << 20), true, 0, false,
           Duration.ofMillis(300), false, PoolSet.NONE);
   private static final JsonMapper JSON = new JsonMapper();
   private static final HttpClient CLIENT =

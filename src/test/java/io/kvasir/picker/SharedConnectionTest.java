@@ -23,7 +23,7 @@ final class SharedConnectionTest {
     try (TestPicker picker =
         new TestPicker(
             new PickerSettings(
-                settings.listener(), new PickerSettings.Limits(8 << 20, 8 << 20), true, 0, false,
+                settings.listener(), PickerSettings.Limits.of(8 << 20, 8 << 20), true, 0, false,
                 Duration.ofMillis(300), false, settings.pools()),
             GatewayAccess.open(), clock)) {
       picker.cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");

@@ -52,7 +52,7 @@ final class TestPicker implements AutoCloseable {
   static final PickerSettings SETTINGS =
       new PickerSettings(
           new PickerSettings.Listener("127.0.0.1", 0, 0, false, null),
-          new PickerSettings.Limits(MAX_BODY, 64 << 20),
+          PickerSettings.Limits.of(MAX_BODY, 64 << 20),
           true, 0, false, Duration.ofMillis(300), false, PoolSet.NONE);
 
   private static final ForwardingSettings FORWARDING =

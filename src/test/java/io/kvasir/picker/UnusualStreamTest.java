@@ -224,7 +224,7 @@ final class UnusualStreamTest {
     MemoryBudget.Account other = memory.open(_ -> {});
     ScriptedCall call = new ScriptedCall();
     try (ExecutorService connection = Executors.newSingleThreadExecutor()) {
-      ProxyStream stream = new ProxyStream(call, connection, 9002, picker.services(memory));
+      ProxyStream stream = new ProxyStream(call, connection, 9002, message(), picker.services(memory));
       stream.onMessage(
           ProcessingRequest.newBuilder()
               .setRequestHeaders(HttpHeaders.newBuilder().setHeaders(HeaderMap.getDefaultInstance()))
@@ -262,7 +262,7 @@ final class UnusualStreamTest {
     };
     ScriptedCall call = new ScriptedCall();
     try (ExecutorService connection = Executors.newSingleThreadExecutor()) {
-      ProxyStream stream = new ProxyStream(call, connection, 9002, picker.services(memory()));
+      ProxyStream stream = new ProxyStream(call, connection, 9002, message(), picker.services(memory()));
       stream.onMessage(
           ProcessingRequest.newBuilder()
               .setRequestHeaders(HttpHeaders.newBuilder().setHeaders(HeaderMap.getDefaultInstance()))
@@ -276,6 +276,10 @@ final class UnusualStreamTest {
       assertThat(call.end.get(20, TimeUnit.SECONDS).isOk()).isTrue();
       decide.countDown();
     }
+  }
+
+  private static PartialMessage message() {
+    return new PartialMessage(memory(), TestPicker.MAX_BODY);
   }
 
   private static MemoryBudget memory() {

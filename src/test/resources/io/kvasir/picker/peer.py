@@ -193,6 +193,19 @@ async def too_long(channel):
     await stream.immediate(413)
 
 
+async def too_long_in_one_message(channel):
+    for before in [(), (head(),)]:
+        stream = Stream(channel)
+        await stream.send(*before)
+        try:
+            # The answer comes before all of it has gone.
+            await stream.send(body(b"x" * 64_000_000, True))
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            pass
+        await stream.immediate(413)
+        await stream.ends_well()
+
+
 STATES = [(), (NOTHING,), (head(),), (head(), body(b'{"mod')), (head(), body(BODY), TRAILERS),
           (head(), body(BODY, True)), (head(last=True),)]
 
@@ -243,8 +256,8 @@ async def thousand(channel):
 
 async def main(port):
     for scenario in [ordinary, body_before_head, response_before_request, response_body_alone, ends_and_heads_twice,
-                     unknown_messages, garbage, ten_thousand_fields, odd_fields, too_long, half_closes, resets,
-                     thousand]:
+                     unknown_messages, garbage, ten_thousand_fields, odd_fields, too_long,
+                     too_long_in_one_message, half_closes, resets, thousand]:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             print(scenario.__name__, flush=True)
             await scenario(channel)

@@ -49,7 +49,7 @@ final class PickerReader {
       picker.fault("max-body", "has to be at most 1 GiB: a body is read into memory whole");
     }
     PickerSettings.Limits limits =
-        new PickerSettings.Limits(
+        PickerSettings.Limits.of(
             (int) Math.min(body, LONGEST_BODY), (long) (picker.number("memory-share", 0.01, 0.9) * heap));
     PickerSettings settings =
         new PickerSettings(

@@ -50,7 +50,7 @@ final class PickerReaderTest {
         .isEqualTo(
             new PickerSettings(
                 new PickerSettings.Listener("0.0.0.0", 1, 2, false, null),
-                new PickerSettings.Limits(1 << 20, HEAP / 2),
+                PickerSettings.Limits.of(1 << 20, HEAP / 2),
                 false,
                 2,
                 true,
