@@ -110,8 +110,9 @@ enum LlmdPlugin {
       "the engines' latency coefficients are measured as requests go (kvasir train fits them beforehand)"),
   SESSION_ID_PRODUCER(PRODUCER, SAME, "the preparer session-key"),
   MM_EMBEDDINGS_CACHE_PRODUCER(PRODUCER, MISSING, "encoded images are not tracked apart from the blocks of prompts"),
-  P2P_SOURCE_PRODUCER(PRODUCER, MISSING,
-      "no engine is told to pull blocks from another; with LMCache use the profile expected-cost-lmcache"),
+  P2P_SOURCE_PRODUCER(PRODUCER, SIMILAR,
+      "every profile has workers pull from each other what costs less than to compute it, where their pods have"
+          + " kv-transfer.dialect = vllm-p2p"),
 
   METRICS_DATA_SOURCE(DATA, NEEDLESS, Words.METRICS),
   CORE_METRICS_EXTRACTOR(DATA, NEEDLESS, Words.METRICS),

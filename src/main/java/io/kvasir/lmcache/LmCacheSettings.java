@@ -38,8 +38,10 @@ public record LmCacheSettings(
    * @param chunkTokens tokens in one of LMCache's chunks
    * @param maxConcurrent maximum of concurrent lookups, and of concurrent prefetches; requests beyond do without
    * @param remember how long a lookup's result is used for other requests
+   * @param peers whether every instance can load what another one holds in host memory
    */
-  public record LookupSettings(Duration timeout, int chunkTokens, int maxConcurrent, Duration remember) {}
+  public record LookupSettings(
+      Duration timeout, int chunkTokens, int maxConcurrent, Duration remember, boolean peers) {}
 
   /** Copies the map. */
   public LmCacheSettings {

@@ -48,6 +48,7 @@ final class Lookups {
   private final LookupSource source;
   private final WorkerMap map;
   private final int chunkTokens;
+  private final boolean peers;
   private final Executor executor;
   private final NanoClock clock;
   private final LmCacheMetrics metrics;
@@ -71,6 +72,7 @@ final class Lookups {
     this.source = source;
     this.map = map;
     this.chunkTokens = settings.lookups().chunkTokens();
+    this.peers = settings.lookups().peers();
     this.executor = executor;
     this.clock = clock;
     this.metrics = metrics;
@@ -210,14 +212,18 @@ final class Lookups {
   private CacheMatches matches(List<Location> locations) {
     Map<String, Match> matches = new HashMap<>();
     for (Location location : locations) {
-      Tier tier = location.tier();
-      String worker = tier == Tier.REMOTE ? CacheMatches.ANY_WORKER : map.workerOf(location.instance());
-      matches.merge(
-          worker,
-          new Match(worker, location.end(), tier),
-          (one, other) -> one.tokens() >= other.tokens() ? one : other);
+      boolean remote = location.tier() == Tier.REMOTE;
+      String worker = remote ? CacheMatches.ANY_WORKER : map.workerOf(location.instance());
+      add(matches, new Match(worker, location.end(), location.tier()));
+      if (peers && location.tier() == Tier.HOST) {
+        add(matches, new Match(CacheMatches.ANY_WORKER, location.end(), Tier.REMOTE));
+      }
     }
     return new CacheMatches(List.copyOf(matches.values()));
+  }
+
+  private static void add(Map<String, Match> matches, Match match) {
+    matches.merge(match.worker(), match, (one, other) -> one.tokens() >= other.tokens() ? one : other);
   }
 
   /**

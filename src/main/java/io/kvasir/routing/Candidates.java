@@ -45,18 +45,29 @@ public final class Candidates {
   public double[] evictionLoss;
 
   /**
-   * Leading tokens of the prompt that the worker can load from a cache layer, at {@link #loadableTier}; 0 where nothing
-   * is known. Scorers that read a cache layer fill this in, and load is booked without these tokens.
+   * Leading tokens of the prompt that the worker can load from a cache layer, at {@link #loadableTier}, or from another
+   * worker, {@link #source}; 0 where nothing is known. Scorers that read a cache layer fill this in, and load is booked
+   * without these tokens.
    */
   public final int[] loadable;
 
-  /** {@link io.kvasir.index.Tier#index} of the tier that holds the {@link #loadable} tokens. */
+  /** {@link io.kvasir.index.Tier#index} of the tier that holds the {@link #loadable} tokens of a cache layer. */
   public final int[] loadableTier;
+
+  /** Slot of the worker that has the {@link #loadable} tokens; -1 where no other worker has. */
+  public final int[] source;
+
+  /** Bitmap of the workers from which others could load, candidates or not; written where some can only. */
+  final long[] sources;
+
+  /** Milliseconds that it takes to load the {@link #loadable} tokens from {@link #source}, as may be expected. */
+  public final double[] pullMs;
 
   /** The immutable table of workers, null where a slot is empty. */
   public Worker[] workers = new Worker[0];
 
   private final int slots;
+  private boolean pulls;
   private @Nullable Fleet fleet;
   private Chain chain = Chain.EMPTY;
 
@@ -74,6 +85,9 @@ public final class Candidates {
     this.evictionLoss = new double[slots];
     this.loadable = new int[slots];
     this.loadableTier = new int[slots];
+    this.sources = new long[slots >>> 6];
+    this.source = new int[slots];
+    this.pullMs = new double[slots];
     Arrays.fill(waiting, UNKNOWN);
     Arrays.fill(kvUse, UNKNOWN);
   }
@@ -100,6 +114,32 @@ public final class Candidates {
    */
   public int hintedBlocks(int slot) {
     return fleet == null ? 0 : fleet.hintedBlocks(chain, slot);
+  }
+
+  /** Nothing can be loaded. */
+  public void clearLoadable() {
+    Arrays.fill(loadable, 0);
+    Arrays.fill(source, -1);
+    pulls = false;
+  }
+
+  /** Whether some can load from other workers what costs less than to compute it. */
+  public boolean pulls() {
+    return pulls;
+  }
+
+  /**
+   * A worker can load leading tokens from another one.
+   *
+   * @param tokens leading tokens that the other one has
+   * @param from its slot
+   * @param millis until those have come that the worker does not hold, and those are computed that are not found
+   */
+  void pull(int slot, int tokens, int from, double millis) {
+    loadable[slot] = tokens;
+    source[slot] = from;
+    pullMs[slot] = millis;
+    pulls = true;
   }
 
   /** Width of the columns. */

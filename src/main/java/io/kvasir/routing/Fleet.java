@@ -17,6 +17,20 @@ public interface Fleet {
   void search(Chain chain, Candidates candidates);
 
   /**
+   * Writes what workers hold that are no candidates, as {@link #search} does for those that are.
+   *
+   * @param slots a bitmap of them
+   * @param depth by slot; others are left as they are
+   */
+  default void searchOthers(Chain chain, long[] slots, int[] depth) {
+    for (int word = 0; word < slots.length; word++) {
+      for (long left = slots[word]; left != 0; left &= left - 1) {
+        depth[(word << 6) + Long.numberOfTrailingZeros(left)] = 0;
+      }
+    }
+  }
+
+  /**
    * Counts the chain's leading blocks that a worker holds by tier: adds each to {@code blocks} at the {@link
    * io.kvasir.index.Tier#index} of its nearest tier. Walks the chain block by block, so it is for a few workers.
    *
@@ -24,6 +38,14 @@ public interface Fleet {
    */
   default int tiers(Chain chain, int slot, int[] blocks) {
     return 0;
+  }
+
+  /**
+   * The share of what a worker pulls from others, or they from it, that is found there: 0 to 1, by what answers have
+   * shown lately.
+   */
+  default double pullYield(int slot) {
+    return 1;
   }
 
   /**

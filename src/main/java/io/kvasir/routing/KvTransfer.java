@@ -1,15 +1,16 @@
 package io.kvasir.routing;
 
 /**
- * A pod's settings for transferring the KV blocks of prompts, as sender (prefill) or receiver (decode). Pods transfer
- * only to pods of the same dialect and group.
+ * A pod's settings for transferring the KV blocks of prompts: as sender (prefill) or receiver (decode), or as one of
+ * workers that {@linkplain KvPull pull} what others have cached. Pods transfer only to pods of the same dialect and
+ * group.
  *
  * @param dialect the engine family's transfer protocol
  * @param group pods of different groups never transfer to each other: for instance a group per fast network or per
  *     engine version; empty is a group like any other
  * @param host host under which receivers reach this pod
  * @param bootstrapPort the sender's port that the receiver connects to, of rank 0: the bootstrap server's (SGLang,
- *     Mooncake) or the side channel's (NIXL push); 0 where the dialect needs none
+ *     Mooncake) or the side channel's (NIXL push, peers); 0 where the dialect needs none
  * @param engineId the sender's id as its engine was started with, empty where the engine's answer has it
  * @param tensorParallel the sender's tensor parallel size, at least 1
  * @param pipelineParallel the sender's pipeline parallel size, at least 1
@@ -36,7 +37,12 @@ public record KvTransfer(
     /** SGLang: both meet in a room of the prefill worker's bootstrap server. */
     SGLANG(true, false, false, 8998),
     /** TensorRT-LLM: the context phase first, then generation with parameters from its answer. */
-    TENSORRT_LLM(false, true, false, 0);
+    TENSORRT_LLM(false, true, false, 0),
+    /**
+     * vLLM's tier of peers below its offloading to host memory (0.32): the decode worker takes what the prefill worker
+     * has stored for it; and a worker that does both pulls from the host memory of any other that the request names.
+     */
+    VLLM_P2P(false, true, true, 5710);
 
     private final boolean concurrent;
     private final boolean decodeCanPrefill;
@@ -63,6 +69,11 @@ public record KvTransfer(
     /** Whether a decode worker's engine caches received blocks by default; its events are the better source. */
     public boolean keepsTransferredBlocks() {
       return keepsTransferredBlocks;
+    }
+
+    /** Whether workers that read prompts and generate pull blocks from each other. */
+    public boolean pulls() {
+      return this == VLLM_P2P;
     }
 
     /** The engines' default bootstrap port, 0 where there is none. */
@@ -100,5 +111,10 @@ public record KvTransfer(
   /** Whether pods with these and the other settings can transfer to each other. */
   public boolean pairsWith(KvTransfer other) {
     return dialect == other.dialect && group.equals(other.group);
+  }
+
+  /** The host as engines write it in JSON: an IPv6 address without brackets. */
+  public String bareHost() {
+    return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
   }
 }

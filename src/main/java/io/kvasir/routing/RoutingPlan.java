@@ -70,6 +70,8 @@ public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
    * @param alternatives the next best workers, best first; nothing is booked on them
    * @param onFailure policy when the step fails
    * @param deadline the longest time of the step before it counts as failed, null for the request's own
+   * @param pull what the worker takes from another one's memory; null for nothing, and from a node of an earlier
+   *     version
    */
   public record Step(
       String name,
@@ -78,7 +80,20 @@ public record RoutingPlan(String workflow, StepOrder order, List<Step> steps) {
       boolean readsPrompt,
       List<Worker> alternatives,
       FailurePolicy onFailure,
-      @Nullable Duration deadline) {
+      @Nullable Duration deadline,
+      @Nullable KvPull pull) {
+    /** A step whose worker takes nothing from others. */
+    public Step(
+        String name,
+        Role role,
+        Worker worker,
+        boolean readsPrompt,
+        List<Worker> alternatives,
+        FailurePolicy onFailure,
+        @Nullable Duration deadline) {
+      this(name, role, worker, readsPrompt, alternatives, onFailure, deadline, null);
+    }
+
     /** Copies the list; alternatives that are null, since a node of another version did not send them, are none. */
     public Step {
       alternatives = copy(alternatives);

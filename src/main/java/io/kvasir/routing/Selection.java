@@ -24,6 +24,7 @@ public sealed interface Selection {
    * @param candidates how many workers were candidates
    * @param full how many better ranked workers had no capacity
    * @param onFailure policy when the worker fails
+   * @param pull what the worker takes from another one's memory, null for nothing; it counts as cached
    */
   record Chosen(
       String profile,
@@ -40,19 +41,22 @@ public sealed interface Selection {
       int bestCachedTokens,
       int candidates,
       int full,
-      FailurePolicy onFailure)
+      FailurePolicy onFailure,
+      @Nullable KvPull pull)
       implements Selection {
 
     /**
      * The decision in one line for {@code X-Router-Reason}, such as
      * {@code expected-cost; depth=12/24; cached=192/389; candidates=4}, with {@code best=320} behind it where another
-     * worker held more: printable ASCII, at most 160 characters.
+     * worker held more, and {@code pull=320@vllm-1} where it takes that from there: printable ASCII, at most 160
+     * characters.
      */
     public String reason() {
       String reason =
           profile + "; depth=" + depth + "/" + blocks + "; cached=" + predictedCachedTokens + "/"
               + booking.promptTokens() + "; candidates=" + candidates + best();
-      return full == 0 ? reason : reason + "; full=" + full;
+      String pulled = pull == null ? reason : reason + "; pull=" + pull.tokens() + "@" + pull.worker();
+      return full == 0 ? pulled : pulled + "; full=" + full;
     }
 
     /** What another worker held, as a part of a reason; empty where none held more. */
@@ -72,7 +76,7 @@ public sealed interface Selection {
 
     /** The worker's step in a plan, with a failure policy and a deadline of the workflow. */
     public RoutingPlan.Step step(String name, FailurePolicy policy, @Nullable Duration deadline) {
-      return new RoutingPlan.Step(name, role, worker, readsPrompt(), alternatives, policy, deadline);
+      return new RoutingPlan.Step(name, role, worker, readsPrompt(), alternatives, policy, deadline, pull);
     }
   }
 

@@ -27,6 +27,7 @@ public final class Selector {
   private final Picker picker;
   private final FailurePolicy onFailure;
   private final PerMembership<FleetCosts> costs;
+  private final PerMembership<PullSources> pullSources = new PerMembership<>(PullSources::of);
   private final NanoClock clock;
   private final Scratch.Pool scratches;
   private final RoutingMetrics.Counts counts;
@@ -161,6 +162,10 @@ public final class Selector {
     if (live == 0) {
       return new None(UnmetNeed.LIVE, "no worker " + UnmetNeed.LIVE.description());
     }
+    PullSources sources = pullSources.of(candidates);
+    if (!sources.isEmpty()) {
+      sources.note(candidates, context.excluded());
+    }
     None none = filter(context, candidates, trace, live, false, relaxed);
     if (none != null) {
       return none;
@@ -177,7 +182,10 @@ public final class Selector {
       }
     }
     candidates.bind(fleet, chain);
-    Arrays.fill(candidates.loadable, 0);
+    candidates.clearLoadable();
+    if (!sources.isEmpty() && Slots.requestShape(context).divisible()) {
+      sources.fill(fleet, context, candidates, costs.of(candidates));
+    }
     clock.endPhase(RoutingMetrics.DecisionPhase.SEARCH);
     none = filter(context, candidates, trace, live, true, relaxed);
     if (none != null) {
@@ -278,7 +286,8 @@ public final class Selector {
               best,
               count,
               full,
-              onFailure);
+              onFailure,
+              PullSources.of(candidates, slot));
         }
         candidates.remove(slot);
         full++;

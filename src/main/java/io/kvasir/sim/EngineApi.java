@@ -30,7 +30,7 @@ public enum EngineApi {
     return switch (dialect) {
       case SGLANG -> SGLANG;
       case TENSORRT_LLM -> TENSORRT_LLM;
-      case NONE, VLLM_NIXL, VLLM_NIXL_OLD, VLLM_PUSH, VLLM_MOONCAKE -> VLLM;
+      case NONE, VLLM_NIXL, VLLM_NIXL_OLD, VLLM_PUSH, VLLM_MOONCAKE, VLLM_P2P -> VLLM;
     };
   }
 

@@ -116,6 +116,13 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     return done;
   }
 
+  /** Leading blocks of a prompt's keys in the cache, for another engine to copy. */
+  CompletableFuture<Integer> held(long[] keys) {
+    CompletableFuture<Integer> done = new CompletableFuture<>();
+    enqueue(() -> done.complete(cache.held(keys)));
+    return done;
+  }
+
   /** Takes sequences in; those that have been aborted already stay out. */
   void submit(List<GeneratedSequence> generations) {
     enqueue(() -> generations.stream().filter(generation -> generation.finish() == null).forEach(scheduler::add));

@@ -56,7 +56,7 @@ final class EngineProcess implements AutoCloseable {
       agent =
           new TransferAgent(
               settings.kv().transfer(), settings.role(), settings.http().host(), settings.engine().ranks(),
-              settings.engine().blockSize());
+              settings.engine().blockSize(), ranks.getFirst()::held);
       transfer = agent;
       metrics.registerGauges(ranks, settings, transfer);
       encoders = new EncoderCache(settings.kv().transfer().encoderDirectory());

@@ -214,6 +214,7 @@ final class IdentityPages {
       case VLLM_NIXL, VLLM_NIXL_OLD -> "NixlConnector";
       case VLLM_PUSH -> "NixlPushConnector";
       case VLLM_MOONCAKE -> "MooncakeConnector";
+      case VLLM_P2P -> "OffloadingConnector";
       case NONE, SGLANG, TENSORRT_LLM -> null;
     };
     return connector == null ? null : object().put("kv_connector", connector).put("kv_role", switch (settings.role()) {

@@ -44,7 +44,7 @@ final class RequestDispatcher {
     this.eos = eos;
     this.transfer = transfer;
     this.copyCost =
-        new RequestTransfer.CopyCost(syntheticText,
+        new RequestTransfer.CopyCost(syntheticText, settings.engine().blockSize(),
             EngineModel.named(settings.engine().coefficients()).kvBytesPerToken(), settings.engine().speed());
     this.load = new AtomicIntegerArray(ranks.size());
     this.root = KeyChain.root(Long.toString(settings.seed()));

@@ -39,10 +39,11 @@ final class RequestTransfer {
   /**
    * What copying costs.
    *
+   * @param blockSize tokens in a block
    * @param bytesPerToken of keys and values
    * @param speed how many times faster than real; 0 for no time at all
    */
-  record CopyCost(SyntheticText syntheticText, double bytesPerToken, double speed) {}
+  record CopyCost(SyntheticText syntheticText, int blockSize, double bytesPerToken, double speed) {}
 
   RequestTransfer(TransferAgent transfer, CopyCost copyCost, GenerationRequest request, EngineCore rank,
       List<GeneratedSequence> generations) {
@@ -68,6 +69,12 @@ final class RequestTransfer {
           }
           opened.add(send);
           generation.retainBlocks(send.keepOnStop());
+        }
+        case TransferSpec.Pull pull -> {
+          int blocks = generation.prompt().length / copyCost.blockSize();
+          int held = transfer.held(pull, generation.keys(0, blocks)) * copyCost.blockSize();
+          generation.copyPrefix(
+              held, (loading, from) -> fetches.add(Thread.startVirtualThread(() -> pullNow(loading, held - from))));
         }
         case TransferSpec.Receive receive -> {
           int variant = i % request.choices();
@@ -123,7 +130,7 @@ final class RequestTransfer {
     heartbeats.forEach(beat -> beat.cancel(false));
     for (int i = 0; i < generations.size(); i++) {
       switch (request.transfers().get(i)) {
-        case TransferSpec.NoTransfer _ -> { }
+        case TransferSpec.NoTransfer _, TransferSpec.Pull _ -> { }
         case TransferSpec.Send send -> {
           if (!offered[i] && opened.contains(send)) {
             transfer.withdraw(send);
@@ -189,6 +196,16 @@ final class RequestTransfer {
       Thread.currentThread().interrupt();
     } finally {
       heartbeats.forEach(beat -> beat.cancel(false));
+    }
+  }
+
+  private void pullNow(GeneratedSequence generation, int tokens) {
+    try {
+      copy(Math.max(0, tokens));
+      transfer.countPulled();
+      rank.loaded(generation, () -> { });
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -2,6 +2,7 @@ package io.kvasir.sim;
 
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -83,6 +84,9 @@ public record SimSettings(
       found.add("encoder-dir: an encoder needs a directory in which other engines find its embeddings");
     }
     found.addAll(kv.transfer().validate());
+    if (kv.transfer().dialect() == TransferDialect.VLLM_P2P && engine.ranks() > 1) {
+      found.add("dialect: vllm-p2p is simulated for engines of one rank");
+    }
     found.addAll(kv.hostTier().validate(engine.blockSize()));
     kv.events().validate(found, engine.ranks());
     validateLoadPort(found);

@@ -70,7 +70,7 @@ final class KeyDirectoryTest {
             new LmCacheSettings(
                 coordinator.url(), new KeyDirectorySettings(worldSize, Map.of("m", "/models/m")),
                 new LmCacheSettings.PollSettings(Duration.ofMillis(100), Duration.ofMinutes(1)),
-                new LmCacheSettings.LookupSettings(TIMEOUT, CHUNK, 4, Duration.ofMillis(1)),
+                new LmCacheSettings.LookupSettings(TIMEOUT, CHUNK, 4, Duration.ofMillis(1), false),
                 Map.of("node-a", "w0"), null),
             NanoClock.SYSTEM);
     started.start(

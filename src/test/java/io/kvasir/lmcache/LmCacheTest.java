@@ -55,15 +55,23 @@ final class LmCacheTest {
   }
 
   private LmCacheSettings settings(Duration pollInterval, Duration timeout) {
+    return settings(pollInterval, timeout, false);
+  }
+
+  private LmCacheSettings settings(Duration pollInterval, Duration timeout, boolean peers) {
     return new LmCacheSettings(
         controller.address(), null,
         new LmCacheSettings.PollSettings(pollInterval, Duration.ofMinutes(1)),
-        new LmCacheSettings.LookupSettings(timeout, 256, 4, Duration.ofMinutes(1)),
+        new LmCacheSettings.LookupSettings(timeout, 256, 4, Duration.ofMinutes(1), peers),
         Map.of("lm-0", "w0"), null);
   }
 
   private LmCache start(Duration pollInterval, Duration timeout) {
-    LmCache started = new LmCache(settings(pollInterval, timeout), NanoClock.SYSTEM);
+    return start(pollInterval, timeout, false);
+  }
+
+  private LmCache start(Duration pollInterval, Duration timeout, boolean peers) {
+    LmCache started = new LmCache(settings(pollInterval, timeout, peers), NanoClock.SYSTEM);
     started.start(() -> Set.of("w0", "w1"), chosen::get, CostModel.bundled(), new Metrics(registry));
     lmcache = started;
     return started;
@@ -164,6 +172,16 @@ final class LmCacheTest {
 
     assertThat(found.encode().lines()).containsExactlyInAnyOrder("w0=768@host", "w1=1024@disk", "*=1280@remote");
     assertThat(controller.lookups).containsExactly("{\"tokens\":[5,6]}");
+  }
+
+  @Test
+  void peers_loadFromEachOthersMemory() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",768],\"w1\":[\"LocalDiskBackend\",1024]}";
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT, true);
+
+    CacheMatches found = cache.find(prompt(128, new int[] {5, 6})).toCompletableFuture().join();
+
+    assertThat(found.encode().lines()).containsExactlyInAnyOrder("w0=768@host", "w1=1024@disk", "*=768@remote");
   }
 
   /** As many lookups as there may be at once are rejected, and none of them keeps its permit. */

@@ -187,7 +187,7 @@ final class PrefetcherTest {
                 new LmCacheSettings(
                     controller.address(), null,
                     new LmCacheSettings.PollSettings(Duration.ofMillis(100), Duration.ofHours(1)),
-                    new LmCacheSettings.LookupSettings(LONG, 256, 4, LONG),
+                    new LmCacheSettings.LookupSettings(LONG, 256, 4, LONG, false),
                     Map.of("lm-0", "w0"), prefetch),
                 NanoClock.SYSTEM));
     lmcache.start(() -> Set.of("w0", "w1"), () -> true, CostModel.bundled(), new Metrics(registry));

@@ -54,7 +54,7 @@ final class RealControllerIT {
             new LmCacheSettings(
                 URI.create("http://127.0.0.1:" + port), null,
                 new LmCacheSettings.PollSettings(Duration.ofMillis(500), Duration.ofMinutes(1)),
-                new LmCacheSettings.LookupSettings(Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1)),
+                new LmCacheSettings.LookupSettings(Duration.ofSeconds(2), 256, 4, Duration.ofMillis(1), false),
                 Map.of(), null),
             NanoClock.SYSTEM);
     try {

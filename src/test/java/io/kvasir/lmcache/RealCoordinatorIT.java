@@ -36,7 +36,7 @@ final class RealCoordinatorIT {
       new KeyDirectory(
           new LmCacheSettings(
               coordinator, null, new LmCacheSettings.PollSettings(PATIENCE, PATIENCE.multipliedBy(2)),
-              new LmCacheSettings.LookupSettings(PATIENCE, 256, 4, PATIENCE), Map.of(), null),
+              new LmCacheSettings.LookupSettings(PATIENCE, 256, 4, PATIENCE, false), Map.of(), null),
           new KeyDirectorySettings(RANKS, Map.of()), calls);
   /** Any, so that a coordinator may be tried twice. */
   private final String model = "/models/m-" + System.nanoTime();

@@ -112,6 +112,23 @@ final class TestFleet implements Fleet {
     }
   }
 
+  @Override
+  public void searchOthers(Chain chain, long[] others, int[] depths) {
+    for (int slot = 0; slot < slots; slot++) {
+      if ((others[slot >>> 6] & (1L << slot)) != 0) {
+        depths[slot] = Math.min(depth[slot], chain.length());
+      }
+    }
+  }
+
+  /** Shares of what is pulled that is found, by slot. */
+  final Map<Integer, Double> pullYields = new HashMap<>();
+
+  @Override
+  public double pullYield(int slot) {
+    return pullYields.getOrDefault(slot, 1.0);
+  }
+
   /** Blocks that a cache layer has reported as stored, by slot. */
   final Map<Integer, Integer> hinted = new HashMap<>();
 

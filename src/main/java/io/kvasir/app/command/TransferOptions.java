@@ -17,7 +17,7 @@ final class TransferOptions {
       names = "--dialect",
       description = {
         "How KV moves between prefill and decode engines: none, vllm-nixl, vllm-nixl-old, vllm-push,",
-        "vllm-mooncake, sglang, tensorrt-llm. Default: vllm-nixl with --role prefill or decode, else none."
+        "vllm-mooncake, vllm-p2p, sglang, tensorrt-llm. Default: vllm-nixl with --role prefill or decode, else none."
       })
   private @Nullable String dialect;
 

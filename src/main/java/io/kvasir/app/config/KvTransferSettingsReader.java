@@ -25,7 +25,8 @@ final class KvTransferSettingsReader {
     VLLM_PUSH(Dialect.VLLM_PUSH),
     VLLM_MOONCAKE(Dialect.VLLM_MOONCAKE),
     SGLANG(Dialect.SGLANG),
-    TENSORRT_LLM(Dialect.TENSORRT_LLM);
+    TENSORRT_LLM(Dialect.TENSORRT_LLM),
+    VLLM_P2P(Dialect.VLLM_P2P);
 
     private final @Nullable Dialect dialect;
 

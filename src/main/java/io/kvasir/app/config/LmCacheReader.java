@@ -45,7 +45,8 @@ final class LmCacheReader {
                 timeout,
                 lmcache.count("chunk-size", 1, 65_536),
                 lmcache.count("max-lookups", 1, 10_000),
-                lmcache.duration("remember")),
+                lmcache.duration("remember"),
+                lmcache.flag("peer-to-peer")),
             names(lmcache.section("workers")),
             prefetch(lmcache, coordinated ? coordinator : null, controlled));
     lmcache.rejectUnread();

@@ -311,6 +311,11 @@ final class Members {
     }
 
     @Override
+    public void pulled(Member member, int expected, int found) {
+      services.metrics().pulled(member, expected, found);
+    }
+
+    @Override
     public void hintsReported(Member member, ChunkHints.Findings findings) {
       services.metrics().hintsReported(member, findings);
     }

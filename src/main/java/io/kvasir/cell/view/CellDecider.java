@@ -4,13 +4,16 @@ import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.BookedReservation;
 import io.kvasir.cell.ledger.LocalReservations;
+import io.kvasir.cell.ledger.PullingReservation;
 import io.kvasir.cell.ledger.RecordedReservation;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
+import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.PromptSize;
@@ -205,7 +208,7 @@ final class CellDecider {
       steps.add(
           new Decision.Chosen(
               found.plan().steps().get(i),
-              reservation,
+              pulling(reservation, booked, chosen, request, fleet),
               chosen.depth(),
               new CachedTokens(
                   chosen.predictedCachedTokens(),
@@ -222,6 +225,18 @@ final class CellDecider {
         predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks,
         origin,
         0);
+  }
+
+  private static Reservation pulling(
+      Reservation reservation, Member booked, Selection.Chosen chosen, DecisionRequest request, CellFleet fleet) {
+    KvPull pull = chosen.pull();
+    Member source = pull == null ? null : fleet.member(pull.worker());
+    if (pull == null || source == null) {
+      return reservation;
+    }
+    int held =
+        new PromptSize(chosen.booking().promptTokens(), request.prompt().chain().blockSize()).cached(chosen.depth());
+    return new PullingReservation(reservation, booked, source, held, pull.tokens() - held);
   }
 
   /** Tokens of the prompt that the cell has seen before; where none of them count, as of several prompts, 0. */

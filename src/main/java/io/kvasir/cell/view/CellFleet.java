@@ -92,6 +92,16 @@ public final class CellFleet implements Fleet {
   }
 
   @Override
+  public void searchOthers(Chain chain, long[] slots, int[] depth) {
+    int _ = table.index().search(chain, slots, depth);
+  }
+
+  @Override
+  public double pullYield(int slot) {
+    return member(slot).pullYield();
+  }
+
+  @Override
   public int tiers(Chain chain, int slot, int[] blocks) {
     return table.index().tiers(chain, slot, blocks);
   }
@@ -174,6 +184,16 @@ public final class CellFleet implements Fleet {
       throw new IllegalStateException("a worker was chosen in slot " + slot + " and it is empty");
     }
     return member;
+  }
+
+  /** The member of an id, null when it is none any more. */
+  @Nullable Member member(String worker) {
+    for (Member member : table.members()) {
+      if (member != null && member.worker().id().equals(worker)) {
+        return member;
+      }
+    }
+    return null;
   }
 
   /** The health of its members. */

@@ -25,6 +25,7 @@ public final class CellMetrics {
   private final Counter hitPredictions;
   private final Counter expectedTokens;
   private final Counter hintedChunks;
+  private final Counter pulledTokens;
   private final Counter resyncs;
   private final Counter healthChanges;
   private final Counter reports;
@@ -84,6 +85,13 @@ public final class CellMetrics {
             "kvasir_worker_hinted_chunks_total",
             "Chunks that a cache beside the engine had reported as stored (LMCache, which reports no removals), in"
                 + " answers that showed what became of them: found, or missing.",
+            "worker", "result");
+    pulledTokens =
+        counter(
+            registry,
+            "kvasir_worker_pulled_tokens_total",
+            "Tokens that a worker was to take from another one's memory, in answers that reported what was cached:"
+                + " found there, or missing and computed.",
             "worker", "result");
     resyncs =
         counter(
@@ -278,6 +286,12 @@ public final class CellMetrics {
     hitPredictions.labelValues(worker, outcome.name().toLowerCase(Locale.ROOT)).inc();
     expectedTokens.labelValues(worker, "found").inc(Math.min(expected, found));
     expectedTokens.labelValues(worker, "missing").inc(Math.max(0, expected - found));
+  }
+
+  /** An answer showed what a worker found of the tokens that it was to take from another one's memory. */
+  public void pulled(Member member, int expected, int found) {
+    pulledTokens.labelValues(member.worker().id(), "found").inc(found);
+    pulledTokens.labelValues(member.worker().id(), "missing").inc(expected - found);
   }
 
   /** An answer showed what a cache beside the engine held of a prompt, of which it reports no removals. */

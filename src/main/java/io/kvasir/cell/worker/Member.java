@@ -39,6 +39,7 @@ public final class Member {
   private final RequestListener listener;
   private final EventProgress eventProgress;
   private final SendOrder sendOrder = new SendOrder();
+  private final PullYield pullYield = new PullYield();
   private volatile WorkerBlocks blocks;
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
@@ -75,6 +76,14 @@ public final class Member {
      * @param outcome how that compares with the answer
      */
     void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome);
+
+    /**
+     * An answer showed how many tokens of its prompt a worker found in another one's memory.
+     *
+     * @param expected to be found, at least 1
+     * @param found of these
+     */
+    void pulled(Member member, int expected, int found);
 
     /** An answer showed what a cache beside the engine held of a prompt. */
     void hintsReported(Member member, ChunkHints.Findings findings);
@@ -166,6 +175,24 @@ public final class Member {
   /** Its events have come further. */
   public void events(EventState state) {
     events = state;
+  }
+
+  /** The share of what it pulls from others, or they from it, that is found there: 0 to 1. */
+  public double pullYield() {
+    return pullYield.at(clock.nanos());
+  }
+
+  /**
+   * An answer of this worker showed how many tokens of its prompt it found in another one's memory.
+   *
+   * @param source the other one
+   * @param expected to be found, at least 1
+   * @param found of these
+   */
+  public void pulled(Member source, int expected, int found) {
+    pullYield.observed(expected, found, clock.nanos());
+    source.pullYield.observed(expected, found, clock.nanos());
+    listener.pulled(this, expected, found);
   }
 
   /** How its event stream comes along. */

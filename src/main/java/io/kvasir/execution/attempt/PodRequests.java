@@ -1,18 +1,27 @@
 package io.kvasir.execution.attempt;
 
+import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.dialect.EngineRequest;
+import io.kvasir.execution.dialect.PeerTier;
 import io.kvasir.http.Headers;
 import io.kvasir.http.client.PodRequest;
+import io.kvasir.routing.KvPull;
 import io.kvasir.routing.Worker;
 
 /** HTTP requests to workers: the client's own, or what a dialect makes of it. */
 public final class PodRequests {
   private PodRequests() {}
 
-  /** The client's own request. */
-  public static PodRequest original(Call call, Worker worker, String id) {
-    return request(call, worker, id, call.http().target(), call.http().headers().toBuilder(), call.http().body());
+  /** The client's own request, with the name of the worker that the chosen one is to take KV blocks from, if any. */
+  public static PodRequest original(Call call, Decision.Chosen chosen, String id) {
+    KvPull pull = chosen.step().pull();
+    EngineRequest message =
+        pull == null ? null : PeerTier.pull(call.http().target(), call.http().body(), pull, id);
+    return message == null
+        ? request(
+            call, chosen.worker(), id, call.http().target(), call.http().headers().toBuilder(), call.http().body())
+        : passedThrough(call, chosen.worker(), id, message);
   }
 
   /** A dialect's message whose response the client gets as it is. */

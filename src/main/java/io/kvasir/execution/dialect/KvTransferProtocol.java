@@ -19,6 +19,7 @@ public interface KvTransferProtocol {
       case VLLM_MOONCAKE -> Mooncake.INSTANCE;
       case SGLANG -> Sglang.INSTANCE;
       case TENSORRT_LLM -> TensorRtLlm.INSTANCE;
+      case VLLM_P2P -> PeerTier.INSTANCE;
     };
   }
 

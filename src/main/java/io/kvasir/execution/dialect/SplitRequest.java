@@ -48,7 +48,6 @@ public record SplitRequest(ClientRequest request, String id, long rendezvousId, 
 
   /** The same host as engines write it in JSON: an IPv6 address without brackets. */
   String bareHost() {
-    String host = transfer().host();
-    return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    return transfer().bareHost();
   }
 }

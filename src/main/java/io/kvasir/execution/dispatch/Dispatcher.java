@@ -242,7 +242,7 @@ public final class Dispatcher implements AutoCloseable {
         () -> {
           services.warmup().prepare(call, chosen);
           return Task.single(
-              call, chosen, PodRequests.original(call, chosen.worker(), requestId), planned.reason(),
+              call, chosen, PodRequests.original(call, chosen, requestId), planned.reason(),
               services.settings().maxBufferedBytes());
         },
         services,

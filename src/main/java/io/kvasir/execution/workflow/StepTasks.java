@@ -61,7 +61,7 @@ record StepTasks(Call call, PlanState plan, int maxBufferedBytes) {
   private Task whole(Decision.Chosen chosen) {
     ClientRequest changed = plan.content().changed() ? plan.content().current() : null;
     PodRequest request = changed == null
-        ? PodRequests.original(call, chosen.worker(), requestId())
+        ? PodRequests.original(call, chosen, requestId())
         : PodRequests.passedThrough(call, chosen.worker(), requestId(),
             new EngineRequest(changed.path(), changed.members().bytes(), Map.of()));
     return Task.single(call, chosen, request, plan.planned().reason(), maxBufferedBytes);

@@ -91,6 +91,15 @@ public final class PagedCache {
     return free;
   }
 
+  /** The number of leading keys whose blocks are cached; they do not count as used. */
+  public int held(long[] keys) {
+    int held = 0;
+    while (held < keys.length && find(keys[held]) != NONE) {
+      held++;
+    }
+    return held;
+  }
+
   /** The number of leading full blocks of {@code sequence} that are cached; at least one token is left to compute. */
   int hits(Sequence sequence) {
     int max = (sequence.length() - 1) / blockSize;

@@ -18,9 +18,9 @@ import java.util.Set;
  *
  * <pre>Q + P(u)·(K + gamma·B) + delta·O·c·KV</pre>
  *
- * <p>Q is the work queued there, P(u) the time to compute the u prompt tokens it has not cached, B its
- * requests in flight, KV their context in tokens, O the model's expected output length and c the time that a token of
- * context adds to each decode step.
+ * <p>Q is the work queued there, P(u) the time to compute the u prompt tokens it has not cached, or to pull them from
+ * another worker where that takes less, B its requests in flight, KV their context in tokens, O the model's expected
+ * output length and c the time that a token of context adds to each decode step.
  *
  * <ul>
  *   <li>{@code kappa} (3), {@code backlog} (4), {@code eviction} (4): K, the {@linkplain ComputingPrice price of
@@ -51,19 +51,39 @@ final class ExpectedCostScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
+    long[] contextTokens = candidates.contextTokens;
+    computing.at(candidates, out);
+    if (candidates.pulls()) {
+      scoreWithPulls(candidates, engines, prompt, out);
+    } else {
+      score(candidates, engines, prompt, out);
+    }
+    for (int slot = 0; slot < out.length; slot++) {
+      out[slot] += decode * engines.msPerContextToken(slot) * contextTokens[slot];
+    }
+  }
+
+  // Apart from the decoding's loop: the compiler makes vector instructions of this one, where there are none to convert
+  // a long.
+  private void score(Candidates candidates, FleetCosts engines, PromptSize prompt, double[] out) {
     int tokens = prompt.tokens();
     int[] depth = candidates.depth;
     int[] inFlight = candidates.inFlight;
     double[] queueMs = candidates.queueMs;
-    long[] contextTokens = candidates.contextTokens;
-    computing.at(candidates, out);
-    // In two loops: the compiler makes vector instructions of the first, where there are none to convert a long.
     for (int slot = 0; slot < out.length; slot++) {
       double price = out[slot] + gamma * inFlight[slot];
       out[slot] = queueMs[slot] + engines.prefillMs(slot, prompt.uncached(depth[slot]), tokens) * price;
     }
-    for (int slot = 0; slot < out.length; slot++) {
-      out[slot] += decode * engines.msPerContextToken(slot) * contextTokens[slot];
+  }
+
+  /** What is pulled has the price of computing: it takes as much memory, and what that evicts is pulled again. */
+  private void scoreWithPulls(Candidates candidates, FleetCosts engines, PromptSize prompt, double[] out) {
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      double price = out[slot] + gamma * candidates.inFlight[slot];
+      int uncached = prompt.uncached(candidates.depth[slot], candidates.loadable[slot]);
+      double pullMs = candidates.source[slot] < 0 ? 0 : candidates.pullMs[slot];
+      out[slot] =
+          candidates.queueMs[slot] + (pullMs + engines.prefillMs(slot, uncached, prompt.tokens())) * price;
     }
   }
 

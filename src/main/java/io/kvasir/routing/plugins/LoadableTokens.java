@@ -9,7 +9,6 @@ import io.kvasir.routing.PerMembership;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -47,7 +46,7 @@ final class LoadableTokens {
    * @return upper bound of the tokens that any worker can load: an answer has the longest prefix in the layer
    */
   int fill(RoutingContext context, Candidates candidates) {
-    Arrays.fill(candidates.loadable, 0);
+    candidates.clearLoadable();
     int longest = 0;
     for (Match match : context.get(Slots.CACHE_MATCHES).matches()) {
       longest = Math.max(longest, match.tokens());
@@ -85,8 +84,11 @@ final class LoadableTokens {
             : candidates.loadable[slot] + "@" + TIERS[candidates.loadableTier[slot]].name().toLowerCase(Locale.ROOT));
   }
 
+  /** As many tokens are loaded from the nearest tier. */
   private static void put(Candidates candidates, int slot, Match match) {
-    if (match.tokens() > candidates.loadable[slot]) {
+    int known = candidates.loadable[slot];
+    boolean nearer = match.tokens() == known && match.tier().index() < candidates.loadableTier[slot];
+    if (match.tokens() > known || nearer) {
       candidates.loadable[slot] = match.tokens();
       candidates.loadableTier[slot] = match.tier().index();
     }

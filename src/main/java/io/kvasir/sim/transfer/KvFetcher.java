@@ -31,9 +31,15 @@ final class KvFetcher implements AutoCloseable {
     if (spec.remote().blocks() != null) {
       body.put("blocks", spec.remote().blocks());
     }
-    JsonNode answer = post(spec, "/kv/take", body, spec.timeout().plus(TIMEOUT));
+    JsonNode answer = post(spec.remote().host(), spec.remote().port(), "/kv/take", body, spec.timeout().plus(TIMEOUT));
     return new FetchedBlocks(
         JSON.convertValue(answer.path("tokens"), int[].class), JSON.convertValue(answer.path("first"), int[].class));
+  }
+
+  int held(TransferSpec.Pull pull, long[] keys) throws IOException {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    body.set("keys", JSON.valueToTree(keys));
+    return post(pull.host(), pull.port(), "/kv/held", body, TIMEOUT).path("blocks").asInt();
   }
 
   void sendHeartbeat(TransferSpec.Receive spec) {
@@ -56,22 +62,22 @@ final class KvFetcher implements AutoCloseable {
   /** Sends without an error: the other engine's lease makes up for a lost message. */
   private void postQuietly(TransferSpec.Receive spec, String path, ObjectNode body) {
     try {
-      post(spec, path, body, TIMEOUT);
+      post(spec.remote().host(), spec.remote().port(), path, body, TIMEOUT);
     } catch (IOException e) {
       LOG.debug("{}:{} did not accept {}: {}", spec.remote().host(), spec.remote().port(), path, e.getMessage());
     }
   }
 
-  private JsonNode post(TransferSpec.Receive spec, String path, ObjectNode body, Duration limit) throws IOException {
+  private JsonNode post(String host, int port, String path, ObjectNode body, Duration limit) throws IOException {
     HttpRequest request;
     try {
       request =
-          HttpRequest.newBuilder(URI.create("http://" + spec.remote().host() + ":" + spec.remote().port() + path))
+          HttpRequest.newBuilder(URI.create("http://" + host + ":" + port + path))
               .timeout(limit)
               .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
               .build();
     } catch (IllegalArgumentException e) {
-      throw new IOException("no such address: " + spec.remote().host() + ":" + spec.remote().port(), e);
+      throw new IOException("no such address: " + host + ":" + port, e);
     }
     try {
       HttpResponse<byte[]> response = http.send(request, HttpResponse.BodyHandlers.ofByteArray());

@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
 final class SideChannel implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration IDLE = Duration.ofSeconds(60);
-  private static final int MAX_BODY_BYTES = 1 << 16;
+  private static final int MAX_BODY_BYTES = 1 << 20;
 
   private final SimHttpServer server;
   private final CountDownLatch ready = new CountDownLatch(1);
   private volatile @Nullable Backend backend;
 
   /** Set after the port is bound, since the engine's own address contains it. */
-  private record Backend(KvLeases leases, KvConnector connector, LocalEngine localEngine) {}
+  private record Backend(KvLeases leases, KvConnector connector, LocalEngine localEngine, PeerMemory memory) {}
 
   SideChannel(String host, int port) throws IOException {
     try {
@@ -49,8 +49,8 @@ final class SideChannel implements AutoCloseable {
     return server.port();
   }
 
-  void serve(KvLeases leases, KvConnector connector, LocalEngine localEngine) {
-    backend = new Backend(leases, connector, localEngine);
+  void serve(KvLeases leases, KvConnector connector, LocalEngine localEngine, PeerMemory memory) {
+    backend = new Backend(leases, connector, localEngine, memory);
     ready.countDown();
   }
 
@@ -82,6 +82,11 @@ final class SideChannel implements AutoCloseable {
       return;
     }
     JsonNode request = JSON.readTree(exchange.body());
+    if (exchange.path().equals("/kv/held")) {
+      long[] keys = JSON.convertValue(request.path("keys"), long[].class);
+      reply(exchange, 200, JsonNodeFactory.instance.objectNode().put("blocks", backend.memory.held(keys).join()));
+      return;
+    }
     String key =
         backend.connector.key(request.path("id").asText(), request.path("rank").asInt(-1), backend.localEngine);
     switch (exchange.path()) {

@@ -35,9 +35,12 @@ public final class TransferAgent implements AutoCloseable {
    * Begins, under a new engine id unless one is set.
    *
    * @param host interface of the side channel
+   * @param memory what peers may pull
    * @throws IOException when its port is taken
    */
-  public TransferAgent(TransferSettings settings, Role role, String host, int ranks, int blockSize) throws IOException {
+  public TransferAgent(
+      TransferSettings settings, Role role, String host, int ranks, int blockSize, PeerMemory memory)
+      throws IOException {
     this.settings = settings;
     this.connector = connector(settings.dialect());
     this.timer = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("sim-transfer").factory());
@@ -53,7 +56,7 @@ public final class TransferAgent implements AutoCloseable {
             reachable, sideChannel == null ? 0 : sideChannel.port(), ids, role, blockSize, settings.effectiveLease(),
             settings.effectiveWatchdog());
     if (sideChannel != null && connector != null) {
-      sideChannel.serve(leases, connector, localEngine);
+      sideChannel.serve(leases, connector, localEngine, memory);
     }
   }
 
@@ -62,6 +65,7 @@ public final class TransferAgent implements AutoCloseable {
       case NONE -> null;
       case VLLM_NIXL, VLLM_NIXL_OLD, VLLM_PUSH -> new NixlConnector(dialect);
       case VLLM_MOONCAKE -> new MooncakeConnector();
+      case VLLM_P2P -> new PeersConnector();
       case SGLANG -> new SglangConnector();
       case TENSORRT_LLM -> new TensorRtConnector();
     };
@@ -170,6 +174,21 @@ public final class TransferAgent implements AutoCloseable {
     if (spec.releasesOnAbandon()) {
       fetcher.sendDone(spec, false);
     }
+  }
+
+  /** Leading blocks of a prompt's keys that a peer holds; 0 where it cannot be reached. Blocks. */
+  public int held(TransferSpec.Pull pull, long[] keys) {
+    try {
+      return fetcher.held(pull, keys);
+    } catch (IOException e) {
+      failed.increment();
+      return 0;
+    }
+  }
+
+  /** Counts a copy from a peer. */
+  public void countPulled() {
+    received.increment();
   }
 
   /** Counts a transfer that failed. */

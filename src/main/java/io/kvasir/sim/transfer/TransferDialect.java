@@ -15,6 +15,8 @@ public enum TransferDialect {
   VLLM_PUSH(480, 480),
   /** vLLM's MooncakeConnector: legs at once, matched by transfer id through a bootstrap server. */
   VLLM_MOONCAKE(480, 480),
+  /** vLLM's tier of peers below its host memory: a request names the engine from which this one may pull. */
+  VLLM_P2P(30, 30),
   /** SGLang: legs at once, matched by bootstrap room. */
   SGLANG(300, 300),
   /** TensorRT-LLM: a context request, then a generation request. */

@@ -40,6 +40,14 @@ public sealed interface TransferSpec {
       implements TransferSpec {}
 
   /**
+   * The sequence's first blocks are copied from another engine's memory, as far as it has them.
+   *
+   * @param host where that engine's side channel is
+   * @param port of the side channel
+   */
+  record Pull(String host, int port) implements TransferSpec {}
+
+  /**
    * Blocks that another engine has or will have.
    *
    * @param host where that engine's side channel is

@@ -48,6 +48,9 @@ final class ReportScheduleTest {
         public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {}
 
         @Override
+        public void pulled(Member member, int expected, int found) {}
+
+        @Override
         public void hintsReported(Member member, ChunkHints.Findings findings) {}
       };
 

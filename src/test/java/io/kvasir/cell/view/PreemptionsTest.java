@@ -152,7 +152,7 @@ final class PreemptionsTest {
     Booking booking = new Booking(1000, 500, Math.max(1, (long) (prefillMs * 1e3)));
     return new Selection.Chosen(
         "p", Role.BOTH, slot, workers.get(slot), List.of(), booking, booking, queue, 0, 1, 0, 0, WORKERS, 0,
-        FailurePolicy.NEXT_CANDIDATE);
+        FailurePolicy.NEXT_CANDIDATE, null);
   }
 
   private static PlanResult found(Selection.Chosen chosen) {
