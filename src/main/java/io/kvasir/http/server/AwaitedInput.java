@@ -3,6 +3,7 @@ package io.kvasir.http.server;
 import io.kvasir.http.server.HttpSettings.Timeouts;
 import io.kvasir.http.server.ProgressDeadline.Limits;
 import io.kvasir.time.NanoClock;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** What a client has to send next, and how long it may take for that. Thread-safe. */
@@ -25,7 +26,19 @@ final class AwaitedInput {
   }
 
   /** What has been awaited for too long. */
-  record Late(Phase phase, ProgressDeadline.Excess excess) {}
+  record Late(Phase phase, ProgressDeadline.Excess excess) {
+    /** Why the request is refused of which {@code what} is late; {@code limit} is that of the whole of it. */
+    RefusedRequestException refusal(String what, ReachedLimit.Kind limit) {
+      return new RefusedRequestException(
+          new RequestFailure(
+              408,
+              what + " did not arrive in time",
+              new ReachedLimit(
+                  excess.stalled() ? ReachedLimit.Kind.STALL_TIME : limit,
+                  TimeUnit.NANOSECONDS.toMillis(excess.nanos()),
+                  TimeUnit.NANOSECONDS.toMillis(excess.most()))));
+    }
+  }
 
   private final Timeouts timeouts;
   private final ProgressDeadline deadline;

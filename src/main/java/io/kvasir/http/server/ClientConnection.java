@@ -6,8 +6,6 @@ import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.apache.pekko.Done;
 import org.apache.pekko.stream.stage.AsyncCallback;
 import org.apache.pekko.util.ByteString;
@@ -64,7 +62,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   private final ClientSocket socket;
   private final InetAddress client;
   private final boolean beforeDrain;
-  private final CountDownLatch streamStarted = new CountDownLatch(1);
+  private final ConnectionStream stream = new ConnectionStream();
   private final AwaitedInput awaited;
   private final ProgressDeadline outputDeadline;
   private final ClientInput input;
@@ -72,7 +70,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
 
   private final NanoClock clock;
 
-  private volatile @Nullable InboundStream inbound;
   private volatile boolean closed;
 
   /** What it is from the answer 101 on. */
@@ -90,8 +87,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   // Guarded by this.
   private @Nullable CancellationSource exchange;
   private @Nullable AsyncCallback<RefusedRequestException> bodyFailed;
-  private boolean streamStopped;
-  private @Nullable Runnable onStreamStopped;
 
   ClientConnection(
       Server server, HttpSettings settings, ClientSocket socket, InetAddress client, NanoClock clock) {
@@ -127,7 +122,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     try {
       socket.open();
       server.materialize(this);
-      streamStarted.await();
+      stream.awaitStart();
       opened = true;
     } catch (IOException e) {
       LOG.debug("A connection from {} ended: {}", client(), e.toString());
@@ -157,7 +152,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
 
   @Override
   public @Nullable InboundStream inbound() {
-    return inbound;
+    return stream.inbound();
   }
 
   // The stream's side.
@@ -170,23 +165,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     return output;
   }
 
-  void streamStarted(InboundStream stream) {
-    inbound = stream;
-    streamStarted.countDown();
+  void streamStarted(InboundStream inbound) {
+    stream.started(inbound);
   }
 
   void streamStopped() {
-    inbound = null;
-    streamStarted.countDown();
-    Runnable action;
-    synchronized (this) {
-      streamStopped = true;
-      action = onStreamStopped;
-      onStreamStopped = null;
-    }
-    if (action != null) {
-      action.run();
-    }
+    stream.stopped();
     if (awaited.isClosing()) {
       input.wake();
     } else {
@@ -200,13 +184,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
    * has been handed in, before its head has been written.
    */
   void onStreamStopped(Runnable action) {
-    synchronized (this) {
-      if (!streamStopped) {
-        onStreamStopped = action;
-        return;
-      }
-    }
-    action.run();
+    stream.onStopped(action);
   }
 
   /** Notes that a part of the next request's head has come. */
@@ -324,11 +302,11 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
    * @throws IOException when it has ended
    */
   UpgradedConnection upgrade() throws IOException {
-    InboundStream stream = inbound;
-    if (stream == null) {
+    InboundStream inbound = inbound();
+    if (inbound == null) {
       throw new IOException("the client disconnected");
     }
-    UpgradedConnection next = new UpgradedConnection(this, input, output, stream.upgraded()::invoke, clock);
+    UpgradedConnection next = new UpgradedConnection(this, input, output, inbound.upgraded()::invoke, clock);
     upgraded = next;
     return next;
   }
@@ -360,9 +338,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     } finally {
       abort();
       input.ended();
-      InboundStream stream = inbound;
-      if (stream != null) {
-        stream.ended().invoke(Done.getInstance());
+      InboundStream inbound = inbound();
+      if (inbound != null) {
+        inbound.ended().invoke(Done.getInstance());
       }
       server.connectionClosed(this);
     }
@@ -447,21 +425,21 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     if (late == null) {
       return;
     }
-    InboundStream stream = inbound;
     switch (late.phase()) {
       case HEAD -> {
         server.timedOut("head");
-        RefusedRequestException refusal = late(late.excess(), "the request's head", ReachedLimit.Kind.HEAD_TIME);
-        if (stream == null) {
+        RefusedRequestException refusal = late.refusal("the request's head", ReachedLimit.Kind.HEAD_TIME);
+        InboundStream inbound = inbound();
+        if (inbound == null) {
           abortUnanswered(refusal);
         } else {
           // Not on this thread: the answer's write may wait.
-          Thread.startVirtualThread(() -> stream.refused().invoke(refusal));
+          Thread.startVirtualThread(() -> inbound.refused().invoke(refusal));
         }
       }
       case BODY -> {
         server.timedOut("body");
-        RefusedRequestException refusal = late(late.excess(), "the request's body", ReachedLimit.Kind.BODY_TIME);
+        RefusedRequestException refusal = late.refusal("the request's body", ReachedLimit.Kind.BODY_TIME);
         Thread.startVirtualThread(() -> failBody(refusal));
       }
       case IDLE -> {
@@ -470,16 +448,5 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
       }
       case ANSWERING, LINGER -> abort();
     }
-  }
-
-  private static RefusedRequestException late(ProgressDeadline.Excess excess, String what, ReachedLimit.Kind kind) {
-    return new RefusedRequestException(
-        new RequestFailure(
-            408,
-            what + " did not arrive in time",
-            new ReachedLimit(
-                excess.stalled() ? ReachedLimit.Kind.STALL_TIME : kind,
-                TimeUnit.NANOSECONDS.toMillis(excess.nanos()),
-                TimeUnit.NANOSECONDS.toMillis(excess.most()))));
   }
 }
