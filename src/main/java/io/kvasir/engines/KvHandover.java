@@ -26,6 +26,7 @@ public record KvHandover(Role role, String dialect, TransferDescription transfer
       case VLLM, LLM_D_SIMULATOR -> switch (told.connector()) {
         case "NixlConnector" -> Optional.of("vllm-nixl");
         case "MooncakeConnector" -> Optional.of("vllm-mooncake");
+        case TransferDescription.PEERS -> Optional.of("vllm-p2p");
         // Whoever takes over has to name the engine that has read the prompt.
         case "NixlPushConnector" ->
             role == Role.DECODE || told.engineId() != null ? Optional.of("vllm-push") : Optional.empty();

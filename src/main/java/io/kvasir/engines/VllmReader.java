@@ -112,6 +112,11 @@ final class VllmReader implements DescriptionReader {
       case "kv_consumer" -> TransferDescription.Role.DECODE;
       default -> null;
     };
+    for (JsonNode tier : own.at("/kv_connector_extra_config/secondary_tiers")) {
+      if (tier.path("type").asText().equals("p2p")) {
+        return new TransferDescription(TransferDescription.PEERS, role, EngineAnswers.count(tier.path("port")), null);
+      }
+    }
     return new TransferDescription(connector, role, null, own.path("engine_id").textValue());
   }
 }

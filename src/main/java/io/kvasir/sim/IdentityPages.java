@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.transfer.TransferDialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.UUID;
@@ -217,11 +219,24 @@ final class IdentityPages {
       case VLLM_P2P -> "OffloadingConnector";
       case NONE, SGLANG, TENSORRT_LLM -> null;
     };
-    return connector == null ? null : object().put("kv_connector", connector).put("kv_role", switch (settings.role()) {
+    if (connector == null) {
+      return null;
+    }
+    ObjectNode config = object().put("kv_connector", connector).put("kv_role", switch (settings.role()) {
       case PREFILL -> "kv_producer";
       case DECODE -> "kv_consumer";
       case BOTH, ENCODE -> "kv_both";
     });
+    TransferSettings transfer = settings.kv().transfer();
+    if (transfer.dialect() == TransferDialect.VLLM_P2P) {
+      ObjectNode tier =
+          config.putObject("kv_connector_extra_config").put("spec_name", "TieringOffloadingSpec")
+              .putArray("secondary_tiers").addObject().put("type", "p2p");
+      if (transfer.port() != 0) {
+        tier.put("port", transfer.port());
+      }
+    }
+    return config;
   }
 
   /** The arguments of its command line, and what became of them. */

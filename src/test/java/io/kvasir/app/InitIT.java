@@ -163,6 +163,17 @@ final class InitIT {
   }
 
   @Test
+  void enginesThatPullFromEachOther_areSaidTo() throws Exception {
+    TransferSettings peers = TransferSettings.of(TransferDialect.VLLM_P2P).withAddress(Ports.free(), null);
+    try (SimEngine engine = SimEngine.start(settings().developerMode(true).transfer(peers).build())) {
+      String written = init(engine.url().toString()).out();
+      assertThat(pod(written, 0).getString("kv-transfer.dialect")).isEqualTo("vllm-p2p");
+      assertThat(pod(written, 0).getInt("kv-transfer.bootstrap-port")).isEqualTo(peers.port());
+      assertThat(ConfigFactory.parseString(written).hasPath("kvasir.routing.profile")).isFalse();
+    }
+  }
+
+  @Test
   void blocksOfDifferentSizes_cannotGoTogether() throws Exception {
     try (SimEngine small = SimEngine.start(settings().blockSize(16).build());
         SimEngine large = SimEngine.start(settings().blockSize(64).build())) {

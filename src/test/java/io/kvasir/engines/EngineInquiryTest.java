@@ -8,6 +8,7 @@ import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.routing.Role;
+import io.kvasir.load.Ports;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -93,6 +94,13 @@ final class EngineInquiryTest {
         new TransferDescription("NixlConnector", TransferDescription.Role.PREFILL, null, null));
     assertThat(vllm.baseModels().getFirst().tokenizer()).isEqualTo("kvasir-demo");
     assertThat(unknown(vllm)).containsExactly("usage of cached tokens");
+  }
+
+  @Test
+  void vllm_withATierOfPeers_tellsIts() throws Exception {
+    TransferSettings peers = TransferSettings.of(TransferDialect.VLLM_P2P).withAddress(Ports.free(), null);
+    assertThat(describe(settings().developerMode(true).ranks(1).transfer(peers)).transfer())
+        .isEqualTo(new TransferDescription(TransferDescription.PEERS, null, peers.port(), null));
   }
 
   @Test

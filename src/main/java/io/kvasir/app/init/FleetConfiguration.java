@@ -188,6 +188,16 @@ final class FleetConfiguration {
     if (known.isPresent()) {
       text.comment("Role and connector: told by its configuration.");
       handover(known.get());
+    } else if (told != null && told.connector().equals(TransferDescription.PEERS)) {
+      text.comment("Its offloading has a tier of peers, as its configuration told: workers take from each other what"
+          + " costs less than to compute it. Each engine needs the address at which others reach it"
+          + " (VLLM_P2P_SIDE_CHANNEL_HOST), and all one PYTHONHASHSEED.");
+      text.open("kv-transfer {");
+      text.choice("dialect", "vllm-p2p");
+      if (told.bootstrapPort() != null) {
+        text.value("bootstrap-port", told.bootstrapPort());
+      }
+      text.close("}");
     } else if (told != null) {
       text.comment("Its connector is " + told.connector() + ". Where it is for prefill or for decode only, say so:");
       text.suggestion("role = prefill, kv-transfer.dialect = vllm-nixl");
