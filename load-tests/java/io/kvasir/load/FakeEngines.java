@@ -44,9 +44,9 @@ final class FakeEngines {
         whole(
             "200 OK",
             "application/json",
-            "{\"id\":\"%s\",\"object\":\"chat.completion\",\"created\":1790000000,\"model\":\"%s\",\"choices\":[{\"index\":0,"
+            "{\"id\":\"%s\",\"object\":\"chat.completion\",\"created\":1790000000,\"model\":\"%s\","
                     .formatted(id, model)
-                + "\"message\":{\"role\":\"assistant\",\"content\":\""
+                + "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\""
                 + "A raven told me so. ".repeat(35)
                 + "\"},\"logprobs\":null,\"finish_reason\":\"stop\"}],"
                 + usage

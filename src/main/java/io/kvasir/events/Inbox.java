@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * The input of one subscription whose transport has no replay: decodes payloads, puts numbered messages in order, and
  * fills the queue. One thread at a time.
  */
-final class Inbox implements Sequencer.SequencerOutput {
+final class Inbox implements SequencerOutput {
   private final BatchQueue queue;
   private final EventMetrics.SourceMetrics metrics;
   private final Sequencer sequencer;

@@ -17,18 +17,6 @@ package io.kvasir.events;
  * that cannot be read count as missing, since a replay may bring them intact.
  */
 final class Sequencer {
-  /** The receiver of the ordered stream, and the transport's replay. */
-  interface SequencerOutput {
-    /** Delivers a batch; {@code live} unless it was replayed or is the stream's own. */
-    void deliver(KvBatch batch, int bytes, boolean live);
-
-    /** Begins a new round of replay, and ends the one under way, if any. */
-    void replay(long from);
-
-    /** Ends the replay under way, if any. */
-    void endReplay();
-  }
-
   private enum Phase {
     /** Everything up to {@link #next} was delivered, or is known to be lost. */
     LIVE,
@@ -51,17 +39,8 @@ final class Sequencer {
 
   private long lastPublished;
 
-  /** Highest number seen, the latest publishing seen, and the highest live number on this connection. */
-  private long highest = -1;
-
-  private long highestPublished;
-  private long highestLive = -1;
-
-  /** A gap was announced and not closed. */
-  private boolean gapOpen;
-
-  /** Some of the open gap was abandoned. */
-  private boolean lossy;
+  private final SeenMessages seen = new SeenMessages();
+  private final StreamGap gap;
 
   /** A connection was lost while its replay was under way: what was delivered may mix two histories. */
   private boolean interrupted;
@@ -79,6 +58,7 @@ final class Sequencer {
    */
   Sequencer(SequencerOutput output, boolean replayable, boolean fromOne, EventMetrics.SourceMetrics metrics) {
     this.output = output;
+    this.gap = new StreamGap(output);
     this.replayable = replayable;
     this.fromOne = fromOne;
     this.metrics = metrics;
@@ -88,8 +68,7 @@ final class Sequencer {
   void resumeAfter(StreamPosition last) {
     next = last.sequence() + 1;
     lastPublished = last.publishedAt();
-    highest = last.sequence();
-    highestPublished = last.publishedAt();
+    seen.resumeAfter(last);
   }
 
   /** Whether the reorder buffer is full: no more live messages should be read for now. */
@@ -102,15 +81,14 @@ final class Sequencer {
     if (interrupted) {
       restart();
     }
-    highestLive = -1;
-    openGap();
+    seen.connected();
+    gap.open(next);
     if (!replayable) {
       phase = Phase.UNVERIFIED;
     } else if (next == 0) {
       // Messages of the connection before prove nothing: they may be from another process.
       buffer.clear();
-      highest = -1;
-      highestPublished = 0;
+      seen.forget();
       begin(0);
     } else {
       verifying = true;
@@ -125,7 +103,7 @@ final class Sequencer {
 
   /** Notes that messages may be missed from now on, as nothing can be received. */
   void unreceivable() {
-    openGap();
+    gap.open(next);
   }
 
   /** Notes that the engine, or the stored history of it, has restarted, as the transport knows. */
@@ -158,11 +136,11 @@ final class Sequencer {
       // Left over from the lost connection. The replay on the next one brings it if the engine still has it.
       return;
     }
-    if (isRestart(sequence, batch.publishedAt())) {
+    if (seen.isRestart(batch)) {
       restart();
     }
-    highestLive = Math.max(highestLive, sequence);
-    observe(decoded);
+    seen.live(sequence);
+    seen.observe(decoded);
     if (!isNewer(sequence)) {
       metrics.duplicate();
       return;
@@ -176,7 +154,7 @@ final class Sequencer {
       finish();
     } else {
       buffer.put(decoded, bytes, true);
-      openGap();
+      gap.open(next);
       if (replayable) {
         begin(next);
       } else {
@@ -222,12 +200,12 @@ final class Sequencer {
       }
       return;
     }
-    if (sequence <= highest && highestPublished != 0 && batch.publishedAt() > highestPublished) {
+    if (seen.isReplayedRestart(batch)) {
       restart();
       replayFromStart();
       return;
     }
-    observe(decoded);
+    seen.observe(decoded);
     rounds.replied();
     if (requestedAgain(sequence) || !isNewer(sequence)) {
       return;
@@ -310,24 +288,6 @@ final class Sequencer {
     return false;
   }
 
-  private boolean isRestart(long sequence, long publishedAt) {
-    if (sequence > highest) {
-      return false;
-    }
-    if (publishedAt != 0 && highestPublished != 0) {
-      return publishedAt > highestPublished;
-    }
-    return sequence < highestLive;
-  }
-
-  /** Notes number and time of a message; not of a damaged one, whose intact copy would look younger than it. */
-  private void observe(DecodedMessage decoded) {
-    if (decoded.intact()) {
-      highest = Math.max(highest, decoded.batch().sequence());
-      highestPublished = Math.max(highestPublished, decoded.batch().publishedAt());
-    }
-  }
-
   private boolean follows(long sequence) {
     return sequence == next || (fromOne && next == 0 && sequence == 1);
   }
@@ -336,27 +296,23 @@ final class Sequencer {
     if (phase == Phase.REPLAYING) {
       output.endReplay();
     }
-    if (highest >= 0 || next > 0) {
-      emit(new KvEvent.Restarted());
+    if (!seen.isEmpty() || next > 0) {
+      output.deliver(KvBatch.ofStream(new KvEvent.Restarted()), 0, false);
     }
-    if (gapOpen) {
+    if (gap.forget()) {
       metrics.gapEndedByRestart();
     }
     buffer.clear();
     next = 0;
     lastPublished = 0;
-    highest = -1;
-    highestPublished = 0;
-    highestLive = -1;
-    gapOpen = false;
-    lossy = false;
+    seen.forget();
     interrupted = false;
     verifying = false;
     phase = Phase.LIVE;
   }
 
   private void replayFromStart() {
-    openGap();
+    gap.open(next);
     begin(0);
   }
 
@@ -387,7 +343,7 @@ final class Sequencer {
     pass(held.decoded(), held.bytes(), held.live());
     if (!held.decoded().intact()) {
       long sequence = held.decoded().batch().sequence();
-      abandon(sequence, sequence);
+      gap.abandon(sequence, sequence);
     }
   }
 
@@ -403,7 +359,7 @@ final class Sequencer {
     while (next < limit) {
       long first = buffer.isEmpty() ? limit : Math.min(limit, buffer.first());
       if (first > next && !(first < limit && follows(first))) {
-        abandon(next, first - 1);
+        gap.abandon(next, first - 1);
         next = first;
         lastPublished = 0;
       }
@@ -414,21 +370,8 @@ final class Sequencer {
     drain();
   }
 
-  private void abandon(long from, long to) {
-    lossy = true;
-    emit(new KvEvent.GapAbandoned(from, to));
-  }
-
-  private void openGap() {
-    if (!gapOpen) {
-      gapOpen = true;
-      lossy = false;
-      emit(new KvEvent.Gap(next));
-    }
-  }
-
   private void finishIfComplete() {
-    if (phase == Phase.REPLAYING && !verifying && buffer.isEmpty() && highestLive >= 0 && next > highestLive) {
+    if (phase == Phase.REPLAYING && !verifying && buffer.isEmpty() && seen.liveAreBelow(next)) {
       finish();
     }
   }
@@ -438,12 +381,7 @@ final class Sequencer {
       output.endReplay();
     }
     phase = Phase.LIVE;
-    if (gapOpen) {
-      gapOpen = false;
-      if (!lossy) {
-        emit(new KvEvent.GapClosed());
-      }
-    }
+    gap.close();
   }
 
   /** Ends a replay that brought nothing: buffered messages are delivered, and the next live message decides. */
@@ -454,9 +392,5 @@ final class Sequencer {
       abandonBelow(buffer.last() + 1);
       finish();
     }
-  }
-
-  private void emit(KvEvent event) {
-    output.deliver(KvBatch.ofStream(event), 0, false);
   }
 }

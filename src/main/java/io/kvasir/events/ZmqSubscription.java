@@ -20,7 +20,7 @@ import org.zeromq.ZMonitor;
  * as a gap. Belongs to a loop's thread, but for {@link #signal}.
  */
 final class ZmqSubscription
-    implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, Sequencer.SequencerOutput {
+    implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, SequencerOutput {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqSubscription.class);
   private static final int BIND_TRIES = 20;
   private static final long BIND_PAUSE_MILLIS = 100;

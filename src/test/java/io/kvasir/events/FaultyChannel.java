@@ -196,7 +196,7 @@ public final class FaultyChannel {
   }
 
   /** One subscription. */
-  private final class FaultyOutput implements Sequencer.SequencerOutput {
+  private final class FaultyOutput implements SequencerOutput {
     private final Sequencer sequencer = new Sequencer(this, true, false, metrics);
     private boolean closed;
 

@@ -31,7 +31,7 @@ final class SequencerPropertyTest {
     assertThat(lost).isBetween(1, RUNS / 4);
   }
 
-  private static final class Run implements Sequencer.SequencerOutput {
+  private static final class Run implements SequencerOutput {
     private final SplittableRandom random;
     private final int seed;
     private final Sequencer sequencer;

@@ -22,8 +22,8 @@ final class SequencerTest {
   private long replayFrom = -1;
   private int rounds;
 
-  private final Sequencer.SequencerOutput link =
-      new Sequencer.SequencerOutput() {
+  private final SequencerOutput link =
+      new SequencerOutput() {
         @Override
         public void deliver(KvBatch batch, int bytes, boolean live) {
           out.add(word(batch));
@@ -65,7 +65,7 @@ final class SequencerTest {
     PrometheusRegistry registry = new PrometheusRegistry();
     EventMetrics.SourceMetrics metrics = new EventMetrics(new Metrics(registry)).of("test");
     Sequencer counted = new Sequencer(
-        new Sequencer.SequencerOutput() {
+        new SequencerOutput() {
           @Override
           public void deliver(KvBatch batch, int bytes, boolean live) {
             metrics.delivered(batch);

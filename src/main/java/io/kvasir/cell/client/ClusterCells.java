@@ -19,7 +19,6 @@ import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CurrentRoster;
-import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.directory.Roster;
 import io.kvasir.cell.view.CellAdmission;
 import io.kvasir.cell.view.CellMetrics;
@@ -252,7 +251,7 @@ public final class ClusterCells implements Cells {
 
   @Override
   public List<HealthChange> healthChanges() {
-    return views.healthLog().latest(_ -> true, Integer.MAX_VALUE);
+    return views.healthLog().all();
   }
 
   @Override
@@ -304,12 +303,12 @@ public final class ClusterCells implements Cells {
 
   @Override
   public List<PodSpec> pods() {
-    return roster.get().pods().stream().map(PodEntry::spec).toList();
+    return roster.get().specs();
   }
 
   @Override
   public List<PodSpec> pods(PodSource source) {
-    return roster.get().pods().stream().filter(pod -> pod.source() == source).map(PodEntry::spec).toList();
+    return roster.get().specs(source);
   }
 
   @Override

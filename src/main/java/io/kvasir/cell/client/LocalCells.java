@@ -166,7 +166,7 @@ public final class LocalCells implements Cells, AutoCloseable {
 
   @Override
   public List<HealthChange> healthChanges() {
-    return views.healthLog().latest(_ -> true, Integer.MAX_VALUE);
+    return views.healthLog().all();
   }
 
   @Override
@@ -212,12 +212,12 @@ public final class LocalCells implements Cells, AutoCloseable {
 
   @Override
   public List<PodSpec> pods() {
-    return roster.pods().stream().map(PodEntry::spec).toList();
+    return roster.specs();
   }
 
   @Override
   public List<PodSpec> pods(PodSource source) {
-    return source == PodSource.CONFIG ? pods() : List.of();
+    return roster.specs(source);
   }
 
   @Override

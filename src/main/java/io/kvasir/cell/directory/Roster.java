@@ -1,5 +1,7 @@
 package io.kvasir.cell.directory;
 
+import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.routing.Role;
 import java.util.Collection;
 import java.util.Collections;
@@ -46,6 +48,16 @@ public final class Roster {
   /** All pods, in the order of their names. */
   public Collection<PodEntry> pods() {
     return pods.values();
+  }
+
+  /** What is known of all pods, in the order of their names. */
+  public List<PodSpec> specs() {
+    return pods.values().stream().map(PodEntry::spec).toList();
+  }
+
+  /** The same, of the pods of one source. */
+  public List<PodSpec> specs(PodSource source) {
+    return pods.values().stream().filter(pod -> pod.source() == source).map(PodEntry::spec).toList();
   }
 
   /** The pods of a cell, by name. */

@@ -47,6 +47,11 @@ public final class HealthLog {
     return found;
   }
 
+  /** All that are kept, newest first. */
+  public List<HealthChange> all() {
+    return latest(_ -> true, Integer.MAX_VALUE);
+  }
+
   /** The latest of a pod's workers, newest first. */
   public List<HealthChange> ofPod(String pod) {
     return latest(change -> change.pod().equals(pod), MOST_OF_WORKER);

@@ -1,0 +1,69 @@
+package io.kvasir.events;
+
+/**
+ * How far the messages of a stream have come, as far as they have been seen: by that a message shows whether it is from
+ * a new process. One thread at a time.
+ */
+final class SeenMessages {
+  /** Highest number seen, the latest publishing seen (0: unknown), and the highest live number on this connection. */
+  private long highest = -1;
+
+  private long highestPublished;
+  private long highestLive = -1;
+
+  /** Resumes after a position that another subscription has delivered. */
+  void resumeAfter(StreamPosition last) {
+    highest = last.sequence();
+    highestPublished = last.publishedAt();
+  }
+
+  /** Notes that a connection begins, on which no live message has come. */
+  void connected() {
+    highestLive = -1;
+  }
+
+  /** Forgets all of them: what comes next may be from another process. */
+  void forget() {
+    highest = -1;
+    highestPublished = 0;
+    highestLive = -1;
+  }
+
+  boolean isEmpty() {
+    return highest < 0;
+  }
+
+  /** Whether a live message is from a new process. */
+  boolean isRestart(KvBatch live) {
+    if (live.sequence() > highest) {
+      return false;
+    }
+    if (live.publishedAt() != 0 && highestPublished != 0) {
+      return live.publishedAt() > highestPublished;
+    }
+    return live.sequence() < highestLive;
+  }
+
+  /** Whether a replayed message is from a new process: of those, only the time of publishing shows it. */
+  boolean isReplayedRestart(KvBatch replayed) {
+    return replayed.sequence() <= highest && highestPublished != 0 && replayed.publishedAt() > highestPublished;
+  }
+
+  /** Notes that a live message has come, readable or not. */
+  void live(long sequence) {
+    highestLive = Math.max(highestLive, sequence);
+  }
+
+  /** Notes number and time of a message; not of a damaged one, whose intact copy would look younger than it. */
+  void observe(DecodedMessage decoded) {
+    if (decoded.intact()) {
+      highest = Math.max(highest, decoded.batch().sequence());
+      highestPublished = Math.max(highestPublished, decoded.batch().publishedAt());
+    }
+  }
+
+  /** Whether a live message has come on this connection, and all that have are below {@code next}. */
+  boolean liveAreBelow(long next) {
+    return highestLive >= 0 && next > highestLive;
+  }
+}
