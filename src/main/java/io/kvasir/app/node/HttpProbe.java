@@ -4,13 +4,11 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
-import io.kvasir.http.Headers;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.http.client.PodKeys;
-import io.kvasir.http.client.PodRequest;
-import io.kvasir.http.client.PodResponse;
+import io.kvasir.http.client.ShortAnswer;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -24,14 +22,13 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Health probes by a pod's {@code GET /health} and {@code GET /metrics}, of which only the gauges of load are requested
- * where the pod can tell them alone. Each exchange is on a virtual thread and, where the pod keeps it open, on the
+ * where the pod can tell them alone. An exchange has no thread of its own and is, where the pod keeps it open, on the
  * connection of the one before. Thread-safe. Owns its HTTP client: connections for requests are others, and only those
  * are counted in the node's metrics.
  */
@@ -61,19 +58,9 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   /** A page of settings, with all of an engine's arguments. */
   private static final long MAX_PAGE_BYTES = 1 << 20;
 
-  private static final int BUFFER = 32 << 10;
-
   /** A probe and a poll of a pod's metrics may run at the same time. */
   private static final int IDLE_CONNECTIONS = 2;
 
-  private static final Executor VIRTUAL_THREADS = task -> Thread.ofVirtual().name("kvasir-probe").start(task);
-
-  /** The receiver of a body, part by part. */
-  private interface BodySink {
-    void accept(byte[] buffer, int length);
-  }
-
-  private final long timeoutNanos;
   private final PodClient client;
 
   /** The pods whose load is only on the page of all their metrics. */
@@ -88,7 +75,6 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
    * @param keys the API keys of pods
    */
   HttpProbe(Duration timeout, @Nullable SSLContext tls, PodKeys keys) {
-    this.timeoutNanos = timeout.toNanos();
     this.client =
         new PodClient(
             new PodClient.Settings(
@@ -100,12 +86,25 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   /** A pod that is only slow is unhealthy but connected: the stage fails for those alone that cannot be reached. */
   @Override
   public CompletionStage<Boolean> probe(URI pod) {
-    return CompletableFuture.supplyAsync(() -> isWell(pod), VIRTUAL_THREADS);
+    return client.get(pod, "/health", MAX_HEALTH_BYTES, (_, _) -> {}).handle((answer, failure) -> {
+      if (answer != null) {
+        return answer.status() / 100 == 2;
+      }
+      PodException why = cause(failure);
+      if (isLate(why)) {
+        return false;
+      }
+      throw new CompletionException(why.getMessage(), why);
+    });
   }
 
   @Override
   public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
-    return CompletableFuture.supplyAsync(() -> readReports(pod), VIRTUAL_THREADS);
+    if (unfiltered.getIfPresent(pod) != null) {
+      return readReports(pod, "/metrics");
+    }
+    return readAlone(pod)
+        .thenCompose(alone -> alone.isEmpty() ? readAll(pod) : CompletableFuture.completedStage(alone));
   }
 
   /**
@@ -116,101 +115,71 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
    */
   byte[] page(URI pod, String path) throws PodException {
     ByteArrayOutputStream page = new ByteArrayOutputStream();
-    try (PodResponse response = get(pod, path)) {
-      boolean found = response.status() == 200;
-      if (!read(response, MAX_PAGE_BYTES, found ? (buffer, length) -> page.write(buffer, 0, length) : null)) {
-        throw new PodException(Kind.PROTOCOL, "answered with more than " + MAX_PAGE_BYTES + " bytes", null);
+    try {
+      ShortAnswer answer =
+          client.get(pod, path, MAX_PAGE_BYTES, (buffer, length) -> page.write(buffer, 0, length)).join();
+      requireWhole(answer, MAX_PAGE_BYTES);
+      if (answer.status() / 100 == 5) {
+        throw new PodException(Kind.PROTOCOL, "answered " + answer.status(), null);
       }
-      if (!found && response.status() / 100 == 5) {
-        throw new PodException(Kind.PROTOCOL, "answered " + response.status(), null);
-      }
+    } catch (CompletionException failed) {
+      throw cause(failed);
     }
     return page.toByteArray();
   }
 
-  private boolean isWell(URI pod) {
-    try (PodResponse response = get(pod, "/health")) {
-      boolean _ = read(response, MAX_HEALTH_BYTES, null);
-      return response.status() / 100 == 2;
-    } catch (PodException failed) {
-      if (isLate(failed)) {
-        return false;
-      }
-      throw new CompletionException(failed.getMessage(), failed);
-    }
+  /** The gauges of load alone; empty where the pod has no such page, or breaks off the exchange instead. */
+  private CompletionStage<Map<Integer, EngineReport>> readAlone(URI pod) {
+    return readReports(pod, LOAD).exceptionally(failure -> {
+      PodException why = cause(failure);
+      return switch (why.kind()) {
+        case RESET, TRUNCATED, PROTOCOL -> Map.of();
+        case CONNECT, UNSENT, HEAD_TIMEOUT, IDLE_TIMEOUT, ABORTED ->
+            throw new CompletionException(why.getMessage(), why);
+      };
+    });
   }
 
-  private Map<Integer, EngineReport> readReports(URI pod) {
-    try {
-      if (unfiltered.getIfPresent(pod) != null) {
-        return readReports(pod, "/metrics");
-      }
-      Map<Integer, EngineReport> alone = readAlone(pod);
-      if (!alone.isEmpty()) {
-        return alone;
-      }
-      Map<Integer, EngineReport> all = readReports(pod, "/metrics");
+  /** All metrics, because there is no page of these alone. */
+  private CompletionStage<Map<Integer, EngineReport>> readAll(URI pod) {
+    return readReports(pod, "/metrics").thenApply(reports -> {
       // Only now: one that gives no page at all may still have this one.
       unfiltered.put(pod, true);
-      return all;
-    } catch (PodException failed) {
-      throw new CompletionException(failed.getMessage(), failed);
-    }
+      return reports;
+    });
   }
 
-  /** The gauges of load alone; empty where the pod has no such page, or breaks off the exchange instead. */
-  private Map<Integer, EngineReport> readAlone(URI pod) throws PodException {
-    try {
-      return readReports(pod, LOAD);
-    } catch (PodException failed) {
-      return switch (failed.kind()) {
-        case RESET, TRUNCATED, PROTOCOL -> Map.of();
-        case CONNECT, UNSENT, HEAD_TIMEOUT, IDLE_TIMEOUT, ABORTED -> throw failed;
-      };
-    }
-  }
-
-  private Map<Integer, EngineReport> readReports(URI pod, String path) throws PodException {
+  private CompletionStage<Map<Integer, EngineReport>> readReports(URI pod, String path) {
     EngineMetricsParser parser = new EngineMetricsParser();
-    try (PodResponse response = get(pod, path)) {
-      if (!read(response, MAX_METRICS_BYTES, response.status() == 200 ? parser::accept : null)) {
-        throw new PodException(Kind.PROTOCOL, "answered with more than " + MAX_METRICS_BYTES + " bytes", null);
+    return client.get(pod, path, MAX_METRICS_BYTES, parser::accept).handle((answer, failure) -> {
+      try {
+        if (answer == null) {
+          throw cause(failure);
+        }
+        requireWhole(answer, MAX_METRICS_BYTES);
+        return parser.finish();
+      } catch (PodException why) {
+        throw new CompletionException(why.getMessage(), why);
       }
+    });
+  }
+
+  private static void requireWhole(ShortAnswer answer, long limit) throws PodException {
+    if (!answer.whole()) {
+      throw new PodException(Kind.PROTOCOL, "answered with more than " + limit + " bytes", null);
     }
-    return parser.finish();
+  }
+
+  /** Why an exchange failed, which is an exception of the client unless the client itself failed. */
+  private static PodException cause(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    return cause instanceof PodException known
+        ? known
+        : new PodException(Kind.PROTOCOL, "could not be read: " + cause, cause);
   }
 
   private static String encode(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8);
-  }
-
-  private PodResponse get(URI pod, String path) throws PodException {
-    return client.call(new PodRequest(pod, "GET", path, Headers.EMPTY, new byte[0])).send();
-  }
-
-  /** Reads the body to its end, so that the connection can be used again; false where it is longer than the limit. */
-  private boolean read(PodResponse response, long limit, @Nullable BodySink sink) throws PodException {
-    if (response.hasEnded()) {
-      return true;
-    }
-    long began = System.nanoTime();
-    long left = limit;
-    byte[] buffer = new byte[sink == null ? 1 << 10 : BUFFER];
-    for (int read = response.read(buffer, 0, buffer.length);
-        read >= 0;
-        read = response.read(buffer, 0, buffer.length)) {
-      left -= read;
-      if (left < 0) {
-        return false;
-      }
-      if (System.nanoTime() - began > timeoutNanos) {
-        throw new PodException(Kind.IDLE_TIMEOUT, "did not answer whole in time", null);
-      }
-      if (sink != null) {
-        sink.accept(buffer, read);
-      }
-    }
-    return true;
   }
 
   private static boolean isLate(PodException failed) {

@@ -1,16 +1,19 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.Headers;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
+import java.net.URI;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP/1.1 client that talks to pods: blocking sockets for virtual threads, and a {@link
- * io.kvasir.http.ChannelLoop} for streams. Connections are kept and reused per pod, last in first out.
+ * The HTTP/1.1 client that talks to pods: blocking sockets for virtual threads, and {@link io.kvasir.http.ChannelLoop}s
+ * for streams and for {@link #get short answers}. Connections are kept and reused per pod, last in first out.
  *
  * <p>It exists because of what a router needs and general clients do not offer together: a call can be cut from
  * any thread at any moment, also before its first byte; a piece of the body is handed over as soon as it
@@ -23,7 +26,8 @@ public final class PodClient implements PodTransport, AutoCloseable {
   private final Settings settings;
   private final NanoClock clock;
   private final PodConnections connections;
-  private final Set<SocketPodCall> calls = ConcurrentHashMap.newKeySet();
+  private final ShortExchanges exchanges;
+  private final Set<RunningCall> calls = ConcurrentHashMap.newKeySet();
   private final Thread deadlines;
 
   /**
@@ -80,6 +84,9 @@ public final class PodClient implements PodTransport, AutoCloseable {
             new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos()),
             new PodMetrics(metrics),
             clock);
+    this.exchanges =
+        new ShortExchanges(
+            connections, new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos()), calls, clock);
     long shortest =
         Math.min(
             settings.keepAlive().toMillis(),
@@ -100,12 +107,37 @@ public final class PodClient implements PodTransport, AutoCloseable {
     return new SocketPodCall(connections, calls, clock, authorized, headTimeout.toNanos(), idleTimeout.toNanos());
   }
 
+  /**
+   * Gets a short answer, for which no thread waits unless the connection is encrypted. The time limit of an answer's
+   * head is that of the whole answer.
+   *
+   * @param maxBytes of its body: one that is longer is not read to its end
+   * @param body takes the body if the status is 200; another is read over
+   * @return completes on a thread that others share, which must not be blocked; or with a {@link PodException}, or the
+   *     {@link IllegalArgumentException} of {@link #call}
+   */
+  public CompletableFuture<ShortAnswer> get(URI pod, String target, long maxBytes, ShortAnswer.Body body) {
+    PodRequest request = settings.keys().authorized(new PodRequest(pod, "GET", target, Headers.EMPTY, new byte[0]));
+    ShortExchange exchange;
+    try {
+      exchange = new ShortExchange(request, maxBytes, body, settings.headTimeout().toNanos());
+    } catch (IllegalArgumentException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+    if (exchange.origin().secure()) {
+      Thread.ofVirtual().name("pod-get").start(() -> exchange.await(call(request)));
+      return exchange.answer();
+    }
+    return exchanges.begin(exchange);
+  }
+
   /** Aborts every call and closes every connection. */
   @Override
   public void close() {
     connections.close();
     deadlines.interrupt();
-    calls.forEach(SocketPodCall::abort);
+    calls.forEach(RunningCall::abort);
+    exchanges.close();
   }
 
   /** A connection that is too old is not used; in how many ticks it is closed matters less. */
@@ -114,11 +146,12 @@ public final class PodClient implements PodTransport, AutoCloseable {
       for (long ticks = 1; !connections.isClosed(); ticks++) {
         Thread.sleep(tickMillis);
         long now = clock.nanos();
-        for (SocketPodCall call : calls) {
+        for (RunningCall call : calls) {
           call.checkDeadline(now);
         }
         if (ticks % expiryTicks == 0) {
           connections.closeExpired(now);
+          exchanges.closeExpired(now);
         }
       }
     } catch (InterruptedException e) {

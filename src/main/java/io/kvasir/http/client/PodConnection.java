@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** One connection to a pod: its socket and what has been read ahead from it. One thread at a time but for close. */
-final class PodConnection {
+class PodConnection {
   private static final int BUFFER = 8 << 10;
 
   private final PodOrigin origin;
@@ -215,7 +215,8 @@ final class PodConnection {
   /**
    * Reads on until the buffer holds a whole head.
    *
-   * @return where the head ends, counted from {@link #position}; -1 when the stream ended first
+   * @return where the head ends, counted from {@link #position}; -1 when the stream ended first; 0 when nothing more of
+   *     it had come and the connection does not wait
    * @throws HeadTooLongException beyond {@code max} bytes
    */
   int readHead(int max) throws IOException {
@@ -227,8 +228,9 @@ final class PodConnection {
       }
       scanned = Math.max(0, limit - position - 3);
       makeRoom(max);
-      if (fill() < 0) {
-        return -1;
+      int read = fill();
+      if (read <= 0) {
+        return read;
       }
     }
   }
@@ -275,16 +277,21 @@ final class PodConnection {
     position += length;
   }
 
-  void close() {
+  /** Closes the socket; who watches it may not know before {@link #close}. */
+  void closeSocket() {
     try {
       tcp.close();
-      ChannelLoop.Watch reading = watch;
-      if (reading != null) {
-        reading.closed();
-      }
     } catch (IOException e) {
       // The descriptor is given back regardless.
       in = null;
+    }
+  }
+
+  void close() {
+    closeSocket();
+    ChannelLoop.Watch reading = watch;
+    if (reading != null) {
+      reading.closed();
     }
   }
 

@@ -34,6 +34,11 @@ final class RequestBytes {
     }
   }
 
+  /** Writes it all at once; false where the connection does not take it, which may then have had a part. */
+  boolean offerTo(PodConnection connection) throws IOException {
+    return sent == body.length && connection.offer(first, 0, first.length) == first.length;
+  }
+
   /** Whether it is a request to leave HTTP, which status 101 answers. */
   boolean isUpgrade() {
     return upgrade;

@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * @param persistent whether the pod keeps the connection for further requests
  */
 record ResponseHead(int status, Headers headers, boolean persistent) {
+  /** Longest head that is read, in bytes. */
+  static final int MAX_BYTES = 64 << 10;
+
   private static final int SWITCHING = 101;
 
   /** Whether the connection has left HTTP. */

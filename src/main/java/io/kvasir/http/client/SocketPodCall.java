@@ -10,12 +10,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A call over a connection of {@link PodClient}. */
-final class SocketPodCall implements PodCall {
-  /** Longest head of an answer, in bytes. */
-  private static final int MAX_HEAD = 64 << 10;
-
+final class SocketPodCall implements PodCall, RunningCall {
   private final PodConnections connections;
-  private final Set<SocketPodCall> running;
+  private final Set<RunningCall> running;
   private final NanoClock clock;
   private final URI pod;
   private final PodOrigin origin;
@@ -41,7 +38,7 @@ final class SocketPodCall implements PodCall {
    */
   SocketPodCall(
       PodConnections connections,
-      Set<SocketPodCall> running,
+      Set<RunningCall> running,
       NanoClock clock,
       PodRequest request,
       long headNanos,
@@ -108,7 +105,7 @@ final class SocketPodCall implements PodCall {
     try {
       ResponseHead head;
       do {
-        int length = on.readHead(MAX_HEAD);
+        int length = on.readHead(ResponseHead.MAX_BYTES);
         if (length < 0) {
           return ended(on, unsent, unsent == null);
         }
@@ -122,7 +119,7 @@ final class SocketPodCall implements PodCall {
       awaitingHead = false;
       return new SocketPodResponse(new Body(), on, head, head.framing(method), unsent == null);
     } catch (PodConnection.HeadTooLongException e) {
-      throw failed(Kind.PROTOCOL, "sent a head longer than " + MAX_HEAD + " bytes", e);
+      throw failed(Kind.PROTOCOL, "sent a head longer than " + ResponseHead.MAX_BYTES + " bytes", e);
     } catch (MalformedResponseException e) {
       throw failed(Kind.PROTOCOL, "did not answer in HTTP/1.1: " + e.getMessage(), e);
     } catch (IOException e) {
@@ -156,7 +153,8 @@ final class SocketPodCall implements PodCall {
     cut(Kind.ABORTED);
   }
 
-  void checkDeadline(long now) {
+  @Override
+  public void checkDeadline(long now) {
     long end = deadline;
     if (end != 0 && now - end > 0) {
       cut(awaitingHead ? Kind.HEAD_TIMEOUT : Kind.IDLE_TIMEOUT);

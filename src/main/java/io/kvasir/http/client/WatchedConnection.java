@@ -1,0 +1,97 @@
+package io.kvasir.http.client;
+
+import io.kvasir.http.ChannelLoop;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection that a loop reads for as long as it is open, for one {@link ShortExchange} after another: that a pod
+ * closes it while it is idle is seen then and not looked for before each exchange. Thread-safe but for what it
+ * inherits.
+ */
+final class WatchedConnection extends PodConnection implements ChannelLoop.Reader {
+  private final Owner owner;
+
+  // Guarded by this: the exchange is written by one thread and read by another.
+  private @Nullable ShortExchange current;
+  private boolean over;
+
+  /** Who has its exchanges. Called by the loop's thread. */
+  interface Owner {
+    /** A buffer of that thread, for a piece of a body at a time. */
+    byte[] buffer();
+
+    /** Takes a connection back whose exchange has ended and that can serve another. */
+    void release(WatchedConnection connection);
+
+    /** Handles that a connection ended before its exchange did; {@code how} is null when the pod closed it. */
+    void interrupted(ShortExchange exchange, WatchedConnection on, @Nullable IOException how);
+  }
+
+  WatchedConnection(PodOrigin origin, Owner owner) throws IOException {
+    super(origin);
+    this.owner = owner;
+  }
+
+  /** Begins an exchange and writes its request; false when the connection has ended and nothing was begun. */
+  boolean begin(ShortExchange exchange, long now) {
+    synchronized (this) {
+      if (!over && exchange.attach(this)) {
+        current = exchange;
+        exchange.startTimer(now);
+        if (isWritten(exchange)) {
+          return true;
+        }
+        current = null;
+      }
+    }
+    close();
+    return false;
+  }
+
+  /** Writes the request; false where the connection takes not all of it at once, as one does that has ended. */
+  private boolean isWritten(ShortExchange exchange) {
+    try {
+      return exchange.request().offerTo(this);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+    ShortExchange done;
+    synchronized (this) {
+      done = current;
+      if (done == null) {
+        // Nothing was requested: it is the end, or what cannot be understood.
+        return fill() == 0 ? ChannelLoop.Next.MORE : ChannelLoop.Next.END;
+      }
+      if (!done.read(this, owner.buffer())) {
+        return ChannelLoop.Next.MORE;
+      }
+      current = null;
+    }
+    boolean kept = done.endReading() && isClean();
+    if (kept) {
+      owner.release(this);
+    }
+    done.complete();
+    return kept ? ChannelLoop.Next.MORE : ChannelLoop.Next.END;
+  }
+
+  @Override
+  public void ended(@Nullable IOException failure) {
+    ShortExchange open;
+    synchronized (this) {
+      over = true;
+      open = current;
+      current = null;
+    }
+    close();
+    if (open != null) {
+      owner.interrupted(open, this, failure);
+    }
+  }
+}
