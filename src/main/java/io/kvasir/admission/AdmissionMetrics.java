@@ -136,6 +136,6 @@ public final class AdmissionMetrics {
 
   /** Counts a refusal. */
   public void refused(ServiceClass serviceClass, AdmissionRefusal refusal) {
-    refusals.labelValues(serviceClass.label(), refusal.reason()).inc();
+    refusals.labelValues(serviceClass.label(), refusal.reason().label()).inc();
   }
 }

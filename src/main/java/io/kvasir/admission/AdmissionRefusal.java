@@ -1,10 +1,10 @@
 package io.kvasir.admission;
 
 /**
- * Why a request was not admitted.
+ * Why a request was not admitted. Crosses the cluster with the decision.
  *
- * @param reason a short word for metrics and errors, from a fixed set
- * @param callersOwn whether it is for what its caller has waiting, and not for what the fleet lacks
+ * @param callersOwn whether it is for what its caller has waiting, and not for what the fleet lacks; known of a reason
+ *     of a later version, too
  * @param knob the setting that moves the limit: its path in the configuration, below {@code kvasir}
  * @param measured what was measured
  * @param limit the most that is let through
@@ -13,4 +13,16 @@ package io.kvasir.admission;
  *     together
  */
 public record AdmissionRefusal(
-    String reason, boolean callersOwn, String knob, long measured, long limit, String unit, long retryAfterMillis) {}
+    RefusalReason reason,
+    boolean callersOwn,
+    String knob,
+    long measured,
+    long limit,
+    String unit,
+    long retryAfterMillis) {
+  /** One that this node makes. */
+  public AdmissionRefusal(
+      RefusalReason reason, String knob, long measured, long limit, String unit, long retryAfterMillis) {
+    this(reason, reason == RefusalReason.TENANT_QUEUE_FULL, knob, measured, limit, unit, retryAfterMillis);
+  }
+}

@@ -268,7 +268,7 @@ public final class WaitingRoom {
         refuse(
             late.claim(),
             new AdmissionRefusal(
-                "timeout", false, knob(each, "longest-wait"), waited, most / 1_000_000, "ms",
+                RefusalReason.TIMEOUT, knob(each, "longest-wait"), waited, most / 1_000_000, "ms",
                 retryAfter(late.claim())),
             late.item().waiter());
         late = takeLate(each, most);
@@ -299,22 +299,24 @@ public final class WaitingRoom {
     long retry = retryAfter(claim);
     if (waiting.lengthOf(claim.tenant()) >= most.maxTenantLength()) {
       return new AdmissionRefusal(
-          "tenant_queue_full", true, knob(its, "max-waiting-per-tenant"), waiting.lengthOf(claim.tenant()) + 1,
-          most.maxTenantLength(), "requests", retry);
+          RefusalReason.TENANT_QUEUE_FULL, knob(its, "max-waiting-per-tenant"),
+          waiting.lengthOf(claim.tenant()) + 1, most.maxTenantLength(), "requests", retry);
     }
     if (waiting.length() >= most.maxLength()) {
       return new AdmissionRefusal(
-          "queue_full", false, knob(its, "max-waiting"), waiting.length() + 1, most.maxLength(), "requests", retry);
+          RefusalReason.QUEUE_FULL, knob(its, "max-waiting"), waiting.length() + 1, most.maxLength(), "requests",
+          retry);
     }
     if (waiting.bytes() + claim.bytes() > most.maxBytes()) {
       return new AdmissionRefusal(
-          "queue_bytes", false, knob(its, "max-bytes"), waiting.bytes() + claim.bytes(), most.maxBytes(), "bytes",
+          RefusalReason.QUEUE_BYTES, knob(its, "max-bytes"), waiting.bytes() + claim.bytes(), most.maxBytes(), "bytes",
           retry);
     }
     long expected = claim.waitedMillis() + expectedMillis(claim);
     return expected > most.longestWait().toMillis()
         ? new AdmissionRefusal(
-            "expected_wait", false, knob(its, "longest-wait"), expected, most.longestWait().toMillis(), "ms", retry)
+            RefusalReason.EXPECTED_WAIT, knob(its, "longest-wait"), expected, most.longestWait().toMillis(), "ms",
+            retry)
         : null;
   }
 

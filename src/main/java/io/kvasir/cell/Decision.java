@@ -149,7 +149,8 @@ public sealed interface Decision {
     /** A request that is not to wait, or not any longer. */
     public static NoWorker refused(AdmissionRefusal why) {
       return new NoWorker(
-          NoWorkerReason.NOT_ADMITTED, "the request was not admitted: " + why.reason().replace('_', ' '), null, why);
+          NoWorkerReason.NOT_ADMITTED, "the request was not admitted: " + why.reason().label().replace('_', ' '), null,
+          why);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import io.kvasir.admission.AdmissionRefusal;
+import org.jspecify.annotations.Nullable;
 
 /** Why no worker got a request, by the words of llm-d's picker: its clients tell by them whether to come back. */
 enum DropReason {
@@ -27,11 +28,15 @@ enum DropReason {
     return label;
   }
 
-  static DropReason of(AdmissionRefusal refusal) {
+  /** Null where a caller has used up its own: by these words it would take the fleet for full. */
+  static @Nullable DropReason of(AdmissionRefusal refusal) {
+    if (refusal.callersOwn()) {
+      return null;
+    }
     return switch (refusal.reason()) {
-      case "timeout" -> TTL_EXPIRED;
-      case "first_worker" -> NO_ENDPOINTS;
-      default -> SATURATED;
+      case TENANT_QUEUE_FULL, QUEUE_FULL, QUEUE_BYTES, EXPECTED_WAIT, OTHER -> SATURATED;
+      case TIMEOUT -> TTL_EXPIRED;
+      case FIRST_WORKER -> NO_ENDPOINTS;
     };
   }
 }

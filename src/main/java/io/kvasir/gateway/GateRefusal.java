@@ -110,8 +110,9 @@ record GateRefusal(Gate gate, String knob, @Nullable Measure measure, @Nullable 
   private static @Nullable GateRefusal of(@Nullable AdmissionRefusal refusal) {
     return refusal == null
         ? null
-        : of(Gate.ADMISSION, refusal.knob(), new Measure(refusal.measured(), refusal.limit(), refusal.unit()))
-            .dropping(DropReason.of(refusal));
+        : new GateRefusal(
+            Gate.ADMISSION, refusal.knob(), new Measure(refusal.measured(), refusal.limit(), refusal.unit()),
+            DropReason.of(refusal));
   }
 
   /** The refusal of a request that has not reached an API, for a limit of the listener's. */

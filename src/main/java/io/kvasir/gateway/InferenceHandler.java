@@ -288,11 +288,12 @@ final class InferenceHandler implements AutoCloseable {
     String message =
         "%s (%d %s, and at most %d are allowed). Try again later.".formatted(
             switch (refusal.reason()) {
-              case "tenant_queue_full" -> "Too many of your requests wait for a worker already";
-              case "queue_full", "queue_bytes" -> "All workers are full, and too many requests wait already";
-              case "expected_wait" -> "All workers are full, and the request would wait too long";
-              case "timeout" -> "All workers are full, and the request has waited too long";
-              default -> "The request is not admitted: " + refusal.reason().replace('_', ' ');
+              case TENANT_QUEUE_FULL -> "Too many of your requests wait for a worker already";
+              case QUEUE_FULL, QUEUE_BYTES -> "All workers are full, and too many requests wait already";
+              case EXPECTED_WAIT -> "All workers are full, and the request would wait too long";
+              case TIMEOUT -> "All workers are full, and the request has waited too long";
+              case FIRST_WORKER -> "The model has no worker yet, and too many requests wait for the first one already";
+              case OTHER -> "The request is not admitted";
             },
             refusal.measured(), refusal.unit(), refusal.limit());
     return ApiError.of(

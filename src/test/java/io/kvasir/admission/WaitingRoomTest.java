@@ -155,18 +155,18 @@ final class WaitingRoomTest {
     assertThat(third.refusal)
         .isEqualTo(
             new AdmissionRefusal(
-                "tenant_queue_full", true, "admission.classes.default.max-waiting-per-tenant", 3, 2, "requests",
+                RefusalReason.TENANT_QUEUE_FULL, "admission.classes.default.max-waiting-per-tenant", 3, 2, "requests",
                 3_000));
     Request large = new Request("large", 10);
     room.add(new Claim(ServiceClass.DEFAULT, "b", 1, null, 151, 0), "m", 10, 0, large);
     assertThat(large.refusal)
         .isEqualTo(
             new AdmissionRefusal(
-                "queue_bytes", false, "admission.classes.default.max-bytes", 351, 350, "bytes", 3_000));
+                RefusalReason.QUEUE_BYTES, "admission.classes.default.max-bytes", 351, 350, "bytes", 3_000));
     room.add(AdmissionFixture.claim("b"), "m", 10, 0, new Request("4", 10));
     Request fifth = new Request("5", 10);
     room.add(AdmissionFixture.claim("c"), "m", 10, 0, fifth);
-    assertThat(requireNonNull(fifth.refusal).reason()).isEqualTo("queue_full");
+    assertThat(requireNonNull(fifth.refusal).reason()).isEqualTo(RefusalReason.QUEUE_FULL);
     assertThat(requireNonNull(fifth.refusal).callersOwn()).isFalse();
     Request ofAnotherClass = new Request("6", 10);
     room.add(AdmissionFixture.claim(ServiceClass.BULK, "a", null), "m", 10, 0, ofAnotherClass);
@@ -238,7 +238,7 @@ final class WaitingRoomTest {
     room.add(AdmissionFixture.claim("b"), "m", 10, 0, later);
     clock.advance(Duration.ofSeconds(20));
     room.admit();
-    assertThat(requireNonNull(early.refusal).reason()).isEqualTo("timeout");
+    assertThat(requireNonNull(early.refusal).reason()).isEqualTo(RefusalReason.TIMEOUT);
     assertThat(requireNonNull(early.refusal).measured()).isEqualTo(30_000);
     assertThat(later.refusal).isNull();
     assertThat(room.length()).isEqualTo(1);
@@ -258,7 +258,7 @@ final class WaitingRoomTest {
     // 2000 tokens are left, which take twenty seconds.
     Request tooMuch = new Request("too much", 100);
     room.add(AdmissionFixture.claim("a").waited(1_000), "m", 100, 100, tooMuch);
-    assertThat(requireNonNull(tooMuch.refusal).reason()).isEqualTo("expected_wait");
+    assertThat(requireNonNull(tooMuch.refusal).reason()).isEqualTo(RefusalReason.EXPECTED_WAIT);
     assertThat(requireNonNull(tooMuch.refusal).measured()).isBetween(20_500L, 21_500L);
     assertThat(requireNonNull(tooMuch.refusal).retryAfterMillis()).isBetween(19_500L, 20_500L);
     Request ofAnotherTenant = new Request("another tenant's", 100);
@@ -333,7 +333,7 @@ final class WaitingRoomTest {
     room.admit();
     assertThat(held.refusal)
         .isNotNull()
-        .returns("timeout", AdmissionRefusal::reason)
+        .returns(RefusalReason.TIMEOUT, AdmissionRefusal::reason)
         .returns("admission.classes.default.longest-wait", AdmissionRefusal::knob)
         .returns(60_000L, AdmissionRefusal::measured)
         .returns(60_000L, AdmissionRefusal::limit);

@@ -13,6 +13,9 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.admission.AdmissionRefusal;
+import io.kvasir.admission.RefusalReason;
+import io.kvasir.cell.view.DecisionReply;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.ParameterizedType;
@@ -38,6 +41,7 @@ import org.apache.pekko.serialization.SerializationExtension;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -161,6 +165,25 @@ final class WireMessagesTest {
                 + "000100000000006562757273741b0000010000000000ff676772616e7465641b000001000000000066746172676574"
                 + "1b0000010000000000657374616d70bf656f776e657264746578746461734f661b0000010000000000656c6576656c"
                 + "1b0000010000000000ffffff");
+  }
+
+  /** Why a request was not admitted: nodes of earlier versions go by the word, and later ones may have new ones. */
+  @ParameterizedTest
+  @CsvSource({
+      "TENANT_QUEUE_FULL, tenant_queue_full", "QUEUE_FULL, queue_full", "QUEUE_BYTES, queue_bytes",
+      "EXPECTED_WAIT, expected_wait", "TIMEOUT, timeout", "FIRST_WORKER, first_worker", "OTHER, of_a_later_version"})
+  void refusals_areWrittenAsWords(RefusalReason reason, String word) throws Exception {
+    AdmissionRefusal refusal = new AdmissionRefusal(reason, true, "knob", 3, 2, "requests", 1);
+    DecisionReply reply =
+        new DecisionReply(1, null, null, null, "", null, null, new DecisionReply.Turn(false, 5, refusal));
+    JsonNode sent = CBOR.readTree(write(reply));
+    ObjectNode of = (ObjectNode) sent.at("/turn/refusal");
+    if (reason == RefusalReason.OTHER) {
+      of.put("reason", word);
+    }
+    assertThat(of.get("reason").asText()).isEqualTo(word);
+    assertThat(of.get("callersOwn").asBoolean()).isTrue();
+    assertThat(read(CBOR.writeValueAsBytes(sent), DecisionReply.class)).isEqualTo(reply);
   }
 
   /** The same of what nodes tell each other of themselves. */

@@ -3,6 +3,7 @@ package io.kvasir.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.admission.AdmissionRefusal;
+import io.kvasir.admission.RefusalReason;
 import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.Decision.NoWorker;
 import io.kvasir.cell.Decision.NoWorkerReason;
@@ -64,11 +65,12 @@ final class GateRefusalTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-      "tenant_queue_full, rejected-saturated", "queue_full, rejected-saturated", "queue_bytes, rejected-saturated",
-      "expected_wait, rejected-saturated", "timeout, rejected-ttl-expired", "first_worker, rejected-no-endpoints"})
-  void notAdmitted_isDroppedForAReason(String refused, String dropped) {
-    NoWorker none = NoWorker.refused(new AdmissionRefusal(refused, false, "knob", 3, 2, "requests", 1));
+  @CsvSource(nullValues = "none", value = {
+      "TENANT_QUEUE_FULL, none", "QUEUE_FULL, rejected-saturated", "QUEUE_BYTES, rejected-saturated",
+      "EXPECTED_WAIT, rejected-saturated", "TIMEOUT, rejected-ttl-expired", "FIRST_WORKER, rejected-no-endpoints",
+      "OTHER, rejected-saturated"})
+  void notAdmitted_isDroppedForAReason_unlessItIsTheCallersOwn(RefusalReason refused, @Nullable String dropped) {
+    NoWorker none = NoWorker.refused(new AdmissionRefusal(refused, "knob", 3, 2, "requests", 1));
 
     assertThat(dropped(none)).isEqualTo(dropped);
   }

@@ -2,6 +2,7 @@ package io.kvasir.cell.client;
 
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.ModelBacklog;
+import io.kvasir.admission.RefusalReason;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.FromZeroSettings;
@@ -100,7 +101,7 @@ final class FirstWorkerWaits implements AutoCloseable {
     if (!places.tryAcquire()) {
       return Decision.NoWorker.refused(
           new AdmissionRefusal(
-              "first_worker", false, "scale.from-zero.most-waiting", settings.mostWaiting() + 1L,
+              RefusalReason.FIRST_WORKER, "scale.from-zero.most-waiting", settings.mostWaiting() + 1L,
               settings.mostWaiting(), "requests", RETRY_MILLIS));
     }
     Waiting begun = new Waiting(request, clock.nanos());

@@ -9,6 +9,7 @@ import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.admission.AdmissionSettings.ClassSettings;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ClassStatus;
+import io.kvasir.admission.RefusalReason;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
@@ -181,7 +182,7 @@ final class ClusterAdmissionIT {
               assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.NOT_ADMITTED);
               assertThat(none.refusal())
                   .isNotNull()
-                  .returns("tenant_queue_full", AdmissionRefusal::reason)
+                  .returns(RefusalReason.TENANT_QUEUE_FULL, AdmissionRefusal::reason)
                   .returns(true, AdmissionRefusal::callersOwn)
                   .returns(2L, AdmissionRefusal::limit);
             });

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.RefusalReason;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.admission.Standing;
 import io.kvasir.cell.Decision;
@@ -25,7 +26,7 @@ final class RemoteTurnsTest {
       PendingDecision pending = pending();
       turns.add("node", id, pending);
       if (id < 100) {
-        pending.refused(new AdmissionRefusal("timeout", false, "knob", 2, 1, "ms", 1));
+        pending.refused(new AdmissionRefusal(RefusalReason.TIMEOUT, "knob", 2, 1, "ms", 1));
       }
     }
     int results = 0;
