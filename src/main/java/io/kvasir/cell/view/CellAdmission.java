@@ -100,7 +100,8 @@ public final class CellAdmission implements AutoCloseable {
 
   /** Gives a request a place in the room, unless it is refused. */
   PendingDecision enter(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
-    PendingDecision pending = new PendingDecision(claim, new WaitingTries(request, claim, local), clock);
+    PendingDecision pending =
+        new PendingDecision(claim, check.holdReason(), new WaitingTries(request, claim, local), clock);
     WaitingRoom.Place place =
         room.add(
             claim, request.model(), Math.max(1, request.prompt().tokens()), check.uncachedTokens(), pending);

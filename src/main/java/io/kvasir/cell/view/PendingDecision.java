@@ -2,6 +2,7 @@ package io.kvasir.cell.view;
 
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.HoldReason;
 import io.kvasir.admission.Standing;
 import io.kvasir.admission.Waiter;
 import io.kvasir.admission.WaitingRoom;
@@ -17,6 +18,10 @@ final class PendingDecision implements Waiter {
   private final Tries tries;
   private final NanoClock clock;
   private final long startNanos;
+
+  /** Confined to the thread that gives turns. */
+  private final HoldTimes held;
+
   private final CompletableFuture<TurnResult> result = new CompletableFuture<>();
   private volatile WaitingRoom.@Nullable Place place;
 
@@ -29,12 +34,17 @@ final class PendingDecision implements Waiter {
     @Nullable Decision decide(GateCheck check);
   }
 
-  /** A request that is about to wait. */
-  PendingDecision(Claim claim, Tries tries, NanoClock clock) {
+  /**
+   * A request that is about to wait.
+   *
+   * @param reason what for, as far as is known
+   */
+  PendingDecision(Claim claim, HoldReason reason, Tries tries, NanoClock clock) {
     this.claim = claim;
     this.tries = tries;
     this.clock = clock;
     this.startNanos = clock.nanos();
+    this.held = new HoldTimes(reason, startNanos);
   }
 
   /** It has a place in the room. */
@@ -65,13 +75,17 @@ final class PendingDecision implements Waiter {
     GateCheck check = tries.check(claim.waited(waited), standing);
     Decision decision = tries.decide(check);
     return switch (decision) {
-      case null -> new Attempt.Held(check.holdReason());
+      case null -> {
+        held.heldFor(check.holdReason(), clock.nanos());
+        yield new Attempt.Held(check.holdReason());
+      }
       case Decision.NoWorker none -> {
         result.complete(new TurnResult.Decided(none));
         yield new Attempt.Ended();
       }
       case Decision.Planned planned -> {
-        Decision after = planned.with(planned.steps(), planned.reason() + "; waited=" + waited).waited(waited);
+        String reason = "%s; waited=%d%s".formatted(planned.reason(), waited, held.text(clock.nanos()));
+        Decision after = planned.with(planned.steps(), reason).waited(waited);
         if (!result.complete(new TurnResult.Decided(after))) {
           planned.close(new Outcome.Cancelled());
           yield new Attempt.Ended();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.Claim;
+import io.kvasir.admission.HoldReason;
 import io.kvasir.admission.RefusalReason;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.admission.Standing;
@@ -47,6 +48,7 @@ final class RemoteTurnsTest {
   private PendingDecision pending() {
     return new PendingDecision(
         new Claim(ServiceClass.DEFAULT, "", 1, null, 1, 0),
+        HoldReason.TURN,
         new PendingDecision.Tries() {
           @Override
           public GateCheck check(Claim claim, Standing standing) {
