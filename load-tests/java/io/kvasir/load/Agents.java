@@ -135,8 +135,8 @@ final class Agents implements Runnable {
         (double) later.stream().filter(each -> each.ttftMs() <= goodSeconds * 1e3).count() / Math.max(1, later.size()),
         later.stream().mapToDouble(Answer::cachedTokens).sum()
             / Math.max(1, later.stream().mapToDouble(Answer::promptTokens).sum()),
-        Fairness.quantile(ttft, 0.5),
-        Math.max(stillHeld, Fairness.quantile(ttft, 1) / 1e3), all.size() - complete.size());
+        TailRatio.quantile(ttft, 0.5),
+        Math.max(stillHeld, TailRatio.quantile(ttft, 1) / 1e3), all.size() - complete.size());
   }
 
   /** One program, with a context that grows turn by turn. */

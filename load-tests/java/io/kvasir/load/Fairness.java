@@ -1,5 +1,6 @@
 package io.kvasir.load;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.load.TenantClient.Answer;
@@ -11,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import picocli.CommandLine;
@@ -21,12 +23,23 @@ import picocli.CommandLine.Option;
 /**
  * A heavy tenant beside light ones, with and without the waiting room, and the light ones alone; then three tenants of
  * which each wants more than there is. The load {@code urgent} is another: a tenant whose long prompts are of the class
- * bulk beside light ones whose requests are interactive.
+ * bulk beside light ones whose requests are interactive. Loads take turns, so that what drifts is the same for all, and
+ * light requests come at the same times alone and beside others.
  */
 @Command(name = "fairness", mixinStandardHelpOptions = true, sortOptions = false)
 final class Fairness implements Runnable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration WARM_UP = Duration.ofSeconds(8);
+
+  /** Before each measurement: those that wait have to be as many as they will be. */
+  private static final Duration LEAD = Duration.ofSeconds(5);
+
+  private static final double MOST_TIMES = 1.3;
+  private static final double TAIL = 0.99;
+
+  /** Of the slowest of these it is told what they waited for. */
+  private static final double TRACED = 0.05;
+
   private static final List<String> LIGHT = List.of("light-1", "light-2", "light-3", "light-4");
   private static final List<String> GREEDY = List.of("greedy-1", "greedy-2", "greedy-3");
 
@@ -63,17 +76,22 @@ final class Fairness implements Runnable {
   @Option(names = "--loads", split = ",", description = "Some of alone, beside, greedy, urgent; ${DEFAULT-VALUE}.")
   private List<String> chosen = List.of("alone", "beside", "greedy");
 
+  @Option(names = "--turns", description = "How often all loads are measured in turn, ${DEFAULT-VALUE}.")
+  private int turns = 3;
+
   @Option(names = "--skip-without", description = "Leaves out the run without the room.")
   private boolean skipWithout;
 
   /**
-   * What was measured of a tenant, or of the light ones together, under a load.
+   * What was measured of a tenant, or of the light ones together, under a load in one turn.
    *
    * @param queuedP50 of the time in the router
    * @param work served a second, in tokens of prompts; those of answers count twice
+   * @param answers to the requests that began meanwhile, in the order of their ends
    */
   record Measured(
       @JsonProperty("room") boolean room,
+      @JsonProperty("turn") int turn,
       @JsonProperty("load") String load,
       @JsonProperty("tenant") String tenant,
       @JsonProperty("requests") int requests,
@@ -82,7 +100,13 @@ final class Fairness implements Runnable {
       @JsonProperty("ttft_p99_ms") double p99,
       @JsonProperty("queued_p50_ms") double queuedP50,
       @JsonProperty("queued_p99_ms") double queuedP99,
-      @JsonProperty("work_per_second") double work) {}
+      @JsonProperty("work_per_second") double work,
+      @JsonIgnore List<Answer> answers) {
+    @JsonProperty("ttft_ms")
+    double[] ttftMs() {
+      return Fairness.ttftMs(answers);
+    }
+  }
 
   public static void main(String[] args) {
     System.exit(new CommandLine(new Fairness()).execute(args));
@@ -92,8 +116,8 @@ final class Fairness implements Runnable {
   public void run() {
     List<Measured> results = new ArrayList<>();
     System.out.printf(
-        "%-5s %-8s %-9s %8s %7s %9s %9s %11s %7s %9s%n", "room", "load", "tenant", "requests", "failed", "p50 ms",
-        "p99 ms", "in room p50", "p99", "work/s");
+        "%-5s %4s %-8s %-9s %8s %7s %9s %9s %11s %7s %9s%n", "room", "turn", "load", "tenant", "requests", "failed",
+        "p50 ms", "p99 ms", "in room p50", "p99", "work/s");
     if (!skipWithout) {
       measure(false, results);
     }
@@ -125,12 +149,14 @@ final class Fairness implements Runnable {
 
   private List<Measured> measure(boolean room, TenantFleet fleet) throws InterruptedException {
     List<Measured> results = new ArrayList<>();
-    try (TenantLoad _ = load(fleet, Objects.requireNonNull(loads().get("beside")))) {
+    try (TenantLoad _ = load(fleet, Objects.requireNonNull(loads().get("beside")), 0)) {
       Thread.sleep(WARM_UP);
     }
-    for (Map.Entry<String, List<Tenant>> load : loads().entrySet()) {
-      if (chosen.contains(load.getKey())) {
-        results.addAll(measure(room, load.getKey(), load.getValue(), fleet));
+    for (int turn = 1; turn <= turns; turn++) {
+      for (Map.Entry<String, List<Tenant>> load : loads().entrySet()) {
+        if (chosen.contains(load.getKey())) {
+          results.addAll(measure(room, turn, load.getKey(), load.getValue(), fleet));
+        }
       }
     }
     return results;
@@ -156,14 +182,14 @@ final class Fairness implements Runnable {
     return loads;
   }
 
-  private List<Measured> measure(boolean room, String name, List<Tenant> tenants, TenantFleet fleet)
+  private List<Measured> measure(boolean room, int turn, String name, List<Tenant> tenants, TenantFleet fleet)
       throws InterruptedException {
-    Spent before = Spent.of(fleet);
-    TenantLoad load = load(fleet, tenants);
+    PreemptionCost before = PreemptionCost.of(fleet);
+    TenantLoad load = load(fleet, tenants, turn);
     long from;
     long to;
     try (load) {
-      Thread.sleep(WARM_UP);
+      Thread.sleep(LEAD);
       from = System.nanoTime();
       Thread.sleep(Duration.ofSeconds(options.seconds()));
       to = System.nanoTime();
@@ -171,62 +197,21 @@ final class Fairness implements Runnable {
     List<Measured> results = new ArrayList<>();
     List<String> groups = tenants.stream().map(tenant -> group(tenant.name())).distinct().toList();
     for (String group : groups) {
-      Measured m = measured(room, name, group, load.answers(), from, to);
+      Measured m = measured(room, turn, name, group, load.answers(), from, to);
       System.out.printf(
-          "%-5s %-8s %-9s %8d %7d %9.0f %9.0f %11.0f %7.0f %9.0f%n", room ? "on" : "off", name, m.tenant, m.requests,
-          m.failed, m.p50, m.p99, m.queuedP50, m.queuedP99, m.work);
+          "%-5s %4d %-8s %-9s %8d %7d %9.0f %9.0f %11.0f %7.0f %9.0f%n", room ? "on" : "off", turn, name, m.tenant,
+          m.requests, m.failed, m.p50, m.p99, m.queuedP50, m.queuedP99, m.work);
       results.add(m);
     }
     if (tenants.stream().anyMatch(tenant -> tenant.serviceClass().equals("bulk"))) {
-      report(before, Spent.of(fleet), load.answers(), fleet);
+      System.out.println(PreemptionCost.of(fleet).since(before, load.answers(), fleet));
     }
     return results;
   }
 
-  /** Prints what was taken back since, what that cost, and what is booked or runs after the last answer. */
-  private static void report(Spent before, Spent after, List<Answer> answers, TenantFleet fleet) {
-    long computed = after.computedTokens - before.computedTokens;
-    long answered = answers.stream().mapToLong(each -> each.promptTokens() - each.cachedTokens()).sum();
-    int left =
-        Math.abs(fleet.nodes().inFlight())
-            + fleet.engines().stream().mapToInt(each -> each.stats().running() + each.stats().waiting()).sum();
-    System.out.printf(
-        "taken back %.0f, too late %.0f; begun for nothing %.1f %% of the tokens of prompts; refused %d, lost %d, left"
-            + " behind %d%n",
-        after.preempted - before.preempted, after.tooLate - before.tooLate, 100.0 * (computed - answered) / computed,
-        count(answers, TenantClient.End.REFUSED), count(answers, TenantClient.End.LOST), left);
-  }
-
-  private static long count(List<Answer> answers, TenantClient.End end) {
-    return answers.stream().filter(each -> each.end() == end).count();
-  }
-
-  /**
-   * What has been done by now.
-   *
-   * @param computedTokens of the prompts that engines have admitted, but for those that they had cached
-   * @param preempted requests that were taken back
-   * @param tooLate requests whose answers had begun when they were to be taken back
-   */
-  private record Spent(long computedTokens, double preempted, double tooLate) {
-    static Spent of(TenantFleet fleet) {
-      return new Spent(
-          fleet.engines().stream().mapToLong(each -> each.stats().queriedTokens() - each.stats().hitTokens()).sum(),
-          preemptions(fleet, "preempted"), preemptions(fleet, "too_late"));
-    }
-
-    private static double preemptions(TenantFleet fleet, String outcome) {
-      return fleet.nodes().metrics(fleet.nodes().all().getFirst())
-          .lines()
-          .filter(line -> line.startsWith("kvasir_admission_preemptions_total{") && line.contains(outcome))
-          .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-          .sum();
-    }
-  }
-
-  private static TenantLoad load(TenantFleet fleet, List<Tenant> tenants) {
+  private static TenantLoad load(TenantFleet fleet, List<Tenant> tenants, int turn) {
     RouterNodes.Node node = fleet.nodes().all().getFirst();
-    return new TenantLoad(fleet.client(), () -> node.gateway("/v1/chat/completions"), tenants);
+    return new TenantLoad(fleet.client(), () -> node.gateway("/v1/chat/completions"), tenants, turn);
   }
 
   /** The light ones are measured together. */
@@ -236,45 +221,60 @@ final class Fairness implements Runnable {
 
   /** Times are of those that began while it was measured, work of those that ended then. */
   private Measured measured(
-      boolean room, String load, String tenants, Collection<Answer> all, long from, long to) {
+      boolean room, int turn, String load, String tenants, Collection<Answer> all, long from, long to) {
     List<Answer> its = all.stream().filter(each -> group(each.tenant()).equals(tenants)).toList();
     List<Answer> begun = its.stream().filter(each -> each.begun() >= from && each.begun() < to).toList();
-    double[] ttft =
-        begun.stream().mapToDouble(Answer::ttftMs).filter(each -> !Double.isNaN(each)).sorted().toArray();
-    double[] queued = begun.stream().mapToDouble(Answer::queuedMs).sorted().toArray();
+    double[] ttft = ttftMs(begun);
+    double[] queued = begun.stream().mapToDouble(Answer::queuedMs).toArray();
     List<Answer> failed = begun.stream().filter(each -> each.end() != TenantClient.End.COMPLETE).toList();
     failed.stream().limit(1).forEach(each -> System.out.println("  first failure: " + each.what()));
     long work =
         its.stream().filter(each -> each.ended() >= from && each.ended() < to).mapToLong(Answer::work).sum();
     return new Measured(
-        room, load, tenants, begun.size(), failed.size(), quantile(ttft, 0.5), quantile(ttft, 0.99),
-        quantile(queued, 0.5), quantile(queued, 0.99),
-        work / ((to - from) / 1e9));
+        room, turn, load, tenants, begun.size(), failed.size(), TailRatio.quantile(ttft, 0.5),
+        TailRatio.quantile(ttft, TAIL), TailRatio.quantile(queued, 0.5), TailRatio.quantile(queued, TAIL),
+        work / ((to - from) / 1e9), begun);
   }
 
-  /** Of values in order; NaN of none. */
-  static double quantile(double[] sorted, double share) {
-    return sorted.length == 0 ? Double.NaN : sorted[(int) Math.min(sorted.length - 1, share * sorted.length)];
+  private static double[] ttftMs(List<Answer> answers) {
+    return answers.stream().mapToDouble(Answer::ttftMs).filter(each -> !Double.isNaN(each)).toArray();
   }
 
   private static double work(boolean room, String load, List<Measured> all) {
     return all.stream().filter(each -> each.room == room && each.load.equals(load)).mapToDouble(Measured::work).sum();
   }
 
+  /** Of the light tenants over all turns, those with a first token. */
+  private static List<Answer> light(boolean room, String load, List<Measured> all) {
+    return all.stream()
+        .filter(each -> each.room == room && each.load.equals(load) && each.tenant.equals("light"))
+        .flatMap(each -> each.answers.stream())
+        .filter(each -> !Double.isNaN(each.ttftMs()))
+        .toList();
+  }
+
   private static void summarise(boolean room, List<Measured> all) {
-    double alone =
-        all.stream().filter(each -> each.room == room && each.load.equals("alone"))
-            .mapToDouble(Measured::p99).max().orElse(Double.NaN);
-    double beside =
-        all.stream().filter(each -> each.room == room && each.load.equals("beside") && each.tenant.equals("light"))
-            .mapToDouble(Measured::p99).max().orElse(Double.NaN);
-    double[] served =
-        all.stream().filter(each -> each.room == room && each.load.equals("greedy")).mapToDouble(Measured::work)
-            .toArray();
-    System.out.printf(
-        "room %s: p99 of light tenants %.0f ms alone, %.0f ms beside the heavy one: %.2f times; Jain's index of greedy"
-            + " tenants %.3f%n",
-        room ? "on" : "off", alone, beside, beside / alone, jain(served));
+    String name = "room " + (room ? "on" : "off");
+    List<Answer> alone = light(room, "alone", all);
+    List<Answer> beside = light(room, "beside", all);
+    if (!alone.isEmpty() && !beside.isEmpty()) {
+      TailRatio times = TailRatio.of(TAIL, ttftMs(alone), ttftMs(beside));
+      System.out.printf(
+          "%s: p99 of light tenants %.0f ms of %d alone, %.0f ms of %d beside the heavy one: %.2f times (%.2f to %.2f);"
+              + " that it is at most %.1f times is %s%n",
+          name, TailRatio.quantile(ttftMs(alone), TAIL), alone.size(), TailRatio.quantile(ttftMs(beside), TAIL),
+          beside.size(), times.ratio(), times.low(), times.high(), MOST_TIMES, times.verdict(MOST_TIMES));
+      System.out.println("  alone, " + TailTrace.of(alone, TRACED).text());
+      System.out.println("  beside, " + TailTrace.of(beside, TRACED).text());
+    }
+    Map<String, Double> greedy =
+        all.stream()
+            .filter(each -> each.room == room && each.load.equals("greedy"))
+            .collect(Collectors.groupingBy(Measured::tenant, Collectors.summingDouble(Measured::work)));
+    if (!greedy.isEmpty()) {
+      double[] served = greedy.values().stream().mapToDouble(Double::doubleValue).toArray();
+      System.out.printf("%s: Jain's index of greedy tenants %.3f%n", name, jain(served));
+    }
   }
 
   /** Jain's index of fairness: 1 when all have the same, 1/n when one has it all. */

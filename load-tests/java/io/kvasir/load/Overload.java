@@ -227,7 +227,7 @@ final class Overload implements Runnable {
     }
     double[] sorted =
         load.answers().stream().mapToDouble(Answer::ttftMs).filter(each -> !Double.isNaN(each)).sorted().toArray();
-    return Fairness.quantile(sorted, 0.5);
+    return TailRatio.quantile(sorted, 0.5);
   }
 
   /** Nobody waits, and a new request is served within three times the usual time, or half a second. */

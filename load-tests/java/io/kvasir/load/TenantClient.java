@@ -44,6 +44,7 @@ final class TenantClient implements AutoCloseable {
    * @param begun and {@code ended} in {@link System#nanoTime}
    * @param ttftMs until the first event of its answer; NaN when there was none
    * @param queuedMs of these, in the router; 0 where that is not known
+   * @param reason of the router's decision; empty where that is not known
    * @param cachedTokens of the prompt, as the engine counted them
    * @param text of the answer
    * @param what went wrong, empty when it is complete
@@ -55,6 +56,7 @@ final class TenantClient implements AutoCloseable {
       long ended,
       double ttftMs,
       double queuedMs,
+      String reason,
       int promptTokens,
       int cachedTokens,
       int answerTokens,
@@ -112,14 +114,14 @@ final class TenantClient implements AutoCloseable {
             response.statusCode() + " " + lines.readLine());
       }
       double queued = response.headers().firstValue("X-Router-Queued-Ms").map(Double::parseDouble).orElse(0.0);
-      return read(key, url, begun, queued, lines);
+      return read(key, url, begun, queued, response.headers().firstValue("X-Router-Reason").orElse(""), lines);
     } catch (IOException broken) {
       return failed(key, url, begun, End.LOST, broken.toString());
     }
   }
 
-  private static Answer read(String key, URI url, long begun, double queuedMs, BufferedReader lines)
-      throws IOException {
+  private static Answer read(
+      String key, URI url, long begun, double queuedMs, String reason, BufferedReader lines) throws IOException {
     long first = 0;
     boolean ended = false;
     StringBuilder text = new StringBuilder();
@@ -140,7 +142,7 @@ final class TenantClient implements AutoCloseable {
       }
     }
     return new Answer(
-        key, url, begun, System.nanoTime(), first == 0 ? Double.NaN : (first - begun) / 1e6, queuedMs,
+        key, url, begun, System.nanoTime(), first == 0 ? Double.NaN : (first - begun) / 1e6, queuedMs, reason,
         usage.path("prompt_tokens").asInt(), usage.at("/prompt_tokens_details/cached_tokens").asInt(),
         usage.path("completion_tokens").asInt(), ended ? End.COMPLETE : End.LOST, text.toString(),
         ended ? "" : "the stream ended without [DONE]");
@@ -151,7 +153,7 @@ final class TenantClient implements AutoCloseable {
   }
 
   private static Answer failed(String key, URI url, long begun, End end, String what) {
-    return new Answer(key, url, begun, System.nanoTime(), Double.NaN, 0, 0, 0, 0, end, "", what);
+    return new Answer(key, url, begun, System.nanoTime(), Double.NaN, 0, "", 0, 0, 0, end, "", what);
   }
 
   @Override

@@ -24,6 +24,8 @@ final class TenantLoad implements AutoCloseable {
   /** No two loads have a prompt in common. */
   private static final AtomicLong SEEDS = new AtomicLong();
 
+  private static final long PHI = 0x9E3779B97F4A7C15L;
+
   private final TenantClient client;
   private final Supplier<URI> url;
   private final Collection<TenantClient.Answer> answers = new ConcurrentLinkedQueue<>();
@@ -49,6 +51,14 @@ final class TenantLoad implements AutoCloseable {
    * @param url where the next request goes
    */
   TenantLoad(TenantClient client, Supplier<URI> url, List<Tenant> tenants) {
+    this(client, url, tenants, SEEDS.incrementAndGet());
+  }
+
+  /**
+   * The same with requests at the times of every other load of the same tenants and {@code times}, as far as tenants
+   * have a rate.
+   */
+  TenantLoad(TenantClient client, Supplier<URI> url, List<Tenant> tenants, long times) {
     this.client = client;
     this.url = url;
     for (Tenant tenant : tenants) {
@@ -57,7 +67,8 @@ final class TenantLoad implements AutoCloseable {
         threads.execute(() -> askAgainAndAgain(tenant, random));
       }
       if (tenant.clients == 0) {
-        threads.execute(() -> askAtTheRate(tenant, new Random(SEEDS.incrementAndGet())));
+        Random prompts = new Random(SEEDS.incrementAndGet());
+        threads.execute(() -> askAtTheRate(tenant, new Random(tenant.name.hashCode() * PHI + times), prompts));
       }
     }
   }
@@ -65,7 +76,9 @@ final class TenantLoad implements AutoCloseable {
   /** The settings of keys that are called like their tenants. */
   static String keys(List<String> tenants) {
     return tenants.stream()
-        .map(name -> "{ id = %s, tenant = %s, sha256 = \"%s\" }".formatted(name, name, sha256(name)))
+        .map(
+            name -> "{ id = %s, tenant = %s, sha256 = \"%s\", routing-details = true }"
+                .formatted(name, name, sha256(name)))
         .collect(Collectors.joining("\n    ", "access.keys = [\n    ", "\n  ]\n"));
   }
 
@@ -89,11 +102,15 @@ final class TenantLoad implements AutoCloseable {
     }
   }
 
-  private void askAtTheRate(Tenant tenant, Random random) {
+  private void askAtTheRate(Tenant tenant, Random times, Random prompts) {
+    long next = System.nanoTime();
     while (!ending) {
-      LockSupport.parkNanos((long) (-Math.log(1 - random.nextDouble()) / tenant.perSecond * 1e9));
+      next += (long) (-Math.log(1 - times.nextDouble()) / tenant.perSecond * 1e9);
+      for (long left = next - System.nanoTime(); left > 0 && !ending; left = next - System.nanoTime()) {
+        LockSupport.parkNanos(left);
+      }
       if (!ending) {
-        Random its = new Random(random.nextLong());
+        Random its = new Random(prompts.nextLong());
         open.register();
         Thread.ofVirtual().start(() -> {
           try {
