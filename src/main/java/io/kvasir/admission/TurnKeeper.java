@@ -32,6 +32,7 @@ public final class TurnKeeper implements AutoCloseable {
     if (room.isEmpty()) {
       return;
     }
+    room.roomChanged();
     if (changed.availablePermits() == 0) {
       changed.release();
     }
