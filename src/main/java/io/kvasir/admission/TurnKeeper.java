@@ -32,7 +32,6 @@ public final class TurnKeeper implements AutoCloseable {
     if (room.isEmpty()) {
       return;
     }
-    room.roomChanged();
     if (changed.availablePermits() == 0) {
       changed.release();
     }

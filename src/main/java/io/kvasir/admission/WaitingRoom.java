@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.DoubleSupplier;
 import org.jspecify.annotations.Nullable;
@@ -25,9 +24,6 @@ public final class WaitingRoom {
 
   private static final long DEEP_NANOS = 100_000_000;
 
-  /** How often a round begins anew: in large fleets there is always a worker that has just got room. */
-  private static final int MAX_RESTARTS = 4;
-
   private static final double SHARE_CHANGE = 0.05;
   private static final long LEAST_RETRY_MILLIS = 1_000;
   private static final long UNKNOWN_RETRY_MILLIS = 3_000;
@@ -45,8 +41,6 @@ public final class WaitingRoom {
   private double uncachedShare = 1;
   private boolean closed;
   private long deepNanos;
-
-  private final AtomicInteger roomChanges = new AtomicInteger();
 
   /** Written with the lock. */
   private volatile int length;
@@ -143,29 +137,14 @@ public final class WaitingRoom {
     return null;
   }
 
-  /** A worker may have room again: what was held in the round that goes on is to be tried before those behind it. */
-  public void roomChanged() {
-    roomChanges.incrementAndGet();
-  }
-
   /**
    * Lets requests go in their order, as long as some may, and refuses those that have waited too long. To be called
-   * every few milliseconds while somebody waits, and may be called when a worker has room again. A worker that gets
-   * room in the middle of it is for the first in the order, though that one was held before.
+   * every few milliseconds while somebody waits, and may be called when a worker has room again.
    */
   public void admit() {
     refuseLate();
-    int seen = roomChanges.get();
     int mostHeld = begin();
-    int restarts = 0;
     for (int held = 0; held < mostHeld; ) {
-      int now = roomChanges.get();
-      if (held > 0 && now != seen && restarts < MAX_RESTARTS) {
-        beginAgain();
-        restarts++;
-        held = 0;
-      }
-      seen = now;
       FairQueue.Turn<Occupant> turn = next();
       if (turn == null) {
         return;
@@ -189,15 +168,6 @@ public final class WaitingRoom {
       }
       deepNanos = now;
       return MAX_HELD_DEEP;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void beginAgain() {
-    lock.lock();
-    try {
-      queue.beginAttempts();
     } finally {
       lock.unlock();
     }

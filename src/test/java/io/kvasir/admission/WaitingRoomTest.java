@@ -39,8 +39,6 @@ final class WaitingRoomTest {
     boolean dismissed;
     boolean alwaysHeld;
     boolean programHeld;
-    Runnable beforeFirstAttempt = () -> {};
-    Runnable beforeEachAttempt = () -> {};
     int attempts;
 
     Request(String name, int tokens) {
@@ -50,10 +48,7 @@ final class WaitingRoomTest {
 
     @Override
     public Attempt attempt(Standing standing) {
-      beforeEachAttempt.run();
-      if (attempts++ == 0) {
-        beforeFirstAttempt.run();
-      }
+      attempts++;
       if (programHeld) {
         return new Attempt.Held(HoldReason.PROGRAM);
       }
@@ -105,37 +100,6 @@ final class WaitingRoomTest {
     room.admit();
     assertThat(went).containsExactly("another program", "another tenant");
     assertThat(room.length()).isEqualTo(2);
-  }
-
-  @Test
-  void workerThatGetsRoomInTheMiddleOfARound_isForTheFirstInTheOrder() {
-    WaitingRoom room = room(UnaryOperator.identity());
-    room.add(AdmissionFixture.claim("a"), "m", 10, 0, new Request("first", 10));
-    Request second = new Request("second", 10);
-    second.beforeFirstAttempt = () -> {
-      freeWorkers = 1;
-      room.roomChanged();
-    };
-    room.add(AdmissionFixture.claim("b"), "m", 10, 0, second);
-    second.alwaysHeld = true;
-    room.add(AdmissionFixture.claim("c"), "m", 10, 0, new Request("third", 10));
-    room.admit();
-    assertThat(went).containsExactly("first");
-    assertThat(room.length()).isEqualTo(2);
-  }
-
-  /** There may be room for somebody all the time: those behind who cannot use it have their turns, too. */
-  @Test
-  void roundThatBeginsAnew_endsAllTheSame() {
-    WaitingRoom room = room(UnaryOperator.identity());
-    freeWorkers = 1;
-    Request stuck = new Request("stuck", 10);
-    stuck.alwaysHeld = true;
-    stuck.beforeEachAttempt = room::roomChanged;
-    room.add(AdmissionFixture.claim("a"), "m", 10, 0, stuck);
-    room.add(AdmissionFixture.claim("b"), "m", 10, 0, new Request("behind it", 10));
-    room.admit();
-    assertThat(went).containsExactly("behind it");
   }
 
   /** As those of one pool that is full, before those of another in the same cell. */
