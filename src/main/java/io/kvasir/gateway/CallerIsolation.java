@@ -72,7 +72,7 @@ final class CallerIsolation {
 
   private static @Nullable String field(ApiPath api) {
     return switch (api) {
-      case CHAT, COMPLETIONS, RESPONSES, EMBEDDINGS, RERANK, SCORING, TOKENS -> FIELD;
+      case CHAT, CHAT_BATCH, COMPLETIONS, RESPONSES, EMBEDDINGS, RERANK, SCORING, TOKENS -> FIELD;
       case GENERATE -> SGLANG_FIELD;
       case MESSAGES, COUNT_TOKENS, TOKENIZE, DETOKENIZE, RENDERING, MEDIA, REALTIME, STORED_RESPONSE, OTHER -> null;
     };

@@ -72,7 +72,7 @@ record RequestTracing(
   /** As OpenTelemetry names what a request asks for. */
   private static String operation(ApiPath api) {
     return switch (api) {
-      case CHAT, RESPONSES, MESSAGES -> "chat";
+      case CHAT, CHAT_BATCH, RESPONSES, MESSAGES -> "chat";
       case COMPLETIONS, GENERATE, TOKENS -> "text_completion";
       case EMBEDDINGS -> "embeddings";
       case COUNT_TOKENS, TOKENIZE, DETOKENIZE, RERANK, RENDERING, SCORING, MEDIA, REALTIME, STORED_RESPONSE, OTHER ->

@@ -22,11 +22,16 @@ public enum ApiPath {
   GENERATE("other", Kind.FORWARDED_JSON, "/generate"),
   /** vLLM's API of tokens in, tokens out. */
   TOKENS("other", Kind.FORWARDED_JSON, "/inference/v1/generate"),
-  /** vLLM's API of what a request becomes before inference. */
-  RENDERING("other", Kind.FORWARDED_JSON, "/v1/chat/completions/render", "/v1/completions/render"),
-  /** Inference of models that do not generate text. */
+  /** vLLM's API of several conversations in one request, answered whole. */
+  CHAT_BATCH("other", Kind.FORWARDED_JSON, "/v1/chat/completions/batch"),
+  /** vLLM's API of what a request becomes before inference, and of what generated tokens become behind it. */
+  RENDERING("other", Kind.FORWARDED_JSON,
+      "/v1/chat/completions/render", "/v1/completions/render", "/v1/responses/render", "/v1/messages/render",
+      "/v1/chat/completions/derender", "/v1/completions/derender"),
+  /** Inference of models that do not generate text, or of which it is only asked how likely answers are. */
   SCORING("other", Kind.FORWARDED_JSON,
-      "/score", "/v1/score", "/classify", "/v1/classify", "/pooling", "/encode", "/v2/embed"),
+      "/score", "/v1/score", "/classify", "/v1/classify", "/pooling", "/encode", "/v2/embed", "/generative_scoring",
+      "/v1/systemone"),
   /** Audio and images, in or out: forms as well as JSON. */
   MEDIA("other", Kind.FORWARDED,
       "/v1/audio/transcriptions", "/v1/audio/translations", "/v1/audio/speech", "/v1/images/generations",

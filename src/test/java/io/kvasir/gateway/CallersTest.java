@@ -213,6 +213,10 @@ final class CallersTest {
     assertThat(salt()).isEqualTo(blue).isEqualTo(SALTS.salt("tenant blue", null)).hasSize(43);
     post("red", "/v1/chat/completions", CHAT);
     assertThat(salt()).isNotEqualTo(blue);
+    for (String path : List.of("/v1/chat/completions/batch", "/v1/systemone", "/generative_scoring")) {
+      post("blue-1", path, CHAT);
+      assertThat(salt()).as(path).isEqualTo(blue);
+    }
     post("plain", "/v1/chat/completions", CHAT);
     assertThat(pod.next().text()).isEqualTo(CHAT);
   }

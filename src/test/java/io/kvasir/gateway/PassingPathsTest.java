@@ -51,7 +51,8 @@ final class PassingPathsTest {
   @ValueSource(strings = {
       "/tokenize", "/v1/tokenize", "/detokenize", "/v1/detokenize", "/rerank", "/v1/rerank", "/v2/rerank", "/score",
       "/v1/score", "/classify", "/v1/classify", "/pooling", "/v1/embeddings", "/encode", "/v2/embed",
-      "/v1/audio/speech", "/v1/images/generations", "/v1/batches"})
+      "/v1/audio/speech", "/v1/images/generations", "/v1/batches", "/v1/chat/completions/batch", "/v1/systemone",
+      "/generative_scoring", "/v1/responses/render", "/v1/messages/render", "/v1/chat/completions/derender"})
   void json_goesToAWorkerOfItsModel(String path) throws Exception {
     String body = "{\"input\": \"x\",  \"model\":\"speech\"}";
     HttpResponse<String> answer = router.post(path, body, "Content-Type", "application/json");
