@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 final class EngineWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
-  /** At this interval 256 engines are asked less than one a second, for some six pages each. */
+  /** At this interval 256 engines are asked less than one a second, each for the few pages that it has. */
   static final Duration ASK_INTERVAL = Duration.ofMinutes(5);
 
   /** In place of the losses of a worker that was ill when it was first seen. */
@@ -143,7 +143,8 @@ final class EngineWatch implements AutoCloseable {
     List<String> faults = new ArrayList<>();
     PodSpec now =
         new BarePod(url, ConfigFactory.parseString(before.described())).completed(engine, reader, faults::add);
-    if (now != null && !engine.announcesEvents() && now.events().isEmpty() && engine.engine().equals(before.engine())) {
+    if (now != null && !engine.announcesEvents() && now.events().isEmpty()
+        && engine.engine().toString().equals(before.engine())) {
       // That nobody was found at the default endpoint this time proves nothing of a stream that is read.
       now = now.withEvents(pod.events()).with(before);
     }

@@ -7,6 +7,7 @@ import com.typesafe.config.ConfigRenderOptions;
 import io.kvasir.cell.PodSpec.Learnt;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EventOrigin;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.PodSettings;
@@ -20,18 +21,18 @@ import java.util.Optional;
  *
  * @param name for a pod that has none
  * @param settings of the pod, by the configuration's names
- * @param engine kind and version, such as {@code vLLM 0.32.0}
+ * @param engine by what its engine is recognised
  * @param announcesEvents whether it tells where it publishes cache events, or that it does not
  * @param remarks what the engine does not tell or could do better, each a sentence with the remedy
  */
 public record LearntPod(
-    String name, ObjectNode settings, String engine, boolean announcesEvents, List<String> remarks) {
+    String name, ObjectNode settings, EngineIdentity engine, boolean announcesEvents, List<String> remarks) {
   private static final String EVENTS = "events";
 
   /** What a survey found. */
   public static LearntPod of(SurveyedEngine engine) {
     return new LearntPod(
-        engine.name(), PodSettings.of(engine), engine.description().identity().toString(),
+        engine.name(), PodSettings.of(engine), engine.description().identity(),
         announcesEvents(engine), engine.remarks());
   }
 
@@ -82,6 +83,6 @@ public record LearntPod(
 
   /** What a pod with this description has learnt. */
   public Learnt learnt(Config described) {
-    return new Learnt(described.root().render(ConfigRenderOptions.concise()), engine, remarks);
+    return new Learnt(described.root().render(ConfigRenderOptions.concise()), engine.toString(), remarks);
   }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.discovery;
 
+import io.kvasir.engines.EngineIdentity;
 import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
 import java.net.URI;
@@ -65,10 +66,11 @@ final class LearntPods implements AutoCloseable {
     return engine == null || engine.pod != null ? Optional.empty() : Optional.ofNullable(engine.failure);
   }
 
-  /** Asks an engine again at once: it may be another. */
+  /** Asks an engine again at once, and for all: it may be another. */
   synchronized void refresh(URI url) {
     Engine engine = engines.get(url);
     if (engine != null) {
+      engine.anew = true;
       engine.due.release();
     }
   }
@@ -106,6 +108,8 @@ final class LearntPods implements AutoCloseable {
     // Guarded by LearntPods.this.
     private @Nullable LearntPod pod;
     private @Nullable String failure;
+    /** Whether it may be another than it was. */
+    private boolean anew = true;
 
     Engine(URI url, Duration first) {
       this.url = url;
@@ -136,11 +140,20 @@ final class LearntPods implements AutoCloseable {
       }
     }
 
+    /** What it is asked again as, null for whatever it may be. */
+    private @Nullable EngineIdentity known() {
+      synchronized (LearntPods.this) {
+        EngineIdentity known = anew || pod == null ? null : pod.engine();
+        anew = false;
+        return known;
+      }
+    }
+
     private boolean inquire() throws InterruptedException {
       LearntPod found = null;
       String reason = null;
       try {
-        found = inquiry.learn(url);
+        found = inquiry.learn(url, known());
       } catch (IOException silent) {
         reason = String.valueOf(silent.getMessage());
       } catch (RuntimeException | StackOverflowError unreadable) {
@@ -157,6 +170,7 @@ final class LearntPods implements AutoCloseable {
         changed = unheard || (found == null ? pod == null && failure == null : !found.equals(pod));
         pod = found == null ? pod : found;
         failure = reason;
+        anew |= found == null;
       }
       return (!changed || notifyListener()) && found != null;
     }

@@ -1,7 +1,9 @@
 package io.kvasir.discovery;
 
+import io.kvasir.engines.EngineIdentity;
 import java.io.IOException;
 import java.net.URI;
+import org.jspecify.annotations.Nullable;
 
 /** An inquiry after what an engine is. */
 @FunctionalInterface
@@ -10,7 +12,8 @@ public interface PodInquiry {
    * What the engine tells of its pod now. Waits for the engine.
    *
    * @param engine its base URL
+   * @param known what it was when it was asked last, null to have it asked for whatever an engine may have
    * @throws IOException when it does not answer, or serves no model; the message says why, and the remedy
    */
-  LearntPod learn(URI engine) throws IOException, InterruptedException;
+  LearntPod learn(URI engine, @Nullable EngineIdentity known) throws IOException, InterruptedException;
 }

@@ -39,7 +39,7 @@ final class DynamoReader implements DescriptionReader {
     Integer blockSize = blockSizes.size() == 1 ? blockSizes.iterator().next() : null;
     return new EngineDescription(
         answers.url(), answers.identity(), models, new CacheDescription(blockSize, blocks, null, null, null, null),
-        new EventPublishing.Withheld(), null, unknowns(blockSizes, blocks));
+        new EventPublishing.Withheld(), new LoadPublishing.Untold(), null, unknowns(blockSizes, blocks));
   }
 
   private static List<Unknown> unknowns(Set<Integer> blockSizes, @Nullable Integer blocks) {

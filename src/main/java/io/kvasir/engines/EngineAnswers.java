@@ -5,33 +5,29 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pages of one engine. JSON that the engine does not have is a missing node.
+ * The pages of one engine.
  *
  * @param url the engine's base URL
  * @param models {@code /v1/models}
- * @param version {@code /version}
- * @param serverInfo {@code /server_info}
- * @param eventSources {@code /kv_event_sources}, which vLLM has since 0.31 at the latest
- * @param adminConfig {@code /admin/config}, which only llm-d's simulator has
- * @param simulation {@code /sim}, which only Kvasir's simulated engine has
- * @param health {@code /health} of what may be a frontend of Dynamo; others are not asked, for SGLang generates then
+ * @param pages those of JSON that it has, of those that it was asked for
  */
-record EngineAnswers(
-    URI url, JsonNode models, JsonNode version, JsonNode serverInfo, JsonNode eventSources, JsonNode adminConfig,
-    JsonNode simulation, JsonNode health) {
-  private static final JsonNode NONE = MissingNode.getInstance();
-
-  /** What is enough to tell most kinds of engines. */
-  EngineAnswers(URI url, JsonNode models, JsonNode version) {
-    this(url, models, version, NONE, NONE, NONE, NONE, NONE);
+record EngineAnswers(URI url, JsonNode models, Map<EnginePage, JsonNode> pages) {
+  /** Copies the map. */
+  EngineAnswers {
+    pages = Map.copyOf(pages);
   }
 
-  /** The same, with the page of health. */
-  EngineAnswers withHealth(JsonNode page) {
-    return new EngineAnswers(url, models, version, serverInfo, eventSources, adminConfig, simulation, page);
+  /** A page; a missing node where the engine does not have it. */
+  JsonNode page(EnginePage page) {
+    return pages.getOrDefault(page, MissingNode.getInstance());
+  }
+
+  JsonNode serverInfo() {
+    return page(EnginePage.SERVER_INFO);
   }
 
   /** Whether its models are owned as those of Dynamo's frontend, and of other products of its maker. */
@@ -45,7 +41,8 @@ record EngineAnswers(
   }
 
   EngineIdentity identity() {
-    return new EngineIdentity(kind(), versionText(), simulation.isObject());
+    return new EngineIdentity(
+        kind(), versionText(), page(EnginePage.SIMULATION).isObject(), pages.keySet());
   }
 
   private EngineKind kind() {
@@ -62,9 +59,12 @@ record EngineAnswers(
         }
         case "vllm" -> {
           // vLLM itself has had /version from its first release with this API.
-          return adminConfig.isObject() || version.isMissingNode() ? EngineKind.LLM_D_SIMULATOR : EngineKind.VLLM;
+          return page(EnginePage.ADMIN_CONFIG).isObject() || page(EnginePage.VERSION).isMissingNode()
+              ? EngineKind.LLM_D_SIMULATOR
+              : EngineKind.VLLM;
         }
         case "nvidia" -> {
+          JsonNode health = page(EnginePage.HEALTH);
           if (health.path("instances").isArray() || health.has("initial_discovery_complete")) {
             return EngineKind.DYNAMO;
           }
@@ -74,6 +74,7 @@ record EngineAnswers(
         }
       }
     }
+    JsonNode serverInfo = serverInfo();
     if (serverInfo.has("disaggregation_mode") || serverInfo.has("radix_eviction_policy")) {
       return EngineKind.SGLANG;
     }
@@ -84,8 +85,8 @@ record EngineAnswers(
   }
 
   private @Nullable String versionText() {
-    String own = version.path("version").textValue();
-    return own == null ? serverInfo.path("version").textValue() : own;
+    String own = page(EnginePage.VERSION).path("version").textValue();
+    return own == null ? serverInfo().path("version").textValue() : own;
   }
 
   /** The models first, the LoRA adapters after them; what is too many is left out. */

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param models what it serves, LoRA adapters after the models; at least one model, at most {@link #MAX_MODELS} names
  * @param cache its KV cache
  * @param events how it publishes the cache's events
+ * @param load how it publishes its load
  * @param transfer how it hands KV blocks over; null when it does not, or does not tell, see {@code unknowns}
  * @param unknowns what it does not tell
  */
@@ -21,6 +22,7 @@ public record EngineDescription(
     List<ServedModel> models,
     CacheDescription cache,
     EventPublishing events,
+    LoadPublishing load,
     @Nullable TransferDescription transfer,
     List<Unknown> unknowns) {
   /** Names that are taken of one engine, which could name as many as it likes; others are left out. */

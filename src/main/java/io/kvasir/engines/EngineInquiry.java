@@ -10,6 +10,9 @@ import io.kvasir.http.HttpCalls;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -25,6 +28,9 @@ public final class EngineInquiry {
 
   private static final Set<Integer> BUSY = Set.of(429, 500, 503, 504);
 
+  /** The pages that an engine of which nothing is known is asked for. */
+  private static final Set<EnginePage> TELLING = Set.copyOf(EnumSet.complementOf(EnumSet.of(EnginePage.HEALTH)));
+
   private final HttpCalls calls;
   private final Duration timeout;
 
@@ -32,7 +38,7 @@ public final class EngineInquiry {
    * An inquiry.
    *
    * @param calls owned by the caller
-   * @param timeout of each page; an engine is asked for three after another at most
+   * @param timeout of each page; an engine is asked for four after another at most
    */
   public EngineInquiry(HttpCalls calls, Duration timeout) {
     this.calls = calls;
@@ -47,13 +53,29 @@ public final class EngineInquiry {
    * @throws HttpCallException when it does not answer, refuses the key, or serves no model; the message says which
    */
   public EngineDescription describe(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
-    EngineAnswers answers = answers(url, key);
+    return described(answers(url, key, TELLING), key);
+  }
+
+  /**
+   * Asks an engine again, as long as it is what it was only for the pages that it has.
+   *
+   * @param known what it was
+   * @throws HttpCallException as above
+   */
+  public EngineDescription describe(URI url, @Nullable String key, EngineIdentity known)
+      throws HttpCallException, InterruptedException {
+    EngineAnswers answers = answers(url, key, known.pages());
+    return answers.identity().equals(known) ? described(answers, key) : describe(url, key);
+  }
+
+  private EngineDescription described(EngineAnswers answers, @Nullable String key)
+      throws HttpCallException, InterruptedException {
     EngineKind kind = answers.identity().kind();
     String metrics = switch (kind) {
       // They would be missing where they are read for good.
       case TENSORRT_LLM -> "";
       case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, DYNAMO, UNKNOWN ->
-          text(requireNotBusy(await(send(url, "/metrics", key))));
+          text(requireNotBusy(await(send(answers.url(), LoadGauge.ALL_METRICS, key))));
     };
     return DescriptionReader.of(kind).read(answers, metrics);
   }
@@ -65,37 +87,45 @@ public final class EngineInquiry {
    * @throws HttpCallException as {@link #describe} throws it
    */
   public @Nullable String vllmVersion(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
-    CompletableFuture<Reply> models = send(url, "/v1/models", key);
-    CompletableFuture<Reply> version = send(url, "/version", key);
-    EngineIdentity identity =
-        new EngineAnswers(
-            url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version)))).identity();
+    EngineIdentity identity = answers(url, key, Set.of(EnginePage.VERSION)).identity();
     if (identity.kind() == EngineKind.UNKNOWN) {
-      identity = answers(url, key).identity();
+      identity = answers(url, key, TELLING).identity();
     }
     return identity.kind() == EngineKind.VLLM ? identity.version() : null;
   }
 
-  private EngineAnswers answers(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
+  /** Asks for the models and some other pages, all at once. */
+  private EngineAnswers answers(URI url, @Nullable String key, Set<EnginePage> asked)
+      throws HttpCallException, InterruptedException {
     CompletableFuture<Reply> models = send(url, "/v1/models", key);
-    CompletableFuture<Reply> version = send(url, "/version", key);
-    CompletableFuture<Reply> serverInfo = send(url, "/server_info?config_format=json", key);
-    CompletableFuture<Reply> eventSources = send(url, "/kv_event_sources", key);
-    CompletableFuture<Reply> adminConfig = send(url, "/admin/config", key);
-    CompletableFuture<Reply> simulation = send(url, "/sim", key);
-    EngineAnswers answers =
-        new EngineAnswers(
-            url, await(models).requireStatus(200).jsonObject(), page(requireAnswer(await(version))),
-            page(requireNotBusy(await(serverInfo))), page(requireNotBusy(await(eventSources))),
-            page(await(adminConfig)), page(await(simulation)), MissingNode.getInstance());
-    if (answers.mayBeDynamo()) {
-      // Newer versions leave the instances out unless they are asked for.
-      answers = answers.withHealth(page(requireNotBusy(await(send(url, "/health?instances=true", key)))));
+    Map<EnginePage, CompletableFuture<Reply>> replies = new EnumMap<>(EnginePage.class);
+    asked.forEach(page -> replies.put(page, send(url, page.target(), key)));
+    JsonNode named = await(models).requireStatus(200).jsonObject();
+    Map<EnginePage, JsonNode> pages = new EnumMap<>(EnginePage.class);
+    for (Map.Entry<EnginePage, CompletableFuture<Reply>> reply : replies.entrySet()) {
+      put(pages, reply.getKey(), await(reply.getValue()));
+    }
+    EngineAnswers answers = new EngineAnswers(url, named, pages);
+    if (answers.mayBeDynamo() && !asked.contains(EnginePage.HEALTH)) {
+      put(pages, EnginePage.HEALTH, await(send(url, EnginePage.HEALTH.target(), key)));
+      answers = new EngineAnswers(url, named, pages);
     }
     if (answers.servedModels().stream().allMatch(ServedModel::isAdapter)) {
       throw new HttpCallException(Kind.NOT_JSON, url.resolve("/v1/models") + " names no model");
     }
     return answers;
+  }
+
+  /** Puts in a page that the engine has; an engine that is only busy is not taken for one without it. */
+  private static void put(Map<EnginePage, JsonNode> pages, EnginePage page, Reply reply) throws HttpCallException {
+    JsonNode read = page(switch (page) {
+      case VERSION -> requireAnswer(reply);
+      case SERVER_INFO, EVENT_SOURCES, HEALTH -> requireNotBusy(reply);
+      case ADMIN_CONFIG, SIMULATION -> reply;
+    });
+    if (!read.isMissingNode()) {
+      pages.put(page, read);
+    }
   }
 
   /**
@@ -108,6 +138,15 @@ public final class EngineInquiry {
     Reply health = await(send(url, "/health", key));
     JsonNode page = health.status() == 503 ? json(health) : page(health);
     return page.path("status").asText().matches("(not)?ready") && page.has("uptime") && page.has("endpoints");
+  }
+
+  /** The text of a page, for whatever it is; empty where the engine has none. */
+  String textOrNone(URI url, String path, @Nullable String key) throws InterruptedException {
+    try {
+      return text(await(send(url, path, key)));
+    } catch (HttpCallException none) {
+      return "";
+    }
   }
 
   private CompletableFuture<Reply> send(URI url, String path, @Nullable String key) {

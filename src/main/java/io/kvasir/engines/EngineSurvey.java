@@ -6,24 +6,16 @@ import io.kvasir.http.HttpCalls;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Asks an engine what it is, and finds out what it does not tell but shows: whether somebody publishes at the default
- * endpoint, and whether it answers {@code /tokenize}. Thread-safe; waits for the engine.
+ * endpoint, where its load is, and whether it answers {@code /tokenize}. Thread-safe; waits for the engine.
  */
 public final class EngineSurvey {
   /** Where vLLM, SGLang and TensorRT-LLM publish unless told otherwise; rank r at the port + r. */
   private static final int EVENTS_PORT = 5557;
-
-  /** One of the gauges that vLLM gives alone. */
-  private static final String LOAD_ALONE = "/metrics/?name%5B%5D=vllm%3Anum_requests_running";
-
-  /** One of the gauges of load that each of the engines with metrics has. */
-  private static final Pattern LOAD =
-      Pattern.compile("(?m)^(vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing)\\b");
 
   private static final String NO_ENGINE = "; is that an engine with OpenAI's API?";
 
@@ -52,20 +44,21 @@ public final class EngineSurvey {
    *
    * @param key its API key, null when it needs none
    * @param alone whether no other engine is known on its host, so that what is at the default port is its own
+   * @param known what it was when it was asked last, null to have it asked for whatever an engine may have
    * @throws HttpCallException when it cannot be asked; the message says why, and the remedy
    */
-  public SurveyedEngine survey(URI url, @Nullable String key, boolean alone)
+  public SurveyedEngine survey(URI url, @Nullable String key, boolean alone, @Nullable EngineIdentity known)
       throws HttpCallException, InterruptedException {
     EngineDescription engine;
     try {
-      engine = inquiry.describe(url, key);
+      engine = known == null ? inquiry.describe(url, key) : inquiry.describe(url, key, known);
     } catch (HttpCallException failed) {
       HttpCallException remedied =
           new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, url, key));
       remedied.initCause(failed);
       throw remedied;
     }
-    return new SurveyedEngine(name(url), engine, events(engine, alone), tokenizes(engine, key));
+    return new SurveyedEngine(name(url), engine, events(engine, alone));
   }
 
   /**
@@ -74,32 +67,29 @@ public final class EngineSurvey {
    * @param key its API key, null when it needs none
    */
   public LoadOrigin load(EngineDescription engine, @Nullable String key) throws InterruptedException {
-    LoadFeed feed =
-        engine.identity().kind() == EngineKind.SGLANG
-            ? LoadFeed.of(engine.url(), page(engine, "/server_info", key).getBytes(StandardCharsets.UTF_8))
-            : null;
-    if (feed != null) {
-      return new LoadOrigin.Pushed(feed);
-    }
-    return switch (engine.identity().kind()) {
-      // TensorRT-LLM gives its figures once, and Dynamo's frontend has none of its engines'.
-      case TENSORRT_LLM, DYNAMO -> new LoadOrigin.None();
-      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN ->
-          LOAD.matcher(page(engine, LOAD_ALONE, key)).find() ? new LoadOrigin.Alone()
-              : LOAD.matcher(page(engine, "/metrics", key)).find() ? new LoadOrigin.Metrics()
-              : new LoadOrigin.None();
+    return switch (engine.load()) {
+      case LoadPublishing.Zmq(LoadFeed feed) -> new LoadOrigin.Pushed(feed);
+      case LoadPublishing.Unusable(String why) -> polled(engine, key, why, why);
+      case LoadPublishing.Untold _ when engine.identity().kind() == EngineKind.SGLANG -> polled(
+          engine, key, "With --load-publish-endpoint auto it is pushed as it changes.",
+          "Start it with --enable-metrics, or --load-publish-endpoint auto.");
+      case LoadPublishing.Untold _ -> polled(engine, key, null, null);
     };
   }
 
-  /** A page of an engine, empty when it has none. */
-  private String page(EngineDescription engine, String path, @Nullable String key) throws InterruptedException {
-    try {
-      HttpCalls.Request request = HttpCalls.Request.get(engine.url().resolve(path), timeout).withBearer(key);
-      HttpCalls.Reply reply = calls.send(request);
-      return reply.status() == 200 ? new String(reply.body(), StandardCharsets.UTF_8) : "";
-    } catch (HttpCallException none) {
-      return "";
-    }
+  private LoadOrigin polled(
+      EngineDescription engine, @Nullable String key, @Nullable String remark, @Nullable String without)
+      throws InterruptedException {
+    return switch (engine.identity().kind()) {
+      // TensorRT-LLM gives its figures once, and Dynamo's frontend has none of its engines'.
+      case TENSORRT_LLM, DYNAMO -> new LoadOrigin.None(without);
+      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN ->
+          LoadGauge.isOn(inquiry.textOrNone(engine.url(), LoadGauge.ALONE, key))
+              ? new LoadOrigin.Polled(true, remark)
+              : LoadGauge.isOn(inquiry.textOrNone(engine.url(), LoadGauge.ALL_METRICS, key))
+              ? new LoadOrigin.Polled(false, remark)
+              : new LoadOrigin.None(without);
+    };
   }
 
   /** The name of a pod that was given none: its host and port. */
@@ -200,7 +190,12 @@ public final class EngineSurvey {
     };
   }
 
-  private boolean tokenizes(EngineDescription engine, @Nullable String key) throws InterruptedException {
+  /**
+   * Whether an engine answers {@code /tokenize}.
+   *
+   * @param key its API key, null when it needs none
+   */
+  public boolean tokenizes(EngineDescription engine, @Nullable String key) throws InterruptedException {
     byte[] body =
         JsonNodeFactory.instance.objectNode()
             .put("model", engine.baseModels().getFirst().name())

@@ -1,16 +1,38 @@
 package io.kvasir.engines;
 
+import org.jspecify.annotations.Nullable;
+
 /** Where the router reads an engine's load from: requests that run and wait, and the use of its KV cache. */
 public sealed interface LoadOrigin {
-  /** From where the engine announces that it pushes it. */
+  /** From where the engine tells that it publishes it. */
   record Pushed(LoadFeed feed) implements LoadOrigin {}
 
-  /** From a page of these gauges alone, which costs the engine a tenth of that of all its metrics. */
-  record Alone() implements LoadOrigin {}
+  /**
+   * From its metrics, which are polled.
+   *
+   * @param alone whether it has a page of these gauges alone, which costs it a tenth of that of all its metrics
+   * @param remark what would serve better, in whole sentences; null for nothing
+   */
+  record Polled(boolean alone, @Nullable String remark) implements LoadOrigin {}
 
-  /** From the page of all its metrics. */
-  record Metrics() implements LoadOrigin {}
+  /**
+   * From nowhere: what the router itself has sent is all that it knows.
+   *
+   * @param remark as above
+   */
+  record None(@Nullable String remark) implements LoadOrigin {}
 
-  /** From nowhere: what the router itself has sent is all that it knows. */
-  record None() implements LoadOrigin {}
+  /** Where that is and what would serve better, in words for people. */
+  default String words() {
+    return switch (this) {
+      case Pushed(LoadFeed feed) ->
+          "pushed by the engine at " + String.join(", ", feed.endpoints()) + ", as its " + SglangLoad.PAGE
+              + " tells.";
+      case Polled(boolean alone, String remark) ->
+          (alone ? "read at /metrics/?name[]=..., which has these gauges alone."
+              : "read among all metrics, at /metrics.") + (remark == null ? "" : " " + remark);
+      case None(String remark) ->
+          "not told, so that what the router has sent is all that it knows." + (remark == null ? "" : " " + remark);
+    };
+  }
 }

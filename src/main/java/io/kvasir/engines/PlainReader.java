@@ -24,6 +24,7 @@ final class PlainReader implements DescriptionReader {
         : "Set events of the pod in the router's configuration, if the engine publishes any."));
     return new EngineDescription(
         answers.url(), answers.identity(), answers.servedModels(), CacheDescription.UNTOLD,
-        kind == EngineKind.LLAMA_CPP ? new EventPublishing.Off() : new EventPublishing.Untold(), null, unknowns);
+        kind == EngineKind.LLAMA_CPP ? new EventPublishing.Off() : new EventPublishing.Untold(),
+        new LoadPublishing.Untold(), null, unknowns);
   }
 }

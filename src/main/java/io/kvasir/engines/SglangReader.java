@@ -28,7 +28,8 @@ final class SglangReader implements DescriptionReader {
           + " the pod as its --kv-events-config has them."));
     }
     return new EngineDescription(
-        answers.url(), answers.identity(), models(answers), cache(info), events, transfer(info), unknowns);
+        answers.url(), answers.identity(), models(answers), cache(info), events,
+        SglangLoad.publishing(answers.url(), info), transfer(info), unknowns);
   }
 
   private static List<ServedModel> models(EngineAnswers answers) {

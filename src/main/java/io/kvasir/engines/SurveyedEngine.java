@@ -9,12 +9,11 @@ import java.util.List;
  * @param name of its pod
  * @param description what it told
  * @param events where its cache events are
- * @param tokenizes whether it answers {@code /tokenize}
  */
-public record SurveyedEngine(String name, EngineDescription description, EventOrigin events, boolean tokenizes) {
+public record SurveyedEngine(String name, EngineDescription description, EventOrigin events) {
   /** The same engine under another name. */
   public SurveyedEngine named(String other) {
-    return new SurveyedEngine(other, description, events, tokenizes);
+    return new SurveyedEngine(other, description, events);
   }
 
   /** Its data-parallel ranks, 1 where it does not tell. */

@@ -29,6 +29,6 @@ final class TensorRtReader implements DescriptionReader {
         answers.url(), answers.identity(), answers.servedModels(),
         new CacheDescription(
             blockSize, null, null, null, info.path("kv_cache_hash_algo").textValue(), null),
-        new EventPublishing.Untold(), null, unknowns);
+        new EventPublishing.Untold(), new LoadPublishing.Untold(), null, unknowns);
   }
 }

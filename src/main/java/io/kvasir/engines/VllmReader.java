@@ -23,8 +23,9 @@ final class VllmReader implements DescriptionReader {
   @Override
   public EngineDescription read(EngineAnswers answers, String metrics) {
     JsonNode config = answers.serverInfo().path("vllm_config");
+    JsonNode eventSources = answers.page(EnginePage.EVENT_SOURCES);
     VllmEventSources sources =
-        answers.eventSources().isObject() ? new VllmEventSources(answers.url(), answers.eventSources()) : null;
+        eventSources.isObject() ? new VllmEventSources(answers.url(), eventSources) : null;
     CacheDescription cache = cache(config, metrics, sources);
     EventPublishing events = events(answers, config, sources, cache.ranks());
     List<Unknown> unknowns = new ArrayList<>();
@@ -50,7 +51,8 @@ final class VllmReader implements DescriptionReader {
           + " has them, " + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
     }
     return new EngineDescription(
-        answers.url(), answers.identity(), models(answers, config), cache, events, transfer(config), unknowns);
+        answers.url(), answers.identity(), models(answers, config), cache, events,
+        new LoadPublishing.Untold(), transfer(config), unknowns);
   }
 
   private static List<ServedModel> models(EngineAnswers answers, JsonNode config) {

@@ -27,6 +27,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -143,6 +145,28 @@ final class InitIT {
           .contains("Load: read among all metrics, at /metrics. With --load-publish-endpoint auto");
       assertThat(words(init(tensorRt.url().toString()).out())).contains("Load: not told");
       assertThat(words(init(silent.url().toString()).out())).contains("Start it with --enable-metrics");
+    }
+  }
+
+  /** Each tells its load only while the other is asked, too. */
+  @Test
+  void loadOfAllEngines_isAskedForTogether() throws Exception {
+    CyclicBarrier both = new CyclicBarrier(2);
+    ScriptedPod.Script script = (request, out) -> {
+      switch (request.target().replaceFirst("\\?.*", "")) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
+        case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
+        case "/metrics/" -> {
+          both.await(60, TimeUnit.SECONDS);
+          out.json(200, "vllm:num_requests_running{engine=\"0\"} 0.0\n");
+        }
+        default -> out.json(404, "{}");
+      }
+    };
+    try (ScriptedPod one = new ScriptedPod(script);
+        ScriptedPod other = new ScriptedPod(script)) {
+      assertThat(words(init(one.url().toString(), other.url().toString()).out()).split("Load: read at /metrics/", -1))
+          .hasSize(3);
     }
   }
 

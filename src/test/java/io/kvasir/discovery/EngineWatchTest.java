@@ -11,6 +11,9 @@ import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineIdentity;
+import io.kvasir.engines.EngineKind;
+import io.kvasir.engines.EnginePage;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Metrics;
@@ -24,7 +27,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -39,6 +44,8 @@ final class EngineWatchTest {
 
   private final FakeCells cells = new FakeCells();
   private volatile @Nullable LearntPod answer;
+  /** What the engine was asked as. */
+  private final Queue<String> askedAs = new ConcurrentLinkedQueue<>();
   private final List<AutoCloseable> opened = new ArrayList<>();
 
   @AfterEach
@@ -58,7 +65,7 @@ final class EngineWatchTest {
     await(() -> !pods.problems().isEmpty());
     assertThat(pods.problems()).singleElement().asString().contains(ENGINE.toString(), "no answer");
 
-    answer = answer("vLLM 0.32.0", 16, "m");
+    answer = answer(vllm("0.32.0"), 16, "m");
     await(() -> !cells.pods().isEmpty());
     PodSpec pod = cells.pods().getFirst();
     assertThat(pod.name()).isEqualTo("engine-name");
@@ -83,11 +90,11 @@ final class EngineWatchTest {
   @Test
   void engineWhoseAnswerCannotBeRead_isAskedAgain() {
     AtomicInteger asked = new AtomicInteger();
-    PodInquiry unreadableAtFirst = engine ->
+    PodInquiry unreadableAtFirst = (_, _) ->
         switch (asked.incrementAndGet()) {
           case 1 -> throw new IllegalArgumentException("port out of range");
           case 2 -> throw new StackOverflowError();
-          default -> answer("vLLM 0.32.0", 16, "m");
+          default -> answer(vllm("0.32.0"), 16, "m");
         };
     Config described = ConfigFactory.parseString("url = \"" + ENGINE + "\"");
     ConfiguredPods pods =
@@ -101,7 +108,7 @@ final class EngineWatchTest {
 
   @Test
   void engineThatIsAnother_isDescribedAnew() {
-    answer = answer("vLLM 0.32.0", 16, "m");
+    answer = answer(vllm("0.32.0"), 16, "m");
     PodSpec before =
         Objects.requireNonNull(
             new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
@@ -114,7 +121,7 @@ final class EngineWatchTest {
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
     opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofMillis(20), changes));
 
-    answer = answer("vLLM 0.33.0", 32, "m", "lora");
+    answer = answer(vllm("0.33.0"), 32, "m", "lora");
     await(() -> changes.get() == 1);
     assertThat(cells.pods()).contains(whole).hasSize(2);
     PodSpec after = cells.pods().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
@@ -123,7 +130,7 @@ final class EngineWatchTest {
     assertThat(before.changesTo(after))
         .contains("vLLM 0.32.0 is vLLM 0.33.0 now", "m, lora now", "KV blocks of 16 tokens have 32 now");
 
-    answer = answer("vLLM 0.33.0", 32, "m");
+    answer = answer(vllm("0.33.0"), 32, "m");
     await(() -> changes.get() == 2);
     PodSpec unloaded = cells.pods().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
     assertThat(after.hasSameEngine(unloaded)).as("an adapter was unloaded").isTrue();
@@ -132,7 +139,7 @@ final class EngineWatchTest {
 
   @Test
   void engineThatWasLostForAMoment_isAskedAgainAtOnce() {
-    answer = answer("vLLM 0.32.0", 16, "m");
+    answer = answer(vllm("0.32.0"), 16, "m");
     PodSpec before =
         Objects.requireNonNull(
             new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
@@ -142,7 +149,7 @@ final class EngineWatchTest {
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
     opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofHours(1), changes));
 
-    answer = answer("vLLM 0.32.0", 64, "m");
+    answer = answer(vllm("0.32.0"), 64, "m");
     // A loss that the watch does not see before it has seen the worker is none.
     await(() -> {
       cells.lose(before.workerId(0));
@@ -153,7 +160,7 @@ final class EngineWatchTest {
 
   @Test
   void engineThatWasIllWhenItWasFirstSeen_isAskedWhenItIsWell() {
-    answer = answer("vLLM 0.32.0", 16, "m");
+    answer = answer(vllm("0.32.0"), 16, "m");
     PodSpec before =
         Objects.requireNonNull(
             new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
@@ -163,29 +170,51 @@ final class EngineWatchTest {
     cells.setIll(before.workerId(0), true);
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
     AtomicInteger asked = new AtomicInteger();
-    PodInquiry counting = engine -> {
+    PodInquiry counting = (engine, known) -> {
       asked.incrementAndGet();
-      return learn(engine);
+      return learn(engine, known);
     };
     opened.add(new EngineWatch(EngineWatchTest::read, counting, cells, Duration.ofHours(1), changes));
     int looks = cells.looks();
     await(() -> cells.looks() > looks + 1);
     assertThat(asked).hasValue(0);
 
-    answer = answer("vLLM 0.33.0", 64, "m");
+    answer = answer(vllm("0.33.0"), 64, "m");
     cells.setIll(before.workerId(0), false);
     await(() -> changes.get() == 1);
     assertThat(cells.pods()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
   }
 
   @Test
+  void engineThatStaysWell_isAskedAsWhatItWas_andAsWhateverItMayBeAfterALoss() {
+    answer = answer(vllm("0.32.0"), 16, "m");
+    PodSpec before =
+        Objects.requireNonNull(
+            new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
+                .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
+    cells.add(before);
+    cells.worker(before.name(), before.workerId(0), ENGINE, 0, 1, "m");
+    Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
+    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofMillis(20), changes));
+
+    await(() -> askedAs.size() > 3);
+    assertThat(askedAs.poll()).isEqualTo("null");
+    assertThat(askedAs).containsOnly("vLLM 0.32.0");
+
+    await(() -> {
+      cells.lose(before.workerId(0));
+      return askedAs.contains("null");
+    });
+  }
+
+  @Test
   void eventsThatTheEngineDoesNotTellOf_stayWhenNobodyIsFoundAtTheirEndpoint() {
-    LearntPod found = new LearntPod("n", settings("m").set("events", settings("e")), "vLLM 0.32.0", false, List.of());
-    LearntPod missed = new LearntPod("n", settings("m"), "vLLM 0.32.0", false, List.of("nobody is there"));
+    LearntPod found = new LearntPod("n", settings("m").set("events", settings("e")), vllm("0.32.0"), false, List.of());
+    LearntPod missed = new LearntPod("n", settings("m"), vllm("0.32.0"), false, List.of("nobody is there"));
     assertThat(missed.after(found)).isEqualTo(found);
-    LearntPod other = new LearntPod("n", settings("m"), "vLLM 0.33.0", false, List.of());
+    LearntPod other = new LearntPod("n", settings("m"), vllm("0.33.0"), false, List.of());
     assertThat(other.after(found)).as("another engine").isEqualTo(other);
-    LearntPod off = new LearntPod("n", settings("m"), "vLLM 0.32.0", true, List.of());
+    LearntPod off = new LearntPod("n", settings("m"), vllm("0.32.0"), true, List.of());
     assertThat(off.after(found)).as("it says that it publishes none").isEqualTo(off);
   }
 
@@ -193,15 +222,20 @@ final class EngineWatchTest {
     return JsonNodeFactory.instance.objectNode().put("model", model);
   }
 
-  private LearntPod learn(URI engine) throws IOException {
+  private LearntPod learn(URI engine, @Nullable EngineIdentity known) throws IOException {
     LearntPod now = answer;
     if (now == null || !engine.equals(ENGINE)) {
       throw new IOException("no answer");
     }
+    askedAs.add(String.valueOf(known));
     return now;
   }
 
-  private static LearntPod answer(String engine, int blockSize, String... models) {
+  private static EngineIdentity vllm(String version) {
+    return new EngineIdentity(EngineKind.VLLM, version, false, Set.of(EnginePage.VERSION));
+  }
+
+  private static LearntPod answer(EngineIdentity engine, int blockSize, String... models) {
     ObjectNode settings = JsonNodeFactory.instance.objectNode().put("block-size", blockSize).put("ranks", 1);
     List.of(models).forEach(settings.putArray("models")::add);
     return new LearntPod("engine-name", settings, engine, true, List.of());

@@ -11,6 +11,8 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.engines.EngineIdentity;
+import io.kvasir.engines.EngineKind;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.kubernetes.ApiResource;
 import io.kvasir.kubernetes.FakeKubernetes;
@@ -53,14 +55,16 @@ final class KubernetesPodsTest {
       new SourceState(PodSource.KUBERNETES, new Metrics(new PrometheusRegistry()));
   private final Map<URI, List<String>> models = new ConcurrentHashMap<>();
   private final PodInquiry inquiry =
-      engine -> {
+      (engine, _) -> {
         List<String> served = models.get(engine);
         if (served == null) {
           throw new IOException("no answer");
         }
         ObjectNode settings = JsonNodeFactory.instance.objectNode();
         served.forEach(settings.putArray("models")::add);
-        return new LearntPod("unnamed", settings, "vLLM 0.32.0", true, List.of("It could do better."));
+        return new LearntPod(
+            "unnamed", settings, new EngineIdentity(EngineKind.VLLM, "0.32.0", false, Set.of()), true,
+            List.of("It could do better."));
       };
   private final FakeKubernetes kubernetes;
   private final List<AutoCloseable> opened = new ArrayList<>();

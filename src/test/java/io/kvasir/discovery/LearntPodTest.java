@@ -8,10 +8,12 @@ import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.engines.EventOrigin;
 import io.kvasir.engines.EventPublishing;
+import io.kvasir.engines.LoadPublishing;
 import io.kvasir.engines.ServedModel;
 import io.kvasir.engines.SurveyedEngine;
 import java.net.URI;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class LearntPodTest {
@@ -23,10 +25,11 @@ final class LearntPodTest {
   private static LearntPod pod(EventPublishing told, EventOrigin found) {
     EngineDescription engine =
         new EngineDescription(
-            URI.create("http://10.0.0.1:8000"), new EngineIdentity(EngineKind.VLLM, "0.33.0", false),
+            URI.create("http://10.0.0.1:8000"), new EngineIdentity(EngineKind.VLLM, "0.33.0", false, Set.of()),
             List.of(new ServedModel("m", null, null, null, null)),
-            new CacheDescription(16, null, 2, null, null, null), told, null, List.of());
-    return LearntPod.of(new SurveyedEngine("pod", engine, found, true));
+            new CacheDescription(16, null, 2, null, null, null), told, new LoadPublishing.Untold(), null,
+            List.of());
+    return LearntPod.of(new SurveyedEngine("pod", engine, found));
   }
 
   @Test

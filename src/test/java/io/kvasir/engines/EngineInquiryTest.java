@@ -20,6 +20,9 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -157,8 +160,35 @@ final class EngineInquiryTest {
     assertThat(published(manySources(EngineDescription.MAX_RANKS), 0)).isInstanceOf(EventPublishing.Zmq.class);
     assertThat(published(manySources(20_000), 0)).isEqualTo(new EventPublishing.TooMany(20_000));
     try (ScriptedPod pod = vllm(manySources(257), 0)) {
-      assertThat(new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true).remarks())
+      assertThat(new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true, null).remarks())
           .anyMatch(remark -> remark.contains("the cache events of 257 data-parallel ranks, and a pod may have 256"));
+    }
+  }
+
+  /** Its log names each page that it does not have. */
+  @Test
+  void knownEngine_isAskedForThePagesThatItHas_andForAllOnceItIsAnother() throws Exception {
+    Queue<String> asked = new ConcurrentLinkedQueue<>();
+    EngineIdentity known;
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      asked.add(request.target());
+      vllm(request, out, "{\"0\":" + source("tcp://*:5557", null) + "}", 1);
+    })) {
+      EngineDescription first = inquiry.describe(pod.url(), null);
+      assertThat(asked).contains("/server_info?config_format=json", "/admin/config", "/sim");
+      assertThat(first.identity().pages()).containsExactlyInAnyOrder(EnginePage.VERSION, EnginePage.EVENT_SOURCES);
+
+      asked.clear();
+      assertThat(inquiry.describe(pod.url(), null, first.identity())).isEqualTo(first);
+      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version", "/kv_event_sources", "/metrics");
+      known = first.identity();
+    }
+    for (EngineApi api : EngineApi.values()) {
+      try (SimEngine another = SimEngine.start(settings().api(api).build())) {
+        EngineDescription whole = inquiry.describe(another.url(), null);
+        assertThat(inquiry.describe(another.url(), null, known)).as("%s", api).isEqualTo(whole);
+        assertThat(inquiry.describe(another.url(), null, whole.identity())).as("%s", api).isEqualTo(whole);
+      }
     }
   }
 
@@ -184,21 +214,25 @@ final class EngineInquiryTest {
 
   /** Answers as vLLM, whose metrics are those of so many ranks. */
   private static ScriptedPod vllm(String page, int ranks) throws IOException {
-    return new ScriptedPod((request, out) -> {
-      switch (request.target()) {
-        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
-        case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
-        case "/kv_event_sources" -> out.json(200, page);
-        case "/metrics" -> {
-          StringBuilder metrics = new StringBuilder();
-          for (int rank = 0; rank < ranks; rank++) {
-            metrics.append("vllm:cache_config_info{block_size=\"16\",engine=\"").append(rank).append("\"} 1.0\n");
-          }
-          out.json(200, metrics.toString());
+    return new ScriptedPod((request, out) -> vllm(request, out, page, ranks));
+  }
+
+  private static void vllm(
+      ScriptedPod.ReceivedRequest request, ScriptedPod.ScriptedResponse out, String page, int ranks)
+      throws Exception {
+    switch (request.target()) {
+      case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
+      case "/version" -> out.json(200, "{\"version\":\"0.33.0\"}");
+      case "/kv_event_sources" -> out.json(200, page);
+      case "/metrics" -> {
+        StringBuilder metrics = new StringBuilder();
+        for (int rank = 0; rank < ranks; rank++) {
+          metrics.append("vllm:cache_config_info{block_size=\"16\",engine=\"").append(rank).append("\"} 1.0\n");
         }
-        default -> out.json(404, "{}");
+        out.json(200, metrics.toString());
       }
-    });
+      default -> out.json(404, "{}");
+    }
   }
 
   private static String sources(String first, @Nullable String replay, String second, @Nullable String secondReplay) {
@@ -235,7 +269,7 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      return new EngineSurvey(calls, Duration.ofSeconds(2)).survey(pod.url(), null, true).events();
+      return new EngineSurvey(calls, Duration.ofSeconds(2)).survey(pod.url(), null, true, null).events();
     }
   }
 
@@ -255,7 +289,7 @@ final class EngineInquiryTest {
       }
     })) {
       assertThat(inquiry.describe(pod.url(), null).events()).isEqualTo(new EventPublishing.UntoldPorts());
-      SurveyedEngine surveyed = new EngineSurvey(calls, Duration.ofSeconds(10)).survey(pod.url(), null, true);
+      SurveyedEngine surveyed = new EngineSurvey(calls, Duration.ofSeconds(10)).survey(pod.url(), null, true, null);
       assertThat(surveyed.remarks())
           .anyMatch(remark -> remark.contains("set ports in endpoint and replay_endpoint of its --kv-events-config"));
     }
@@ -343,13 +377,15 @@ final class EngineInquiryTest {
   void dynamosFrontend_isARouter_whoseWorkersTellTheirBlocks() throws Exception {
     EngineDescription dynamo = describe(settings().api(EngineApi.DYNAMO).loras(List.of()));
 
-    assertThat(dynamo.identity()).isEqualTo(new EngineIdentity(EngineKind.DYNAMO, null, true));
+    assertThat(dynamo.identity()).isEqualTo(
+        new EngineIdentity(
+            EngineKind.DYNAMO, null, true, Set.of(EnginePage.HEALTH, EnginePage.SIMULATION)));
     assertThat(dynamo.models()).containsExactly(new ServedModel("kvasir-demo", null, null, 16_000, null));
     assertThat(dynamo.cache()).isEqualTo(new CacheDescription(32, 1000, null, null, null, null));
     assertThat(dynamo.events()).isEqualTo(new EventPublishing.Withheld());
     assertThat(dynamo.unknowns()).isEmpty();
     try (SimEngine engine = SimEngine.start(settings().api(EngineApi.DYNAMO).build())) {
-      SurveyedEngine surveyed = new EngineSurvey(calls, TIMEOUT).survey(engine.url(), null, true);
+      SurveyedEngine surveyed = new EngineSurvey(calls, TIMEOUT).survey(engine.url(), null, true, null);
       assertThat(surveyed.remarks()).singleElement().asString()
           .contains("It is a router itself", "give the engines, each with its own HTTP server, in its place");
     }
@@ -417,7 +453,7 @@ final class EngineInquiryTest {
         out.json(404, "Route not found");
       }
     })) {
-      assertThatThrownBy(() -> new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true))
+      assertThatThrownBy(() -> new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true, null))
           .isInstanceOf(HttpCallException.class)
           .hasMessageContainingAll("/v1/models answered 404", "a worker of Dynamo", "the URL of its frontend");
     }
@@ -452,7 +488,7 @@ final class EngineInquiryTest {
 
       assertThat(described.models()).hasSize(EngineDescription.MAX_MODELS);
       assertThat(described.baseModels()).extracting(ServedModel::name).containsExactly("m");
-      assertThat(new SurveyedEngine("e", described, new EventOrigin.None("None."), false).remarks())
+      assertThat(new SurveyedEngine("e", described, new EventOrigin.None("None.")).remarks())
           .anyMatch(remark -> remark.contains("the first 1024 are taken"));
     }
   }
@@ -474,7 +510,7 @@ final class EngineInquiryTest {
       out.json(request.target().equals("/v1/models") ? 200 : 404, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"me\"}]}");
     })) {
       EngineDescription unknown = inquiry.describe(pod.url(), null);
-      assertThat(unknown.identity()).isEqualTo(new EngineIdentity(EngineKind.UNKNOWN, null, false));
+      assertThat(unknown.identity()).isEqualTo(new EngineIdentity(EngineKind.UNKNOWN, null, false, Set.of()));
       assertThat(unknown.models()).containsExactly(new ServedModel("m", null, null, null, null));
       assertThat(unknown(unknown)).containsExactly("kind", "block size", "cache events");
     }

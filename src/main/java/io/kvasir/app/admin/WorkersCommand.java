@@ -114,9 +114,15 @@ final class WorkersCommand extends GroupCommand {
         List<String> served = new ArrayList<>();
         learnt.path("models").forEach(model -> served.add(model.asText()));
         String events = learnt.path("events").asText();
+        List<String> endpoints = new ArrayList<>();
+        learnt.path("event_endpoints").forEach(endpoint -> endpoints.add(endpoint.asText()));
         text.append("  %s, %s, KV blocks of %d tokens, %s%n".formatted(
             learnt.path("engine").asText(), String.join(", ", served), learnt.path("block_size").asInt(),
-            events.isEmpty() ? "no cache events" : "cache events by " + events));
+            events.isEmpty() ? "no cache events"
+                : "cache events by " + events + (endpoints.isEmpty() ? "" : " at " + String.join(", ", endpoints))));
+        if (learnt.has("load")) {
+          text.append("  Load: ").append(learnt.path("load").asText()).append('\n');
+        }
         learnt.path("remarks").forEach(remark -> text.append("  ").append(remark.asText()).append('\n'));
       }
       return text.toString();

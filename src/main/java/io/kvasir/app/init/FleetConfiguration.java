@@ -11,10 +11,7 @@ import io.kvasir.engines.EngineKind;
 import io.kvasir.engines.EventOrigin;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.KvHandover;
-import io.kvasir.engines.LoadFeed;
-import io.kvasir.engines.LoadOrigin;
 import io.kvasir.engines.ModelSearch;
-import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.engines.TransferDescription;
 import io.kvasir.engines.TransferDescription.Role;
 import io.kvasir.engines.Unknown;
@@ -23,23 +20,20 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The configuration of a router for a fleet of engines, each value with where it was learnt. */
 final class FleetConfiguration {
-  private final List<SurveyedEngine> engines;
-  private final Map<String, LoadOrigin> loads;
+  private final List<FleetEngine> engines;
   private final List<FleetModel> models;
   private final @Nullable Path keyFile;
   private final HoconText text = new HoconText();
 
   private FleetConfiguration(
-      List<SurveyedEngine> engines, Map<String, LoadOrigin> loads, List<FleetModel> models, @Nullable Path keyFile) {
+      List<FleetEngine> engines, List<FleetModel> models, @Nullable Path keyFile) {
     this.engines = engines;
-    this.loads = loads;
     this.models = models;
     this.keyFile = keyFile;
   }
@@ -47,14 +41,13 @@ final class FleetConfiguration {
   /**
    * Writes the configuration, which is valid.
    *
-   * @param loads where each engine's load is read from, by its name
    * @param keyFile the file with the engines' API key, null without one
    * @throws StartException when no router can serve these engines together; the message says what to change
    */
   static LearntConfiguration of(
-      List<SurveyedEngine> engines, Map<String, LoadOrigin> loads, ModelSearch files, @Nullable Path keyFile)
+      List<FleetEngine> engines, ModelSearch files, @Nullable Path keyFile)
       throws StartException, ConfigException {
-    FleetConfiguration fleet = new FleetConfiguration(engines, loads, FleetModel.of(engines, files), keyFile);
+    FleetConfiguration fleet = new FleetConfiguration(engines, FleetModel.of(engines, files), keyFile);
     fleet.requireBothRoles();
     String text = fleet.written();
     KvasirConfig _ = KvasirConfig.of(ConfigFactory.parseString(text));
@@ -63,8 +56,8 @@ final class FleetConfiguration {
 
   private void requireBothRoles() throws StartException {
     List<String> alone = new ArrayList<>();
-    for (SurveyedEngine engine : engines) {
-      KvHandover.of(engine).filter(own -> !hasPartner(engine, own)).ifPresent(own -> alone.add(
+    for (FleetEngine engine : engines) {
+      KvHandover.of(engine.surveyed()).filter(own -> !hasPartner(engine, own)).ifPresent(own -> alone.add(
           "%s does %s only, and none of the others does the rest for it by %s; give both kinds of engines".formatted(
               engine.description().url(), own.role() == Role.PREFILL ? "prefill" : "decode",
               own.transfer().connector())));
@@ -74,25 +67,25 @@ final class FleetConfiguration {
     }
   }
 
-  private boolean hasPartner(SurveyedEngine engine, KvHandover own) {
-    Set<String> served = Set.copyOf(engine.modelNames());
+  private boolean hasPartner(FleetEngine engine, KvHandover own) {
+    Set<String> served = Set.copyOf(engine.surveyed().modelNames());
     return engines.stream()
-        .filter(other -> other.modelNames().stream().anyMatch(served::contains))
-        .flatMap(other -> KvHandover.of(other).stream())
+        .filter(other -> other.surveyed().modelNames().stream().anyMatch(served::contains))
+        .flatMap(other -> KvHandover.of(other.surveyed()).stream())
         .anyMatch(other -> other.role() != own.role() && other.dialect().equals(own.dialect()));
   }
 
   private String written() {
     text.comment("What these engines told \"kvasir init\". All settings, with the reasons for their defaults, are in"
         + " conf/defaults.");
-    for (SurveyedEngine engine : engines) {
+    for (FleetEngine engine : engines) {
       text.comment("  " + engine.name() + "  " + engine.description().url() + "  " + engine.description().identity());
     }
     text.open("kvasir {");
     text.comment("Without keys the gateway serves this machine only. \"kvasir keys create NAME --tenant NAME --file"
         + " keys.json\" makes one.");
     text.suggestion("access.keys-file = \"keys.json\"").blank();
-    if (engines.stream().anyMatch(engine -> KvHandover.of(engine).isPresent())) {
+    if (engines.stream().anyMatch(engine -> KvHandover.of(engine.surveyed()).isPresent())) {
       text.comment("Some of the engines read prompts, others generate.");
       text.choice("routing.profile", "prefill-decode").blank();
     }
@@ -141,18 +134,18 @@ final class FleetConfiguration {
     text.close("}");
   }
 
-  private void pod(SurveyedEngine engine) {
+  private void pod(FleetEngine engine) {
     EngineDescription description = engine.description();
     text.open("{");
     text.comment(description.identity() + ", as it says.");
     text.value("name", engine.name());
     text.value("url", description.url().toString());
     text.comment("Told by /v1/models.");
-    text.values("models", engine.modelNames());
+    text.values("models", engine.surveyed().modelNames());
     cache(engine);
     handover(engine);
     events(engine);
-    text.comment("Load: " + load(engine));
+    text.comment("Load: " + engine.load().words());
     for (Unknown unknown : description.unknowns()) {
       if (!isConfigured(unknown)) {
         text.comment("Not told: " + unknown.what() + ". " + unknown.remedy());
@@ -161,12 +154,12 @@ final class FleetConfiguration {
     text.close("}");
   }
 
-  private void cache(SurveyedEngine engine) {
+  private void cache(FleetEngine engine) {
     CacheDescription cache = engine.description().cache();
     String where = cacheOrigin(engine.description().identity().kind());
-    if (engine.ranks() > 1) {
+    if (engine.surveyed().ranks() > 1) {
       text.comment("Data-parallel ranks: told by " + where + ".");
-      text.value("ranks", engine.ranks());
+      text.value("ranks", engine.surveyed().ranks());
     }
     if (cache.blocks() != null) {
       text.comment("Blocks that a rank has room for: told by " + where + ".");
@@ -182,8 +175,8 @@ final class FleetConfiguration {
     }
   }
 
-  private void handover(SurveyedEngine engine) {
-    Optional<KvHandover> known = KvHandover.of(engine);
+  private void handover(FleetEngine engine) {
+    Optional<KvHandover> known = KvHandover.of(engine.surveyed());
     TransferDescription told = engine.description().transfer();
     if (known.isPresent()) {
       text.comment("Role and connector: told by its configuration.");
@@ -218,8 +211,8 @@ final class FleetConfiguration {
     text.close("}");
   }
 
-  private void events(SurveyedEngine engine) {
-    switch (engine.events()) {
+  private void events(FleetEngine engine) {
+    switch (engine.surveyed().events()) {
       case EventOrigin.Announced(EventPublishing.Zmq zmq) -> {
         text.comment("Cache events: told by the engine"
             + (zmq.connects() ? ", which connects to the router." : "."));
@@ -261,20 +254,6 @@ final class FleetConfiguration {
     }
   }
 
-  /** Where its load is read from, which needs no setting, and what would serve better. */
-  private String load(SurveyedEngine engine) {
-    boolean sglang = engine.description().identity().kind() == EngineKind.SGLANG;
-    return switch (loads.getOrDefault(engine.name(), new LoadOrigin.None())) {
-      case LoadOrigin.Pushed(LoadFeed feed) ->
-          "pushed by the engine at " + String.join(", ", feed.endpoints()) + ", as its /server_info tells.";
-      case LoadOrigin.Alone _ -> "read at /metrics/?name[]=..., which has these gauges alone.";
-      case LoadOrigin.Metrics _ -> "read among all metrics, at /metrics."
-          + (sglang ? " With --load-publish-endpoint auto it is pushed as it changes." : "");
-      case LoadOrigin.None _ -> "not told, so that what the router has sent is all that it knows."
-          + (sglang ? " Start it with --enable-metrics, or --load-publish-endpoint auto." : "");
-    };
-  }
-
   private void otherRanks(List<EventPublishing.RankSockets> ranks) {
     if (ranks.isEmpty()) {
       return;
@@ -290,13 +269,13 @@ final class FleetConfiguration {
     text.close("]");
   }
 
-  private String summary(SurveyedEngine engine) {
+  private String summary(FleetEngine engine) {
     EngineDescription description = engine.description();
     Integer blockSize = description.cache().blockSize();
     return "%s: %s at %s, %s, %s%n  %s".formatted(
-        engine.name(), description.identity(), description.url(), String.join(", ", engine.modelNames()),
+        engine.name(), description.identity(), description.url(), String.join(", ", engine.surveyed().modelNames()),
         blockSize == null ? "KV blocks of unknown size" : "KV blocks of %d tokens".formatted(blockSize),
-        switch (engine.events()) {
+        switch (engine.surveyed().events()) {
           case EventOrigin.Announced(EventPublishing.Zmq zmq) -> "cache events at " + zmq.endpoint();
           case EventOrigin.Assumed(String endpoint, boolean _) ->
               "cache events at " + endpoint + ", the default, where somebody publishes";

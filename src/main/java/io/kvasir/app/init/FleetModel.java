@@ -4,7 +4,6 @@ import io.kvasir.app.node.StartException;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.ModelSearch.Found;
 import io.kvasir.engines.ServedModel;
-import io.kvasir.engines.SurveyedEngine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -36,40 +35,40 @@ record FleetModel(
    *
    * @throws StartException when engines with one model differ where they may not
    */
-  static List<FleetModel> of(List<SurveyedEngine> engines, ModelSearch files) throws StartException {
-    Map<String, List<SurveyedEngine>> servers = new LinkedHashMap<>();
-    for (SurveyedEngine engine : engines) {
+  static List<FleetModel> of(List<FleetEngine> engines, ModelSearch files) throws StartException {
+    Map<String, List<FleetEngine>> servers = new LinkedHashMap<>();
+    for (FleetEngine engine : engines) {
       for (ServedModel model : engine.description().baseModels()) {
         servers.computeIfAbsent(model.name(), _ -> new ArrayList<>()).add(engine);
       }
     }
     List<FleetModel> models = new ArrayList<>();
-    for (Map.Entry<String, List<SurveyedEngine>> model : servers.entrySet()) {
+    for (Map.Entry<String, List<FleetEngine>> model : servers.entrySet()) {
       models.add(of(model.getKey(), model.getValue(), files, servers.size() == 1));
     }
     return models;
   }
 
-  private static FleetModel of(String name, List<SurveyedEngine> servers, ModelSearch files, boolean onlyModel)
+  private static FleetModel of(String name, List<FleetEngine> servers, ModelSearch files, boolean onlyModel)
       throws StartException {
     Set<String> adapters = new LinkedHashSet<>();
     Optional<Found> found = Optional.empty();
-    for (SurveyedEngine server : servers) {
+    for (FleetEngine server : servers) {
       for (ServedModel model : server.description().models()) {
         if (model.name().equals(name) && found.isEmpty()) {
           found = files.find(model, onlyModel, server.description().identity().simulated());
         }
       }
-      adapters.addAll(server.adaptersOf(name));
+      adapters.addAll(server.surveyed().adaptersOf(name));
     }
     return new FleetModel(
         name, adapters, blockSize(name, servers), found.orElse(null),
-        servers.stream().filter(SurveyedEngine::tokenizes).map(SurveyedEngine::name).toList());
+        servers.stream().filter(FleetEngine::tokenizes).map(FleetEngine::name).toList());
   }
 
-  private static @Nullable Integer blockSize(String name, List<SurveyedEngine> servers) throws StartException {
+  private static @Nullable Integer blockSize(String name, List<FleetEngine> servers) throws StartException {
     Map<Integer, Set<String>> sizes = new LinkedHashMap<>();
-    for (SurveyedEngine server : servers) {
+    for (FleetEngine server : servers) {
       Integer told = server.description().cache().blockSize();
       if (told != null) {
         sizes.computeIfAbsent(told, _ -> new TreeSet<>()).add(server.description().url().toString());

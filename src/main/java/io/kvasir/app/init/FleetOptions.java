@@ -5,9 +5,7 @@ import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.StartException;
 import io.kvasir.engines.EngineSurvey;
-import io.kvasir.engines.LoadOrigin;
 import io.kvasir.engines.ModelSearch;
-import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.ReloadingTls;
 import io.kvasir.http.TlsFiles;
@@ -16,7 +14,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import javax.net.ssl.SSLContext;
@@ -59,12 +56,8 @@ public final class FleetOptions {
     try (HttpCalls calls = new HttpCalls(CONNECT_TIMEOUT, tls())) {
       String key = key(environment);
       EngineSurvey survey = new EngineSurvey(calls, TIMEOUT);
-      List<SurveyedEngine> engines = new FleetSurvey(survey, key).survey(urls);
-      Map<String, LoadOrigin> loads = new HashMap<>();
-      for (SurveyedEngine engine : engines) {
-        loads.put(engine.name(), survey.load(engine.description(), key));
-      }
-      return FleetConfiguration.of(engines, loads, files, keyFile == null ? null : keyFile.toAbsolutePath());
+      List<FleetEngine> engines = new FleetSurvey(survey, key).survey(urls);
+      return FleetConfiguration.of(engines, files, keyFile == null ? null : keyFile.toAbsolutePath());
     }
   }
 

@@ -18,8 +18,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
-/** Asks the engines of a fleet what they are, all at the same time, and gives their pods names. */
+/** Asks the engines of a fleet what they are, many at the same time, and gives their pods names. */
 final class FleetSurvey {
+  /** Engines that are asked at the same time: one that is silent takes a time-out of each page. */
+  private static final int MOST_AT_ONCE = 64;
+
   private final EngineSurvey survey;
   private final @Nullable String key;
 
@@ -38,19 +41,18 @@ final class FleetSurvey {
    *
    * @throws StartException when a URL is none, or an engine cannot be asked; the message has all that are wrong
    */
-  List<SurveyedEngine> survey(List<String> urls) throws StartException, InterruptedException {
+  List<FleetEngine> survey(List<String> urls) throws StartException, InterruptedException {
     Set<URI> engines = parsed(urls);
-    List<SurveyedEngine> surveyed = new ArrayList<>();
+    List<FleetEngine> surveyed = new ArrayList<>();
     List<String> faults = new ArrayList<>();
     Map<EngineKind, Integer> numbers = new EnumMap<>(EngineKind.class);
-    try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
-      List<Future<SurveyedEngine>> answers =
-          engines.stream()
-              .map(url -> executor.submit(() -> survey.survey(url, key, isAlone(url, engines))))
-              .toList();
-      for (Future<SurveyedEngine> answer : answers) {
+    try (ExecutorService executor =
+        Executors.newFixedThreadPool(Math.min(MOST_AT_ONCE, engines.size()), Thread.ofVirtual().factory())) {
+      List<Future<FleetEngine>> answers =
+          engines.stream().map(url -> executor.submit(() -> survey(url, isAlone(url, engines)))).toList();
+      for (Future<FleetEngine> answer : answers) {
         try {
-          SurveyedEngine engine = answer.get();
+          FleetEngine engine = answer.get();
           EngineKind kind = engine.description().identity().kind();
           surveyed.add(engine.named(prefix(kind) + "-" + (numbers.merge(kind, 1, Integer::sum) - 1)));
         } catch (ExecutionException failed) {
@@ -63,6 +65,12 @@ final class FleetSurvey {
     }
     throwAny(faults);
     return surveyed;
+  }
+
+  private FleetEngine survey(URI url, boolean alone) throws HttpCallException, InterruptedException {
+    SurveyedEngine engine = survey.survey(url, key, alone, null);
+    return new FleetEngine(
+        engine, survey.load(engine.description(), key), survey.tokenizes(engine.description(), key));
   }
 
   private static Set<URI> parsed(List<String> urls) throws StartException {

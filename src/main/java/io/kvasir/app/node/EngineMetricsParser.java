@@ -1,6 +1,7 @@
 package io.kvasir.app.node;
 
 import io.kvasir.cell.EngineReport;
+import io.kvasir.engines.LoadGauge;
 import io.kvasir.routing.Candidates;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -8,33 +9,19 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A parser of an engine's load in its {@code /metrics}: the gauges of vLLM, SGLang and llama.cpp, by rank. The text
- * comes in pieces and may have thousands of lines, of which only those with these names are parsed; malformed ones are
- * ignored. One thread at a time.
+ * A parser of an engine's load in its {@code /metrics}: each {@link LoadGauge}, by rank. The text comes in pieces and
+ * may have thousands of lines, of which only those with these names are parsed; malformed ones are ignored. One thread
+ * at a time.
  */
 final class EngineMetricsParser {
   private static final VarHandle EIGHT = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGHS = 0x8080808080808080L;
 
-  private enum EngineGauge { RUNNING, WAITING, KV_USE }
-
-  private static final Map<String, EngineGauge> NAMES =
-      Map.of(
-          "vllm:num_requests_running", EngineGauge.RUNNING,
-          "vllm:num_requests_waiting", EngineGauge.WAITING,
-          "vllm:kv_cache_usage_perc", EngineGauge.KV_USE,
-          // Before vLLM 0.12.
-          "vllm:gpu_cache_usage_perc", EngineGauge.KV_USE,
-          "sglang:num_running_reqs", EngineGauge.RUNNING,
-          "sglang:num_queue_reqs", EngineGauge.WAITING,
-          "sglang:token_usage", EngineGauge.KV_USE,
-          "llamacpp:requests_processing", EngineGauge.RUNNING,
-          "llamacpp:requests_deferred", EngineGauge.WAITING);
+  private static final Map<String, LoadGauge> NAMES = LoadGauge.byName();
 
   /** The first eight bytes of the names, which none of them is shorter than. */
   private static final long[] BEGINNINGS =
@@ -55,11 +42,6 @@ final class EngineMetricsParser {
   private String begun = "";
 
   private boolean skipping;
-
-  /** The names of the gauges that it knows. */
-  static Set<String> names() {
-    return NAMES.keySet();
-  }
 
   /** Reads the next piece, which may begin and end within a line. */
   void accept(byte[] bytes, int length) {
@@ -143,7 +125,7 @@ final class EngineMetricsParser {
     int brace = line.indexOf('{');
     int space = line.indexOf(' ');
     int end = brace >= 0 && (space < 0 || brace < space) ? brace : space;
-    EngineGauge gauge = end < 0 ? null : NAMES.get(line.substring(0, end));
+    LoadGauge gauge = end < 0 ? null : NAMES.get(line.substring(0, end));
     if (gauge == null) {
       return;
     }

@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
+import io.kvasir.engines.LoadGauge;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodException.Kind;
@@ -15,14 +16,11 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
@@ -33,17 +31,6 @@ import org.jspecify.annotations.Nullable;
  * are counted in the node's metrics.
  */
 public final class HttpProbe implements HealthProbe, AutoCloseable {
-  /**
-   * The gauges of load alone, which vLLM has at this path (its {@code entrypoints/serve/instrumentator/metrics.py}) as
-   * any server of the Prometheus client for Python. The page of all metrics costs the engine ten times as much CPU time
-   * on the thread that streams its answers.
-   */
-  private static final String LOAD =
-      EngineMetricsParser.names().stream()
-          .sorted()
-          .map(name -> encode("name[]") + "=" + encode(name))
-          .collect(Collectors.joining("&", "/metrics/?", ""));
-
   /** After how long a pod that did not tell its load alone is asked for that again: its engine may be another. */
   private static final Duration UNFILTERED = Duration.ofMinutes(10);
 
@@ -101,7 +88,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   @Override
   public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
     if (unfiltered.getIfPresent(pod) != null) {
-      return readReports(pod, "/metrics");
+      return readReports(pod, LoadGauge.ALL_METRICS);
     }
     return readAlone(pod)
         .thenCompose(alone -> alone.isEmpty() ? readAll(pod) : CompletableFuture.completedStage(alone));
@@ -130,7 +117,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
 
   /** The gauges of load alone; empty where the pod has no such page, or breaks off the exchange instead. */
   private CompletionStage<Map<Integer, EngineReport>> readAlone(URI pod) {
-    return readReports(pod, LOAD).exceptionally(failure -> {
+    return readReports(pod, LoadGauge.ALONE).exceptionally(failure -> {
       PodException why = cause(failure);
       return switch (why.kind()) {
         case RESET, TRUNCATED, PROTOCOL -> Map.of();
@@ -142,7 +129,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
 
   /** All metrics, because there is no page of these alone. */
   private CompletionStage<Map<Integer, EngineReport>> readAll(URI pod) {
-    return readReports(pod, "/metrics").thenApply(reports -> {
+    return readReports(pod, LoadGauge.ALL_METRICS).thenApply(reports -> {
       // Only now: one that gives no page at all may still have this one.
       unfiltered.put(pod, true);
       return reports;
@@ -176,10 +163,6 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     return cause instanceof PodException known
         ? known
         : new PodException(Kind.PROTOCOL, "could not be read: " + cause, cause);
-  }
-
-  private static String encode(String text) {
-    return URLEncoder.encode(text, StandardCharsets.UTF_8);
   }
 
   private static boolean isLate(PodException failed) {

@@ -138,7 +138,7 @@ final class LearntModels {
 
   private void learn(String base, Group group, URI engine) throws InterruptedException {
     try {
-      SurveyedEngine found = survey.survey(engine);
+      SurveyedEngine found = survey.survey(engine, null);
       unanswered.remove(base);
       for (ServedModel model : found.description().baseModels()) {
         if (!configured.contains(model.name())) {
@@ -157,12 +157,13 @@ final class LearntModels {
     }
   }
 
-  private void learn(SurveyedEngine engine, ServedModel model, Group group) throws IOException {
+  private void learn(SurveyedEngine engine, ServedModel model, Group group)
+      throws IOException, InterruptedException {
     String directory =
         files.find(model, engine.description().baseModels().size() == 1, engine.description().identity().simulated())
             .map(ModelSearch.Found::directory)
             .orElse(null);
-    if (directory == null && !engine.tokenizes()) {
+    if (directory == null && !survey.tokenizes(engine)) {
       forget(model.name());
       problems.put(
           model.name(),

@@ -6,6 +6,8 @@ import com.github.benmanes.caffeine.cache.Scheduler;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.engines.LoadFeed;
+import io.kvasir.engines.LoadPublishing;
+import io.kvasir.engines.SglangLoad;
 import io.kvasir.http.client.PodException;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -28,7 +30,6 @@ import org.slf4j.LoggerFactory;
  */
 final class LoadProbe implements HealthProbe, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LoadProbe.class);
-  private static final String PAGE = "/server_info";
   private static final int MAX_PODS = 10_000;
 
   /** After how long a pod that announced nothing is asked again, should another engine have come unnoticed. */
@@ -152,11 +153,20 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
     private void inquire() {
       boolean nothing = false;
       try {
-        LoadFeed feed = LoadFeed.of(url, polls.page(url, PAGE));
-        follow(feed);
-        nothing = feed == null;
+        switch (SglangLoad.publishing(url, polls.page(url, SglangLoad.PAGE))) {
+          case LoadPublishing.Zmq(LoadFeed feed) -> follow(feed);
+          case LoadPublishing.Untold _ -> {
+            nothing = true;
+            follow(null);
+          }
+          case LoadPublishing.Unusable(String why) -> {
+            nothing = true;
+            follow(null);
+            LOG.warn("the load that {} publishes is not read, its metrics are polled instead. {}", url, why);
+          }
+        }
       } catch (PodException unanswered) {
-        LOG.debug("{} did not answer at {}: asked again in {}", url, PAGE, SILENT, unanswered);
+        LOG.debug("{} did not answer at {}: asked again in {}", url, SglangLoad.PAGE, SILENT, unanswered);
       } finally {
         inquired(nothing);
       }

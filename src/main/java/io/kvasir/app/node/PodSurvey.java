@@ -6,6 +6,7 @@ import io.kvasir.app.config.AdminJsonConfig;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.LearntPod;
 import io.kvasir.discovery.PodInquiry;
+import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.gateway.admin.PodCompletion;
@@ -42,13 +43,14 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   }
 
   @Override
-  public LearntPod learn(URI engine) throws IOException, InterruptedException {
-    return LearntPod.of(survey(engine));
+  public LearntPod learn(URI engine, @Nullable EngineIdentity known) throws IOException, InterruptedException {
+    return LearntPod.of(survey(engine, known));
   }
 
   @Override
   public Completed complete(ObjectNode given, URI engine) throws IOException, InterruptedException {
-    LearntPod pod = learn(engine);
+    SurveyedEngine surveyed = survey(engine, null);
+    LearntPod pod = LearntPod.of(surveyed);
     ObjectNode described = given.deepCopy();
     if (!described.has("name")) {
       described.put("name", pod.name());
@@ -60,15 +62,21 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
         completed.set(name, setting.getValue());
       }
     }
-    return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)));
+    String load = survey.load(surveyed.description(), keys.of(engine)).words();
+    return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)), load);
+  }
+
+  /** Whether an engine answers {@code /tokenize}. */
+  boolean tokenizes(SurveyedEngine engine) throws InterruptedException {
+    return survey.tokenizes(engine.description(), keys.of(engine.description().url()));
   }
 
   /** What is found of an engine; see {@link #learn}. */
-  SurveyedEngine survey(URI engine) throws IOException, InterruptedException {
+  SurveyedEngine survey(URI engine, @Nullable EngineIdentity known) throws IOException, InterruptedException {
     boolean alone =
         pods.get().stream().map(PodSpec::url).noneMatch(
             other -> !other.equals(engine) && engine.getHost().equals(other.getHost()));
-    return survey.survey(engine, keys.of(engine), alone);
+    return survey.survey(engine, keys.of(engine), alone, known);
   }
 
   @Override

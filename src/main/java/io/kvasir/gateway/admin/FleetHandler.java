@@ -12,6 +12,7 @@ import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -75,7 +76,8 @@ public final class FleetHandler implements AdminResource {
 
   private AdminResponse add(AdminRequest request) throws AdminException {
     ObjectNode given = request.body(WANTED);
-    PodSpec pod = given.has("models") ? read(given) : learnt(given);
+    Described described = given.has("models") ? new Described(read(given), null) : learnt(given);
+    PodSpec pod = described.pod();
     try {
       cells.add(pod);
     } catch (IllegalArgumentException e) {
@@ -83,9 +85,16 @@ public final class FleetHandler implements AdminResource {
     }
     LOG.info("pod {} at {} added by the admin API", pod.name(), pod.url());
     ObjectNode answer = object().put("pod", pod.name()).put("workers", pod.engine().ranks());
-    FleetJson.putLearnt(answer, pod);
+    FleetJson.putLearnt(answer, pod, described.load());
     return new AdminResponse(201, answer);
   }
+
+  /**
+   * A pod to be added.
+   *
+   * @param load where its load is read from, null where its engine was not asked
+   */
+  private record Described(PodSpec pod, @Nullable String load) {}
 
   private PodSpec read(ObjectNode described) throws AdminException {
     PodReader reader = new PodReader(defaults);
@@ -95,7 +104,7 @@ public final class FleetHandler implements AdminResource {
   }
 
   /** A pod whose description leaves to the engine what that tells. */
-  private PodSpec learnt(ObjectNode given) throws AdminException {
+  private Described learnt(ObjectNode given) throws AdminException {
     PodReader reader = new PodReader(defaults);
     URI url = reader.url(given.get("url"));
     requireNone(reader.faults());
@@ -109,7 +118,7 @@ public final class FleetHandler implements AdminResource {
       Thread.currentThread().interrupt();
       throw AdminException.of(503, "the node is stopping; ask another");
     }
-    return read(completed.description()).with(completed.learnt());
+    return new Described(read(completed.description()).with(completed.learnt()), completed.load());
   }
 
   private static void requireNone(List<ObjectNode> faults) throws AdminException {
@@ -129,7 +138,7 @@ public final class FleetHandler implements AdminResource {
     cells.pods().stream()
         .filter(known -> known.name().equals(pod))
         .findFirst()
-        .ifPresent(known -> FleetJson.putLearnt(answer, known));
+        .ifPresent(known -> FleetJson.putLearnt(answer, known, null));
     return AdminResponse.ok(answer);
   }
 

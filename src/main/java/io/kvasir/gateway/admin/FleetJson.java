@@ -21,6 +21,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The fleet as the admin API shows it. */
 final class FleetJson {
@@ -53,8 +54,12 @@ final class FleetJson {
     return body;
   }
 
-  /** Puts in what a pod's engine told and did not: {@code "learnt": {...}}; nothing of a pod described whole. */
-  static void putLearnt(ObjectNode body, PodSpec pod) {
+  /**
+   * Puts in what a pod's engine told and did not: {@code "learnt": {...}}; nothing of a pod described whole.
+   *
+   * @param load where its load is read from, null where that is not known here
+   */
+  static void putLearnt(ObjectNode body, PodSpec pod, @Nullable String load) {
     PodSpec.Learnt learnt = pod.learnt();
     if (learnt == null) {
       return;
@@ -64,6 +69,16 @@ final class FleetJson {
     entry
         .put("block_size", pod.engine().blockSize())
         .put("events", pod.events().stream().map(EventFeed::kind).collect(Collectors.joining("+")));
+    ArrayNode endpoints = entry.putArray("event_endpoints");
+    for (EventFeed feed : pod.events()) {
+      if (feed instanceof EventFeed.Zmq zmq) {
+        endpoints.add(zmq.endpoint());
+        zmq.otherRanks().forEach(rank -> endpoints.add(rank.endpoint()));
+      }
+    }
+    if (load != null) {
+      entry.put("load", load);
+    }
     learnt.remarks().forEach(entry.putArray("remarks")::add);
   }
 

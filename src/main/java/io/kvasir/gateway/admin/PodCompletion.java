@@ -13,8 +13,9 @@ public interface PodCompletion {
    *
    * @param description what was given, and beside it what was learnt, by the admin API's names
    * @param learnt what is to be remembered of that
+   * @param load where the router will read its load, for people; it is not remembered, as it may change at any time
    */
-  record Completed(ObjectNode description, PodSpec.Learnt learnt) {}
+  record Completed(ObjectNode description, PodSpec.Learnt learnt, String load) {}
 
   /**
    * Asks the engine, and waits for it. What is given wins.

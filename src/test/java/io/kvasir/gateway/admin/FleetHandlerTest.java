@@ -61,7 +61,8 @@ final class FleetHandlerTest {
     assertThat(answer.path("pod").textValue()).isEqualTo("learnt");
     assertThat(answer.path("workers").intValue()).as("what is given wins").isEqualTo(3);
     assertThat(answer.path("learnt").toString()).isEqualTo(
-        "{\"engine\":\"vLLM 0.32.0\",\"models\":[\"m\"],\"block_size\":32,\"events\":\"\","
+        "{\"engine\":\"vLLM 0.32.0\",\"models\":[\"m\"],\"block_size\":32,\"events\":\"zmq\","
+            + "\"event_endpoints\":[\"tcp://10.0.0.7:5557\"],\"load\":\"read at /metrics.\","
             + "\"remarks\":[\"It could do better.\"]}");
     assertThat(cells.added).singleElement().satisfies(pod -> {
       assertThat(pod.url()).isEqualTo(URI.create("http://10.0.0.7:8000"));
@@ -86,8 +87,9 @@ final class FleetHandlerTest {
     }
     ObjectNode completed = given.deepCopy().put("block_size", 32);
     completed.put("name", "learnt").putArray("models").add("m");
+    completed.putObject("events").put("endpoint", "tcp://10.0.0.7:5557");
     return new PodCompletion.Completed(
-        completed, new PodSpec.Learnt("{}", "vLLM 0.32.0", List.of("It could do better.")));
+        completed, new PodSpec.Learnt("{}", "vLLM 0.32.0", List.of("It could do better.")), "read at /metrics.");
   }
 
   @Test
@@ -226,6 +228,9 @@ final class FleetHandlerTest {
   }
 
   private static List<EventFeed> events(JsonNode events, int ranks, BiConsumer<String, String> faults) {
+    if (events.has("endpoint")) {
+      return List.of(new EventFeed.Zmq(events.get("endpoint").asText(), null, "", false));
+    }
     if (events.get("source").asText().equals("wrong")) {
       faults.accept("events.source", "is wrong");
     }
