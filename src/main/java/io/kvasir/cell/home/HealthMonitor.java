@@ -119,7 +119,7 @@ final class HealthMonitor {
     if (!changes.isEmpty()) {
       services.views().healthLog().add(
           new HealthChange(
-              System.currentTimeMillis(), member.worker().id(), member.worker().pod(), member.currentHealth(),
+              System.currentTimeMillis(), member.worker().id(), member.worker().pod(), member.healthState().health(),
               "is another: " + changes));
     }
   }

@@ -11,6 +11,7 @@ import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.ledger.NextHome;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.MemberDescription;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
@@ -285,7 +286,7 @@ public final class CellView {
     Map<String, WorkerStatus.Health> health = new HashMap<>();
     for (Member member : members()) {
       if (member != null) {
-        health.put(member.worker().id(), member.currentHealth());
+        health.put(member.worker().id(), member.healthState().health());
       }
     }
     return health;
@@ -312,7 +313,7 @@ public final class CellView {
         double answerTokens = profiles.outputs().expected(deployment.model());
         LearntCost cost = learnt.get(deployment);
         LearntCost own = cost == null ? null : cost.paced(profiles.costs().pace(member.worker().instance()));
-        workers.add(member.status(cell, own, metrics.answers(member), answerTokens));
+        workers.add(MemberDescription.of(member, cell, own, metrics.answers(member), answerTokens));
       }
     }
     return workers;

@@ -6,7 +6,6 @@ import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.index.Chain;
@@ -15,7 +14,6 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
-import io.kvasir.routing.cost.LearntCost;
 import io.kvasir.routing.cost.PrefillSample;
 import io.kvasir.time.NanoClock;
 import org.jspecify.annotations.Nullable;
@@ -227,6 +225,11 @@ public final class Member {
     changes.increment();
   }
 
+  /** Whether it gets nothing new. */
+  public boolean isDraining() {
+    return draining;
+  }
+
   /** Whether requests may go there as far as its circuit passes them. */
   public boolean isHealthy() {
     return !draining && health.isHealthy();
@@ -388,52 +391,13 @@ public final class Member {
     return accuracy.record(expected, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
   }
 
-  /** Whether requests may go to the worker now, its circuit breaker included. */
-  public WorkerStatus.Health currentHealth() {
-    return health.state(clock.nanos()).health();
+  /** Whether requests may go to the worker now, its circuit breaker included, and why not. */
+  public WorkerHealth.State healthState() {
+    return health.state(clock.nanos());
   }
 
   /** How often its pod could not be reached any more. */
   public int losses() {
     return health.reachability().losses();
-  }
-
-  private WorkerStatus.Work work(long answers, double answerTokens) {
-    return new WorkerStatus.Work(
-        load.queueMs(), load.bookedMs(), load.contextTokens(), answers, answerTokens);
-  }
-
-  private static WorkerStatus.@Nullable PrefillCost cost(@Nullable LearntCost learnt) {
-    return learnt == null || learnt.samples() == 0
-        ? null
-        : new WorkerStatus.PrefillCost(learnt.cost().msPerToken(), learnt.cost().msPerPair(), learnt.samples());
-  }
-
-  /**
-   * Its state for administration and metrics, as a worker of a cell. Takes no lock.
-   *
-   * @param learnt the learnt cost of its deployment, null when there is none
-   * @param answers answers of it that came whole, as its home has counted them
-   * @param answerTokens tokens that are expected of one
-   */
-  public WorkerStatus status(String cell, @Nullable LearntCost learnt, long answers, double answerTokens) {
-    WorkerHealth.State state = health.state(clock.nanos());
-    return new WorkerStatus(
-        worker,
-        cell,
-        state.health(),
-        state.reason(),
-        draining,
-        new WorkerStatus.Load(load.inFlight(), load.pendingTokens(), report, cost(learnt), work(answers, answerTokens)),
-        new WorkerStatus.IndexState(
-            blocks.size(),
-            pod.engine().capacityBlocks(),
-            blocks.predicted(),
-            events.suspect(),
-            accuracy.trust(),
-            accuracy.resyncs(),
-            events.lastSequence(),
-            accuracy.promises()),
-        eventProgress.status(events.connected()));
   }
 }

@@ -20,6 +20,7 @@ import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.MemberDescription;
 import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
@@ -609,7 +610,7 @@ final class CellViewTest {
       chosen.reservation().close(new Outcome.Completed(PROMPT, PROMPT / 4, 5, 1));
     }
     assertThat(liar.accuracy().trust()).isBetween(0.2, 0.3);
-    assertThat(liar.status("m", null, 0, 0).index().trust()).isEqualTo(liar.accuracy().trust());
+    assertThat(MemberDescription.of(liar, "m", null, 0, 0).index().trust()).isEqualTo(liar.accuracy().trust());
     tick();
     Decision.Chosen doubted = decide(chain(3, 64));
     assertThat(doubted.depth()).isLessThan(20);

@@ -11,6 +11,7 @@ import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.MemberDescription;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
@@ -125,7 +126,7 @@ final class ErrorAnswersTest {
     }
 
     assertThat(chosen()).containsExactly("c");
-    assertThat(broken.getFirst().status("m", null, 0, 0).reason())
+    assertThat(MemberDescription.of(broken.getFirst(), "m", null, 0, 0).reason())
         .isEqualTo("its circuit is open after a run of answers that it does not serve 'm' and enough others are left");
     assertThat(views().problems()).extracting(Problem::what).containsExactly(
         "worker a: it answers that it does not serve the model 'm' (status 404)",
@@ -138,7 +139,7 @@ final class ErrorAnswersTest {
 
     assertThat(chosen()).containsExactly("a", "b", "c");
     assertThat(views().problems()).isEmpty();
-    assertThat(well.status("m", null, 0, 0).reason()).isEmpty();
+    assertThat(MemberDescription.of(well, "m", null, 0, 0).reason()).isEmpty();
   }
 
   @Test
@@ -178,7 +179,7 @@ final class ErrorAnswersTest {
     }
 
     assertThat(chosen()).containsExactly("a");
-    assertThat(only.status("m", null, 0, 0).reason())
+    assertThat(MemberDescription.of(only, "m", null, 0, 0).reason())
         .isEqualTo("it answers that it does not serve the model 'm' (status 404)");
     assertThat(views().problems()).hasSize(1);
   }
