@@ -172,6 +172,17 @@ public final class BlockIndex {
   }
 
   /**
+   * As {@link #verify}, of blocks that the worker's engine itself has reported: what is only predicted ends them. Waits
+   * for a write in progress where there are predictions.
+   */
+  public int reported(Chain chain, int slot) {
+    WorkerBlocks worker = workers.get(checked(slot));
+    return worker == null || !isAlive(slot) ? 0
+        : worker.predicted() == 0 ? search.verify(chain.hashes(), slot, null, null)
+        : worker.reported(chain.hashes());
+  }
+
+  /**
    * As {@link #verify}, with the tiers: counts each block in {@code blocks} at the {@link Tier#index} of its nearest
    * tier.
    */

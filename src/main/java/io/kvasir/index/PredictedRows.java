@@ -94,6 +94,15 @@ final class PredictedRows {
     return touched >>> (row & Segments.PLACE);
   }
 
+  /** Which of {@code length} rows of one segment from {@code row} on are predicted, the first row's bit lowest. */
+  int among(int row, int length) {
+    int found = 0;
+    for (int group = first(row); group != 0; group = sibling(group)) {
+      found |= rows(group);
+    }
+    return (found & bits(row, length)) >>> (row & Segments.PLACE);
+  }
+
   /** Reserves memory for new rows, each in a group of its own; false when the budget does not allow it. */
   boolean reserve(int rows) {
     int needed = count + rows + 1;

@@ -108,6 +108,23 @@ final class Predictions {
     return refused;
   }
 
+  /** The number of a chain's leading blocks that the slot's worker holds by keys of its engine. */
+  int reported(long[] hashes) {
+    int previous = Segments.NONE;
+    int at = 0;
+    while (at < hashes.length) {
+      int row = rows.after(previous, hashes[at]);
+      int run = rows.held(row, hashes, at, hashes.length, word, bit);
+      int only = run == 0 ? 1 : predicted.among(row, run);
+      if (only != 0) {
+        return at + Integer.numberOfTrailingZeros(only);
+      }
+      at += run;
+      previous = row + run - 1;
+    }
+    return at;
+  }
+
   private int placeSlice(int previous, long[] hashes, int start, int wanted) {
     touched = rows.touch(hashes, start, wanted);
     int done = predicted.reserve(wanted) ? rows.place(previous, hashes, start, wanted, word, bit, slice) : 0;

@@ -243,6 +243,20 @@ public final class WorkerBlocks {
     return predicted;
   }
 
+  /**
+   * The number of a chain's leading blocks that the engine itself has reported; what is only predicted ends them. Any
+   * thread; waits for a write in progress.
+   */
+  public int reported(long[] hashes) {
+    WorkerBlocks next = successor;
+    if (next != null) {
+      return next.reported(hashes);
+    }
+    try (var _ = lock.acquire()) {
+      return open ? predictions.reported(hashes) : 0;
+    }
+  }
+
   /** Places a prediction, or retracts it if it was placed: now, or at the end of the write in progress. Never waits. */
   void submit(Prediction prediction) {
     WorkerBlocks next = successor;

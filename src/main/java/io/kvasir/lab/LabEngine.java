@@ -1,5 +1,6 @@
 package io.kvasir.lab;
 
+import io.kvasir.index.Chain;
 import io.kvasir.lab.engine.CacheListener;
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.EngineStep;
@@ -82,6 +83,11 @@ final class LabEngine {
   /** Whether a request and its answer fit into the whole cache; vLLM refuses those that do not. */
   boolean fits(LabRequest request) {
     return (long) request.promptTokens() + request.outputTokens() <= kvTokens;
+  }
+
+  /** Leading tokens of a prompt in its cache, for another engine to copy. */
+  int heldTokens(Chain chain) {
+    return cache.held(chain.hashes()) * cache.blockSize();
   }
 
   /** The end of the running iterations, in milliseconds; {@link #NEVER} when none run. */

@@ -26,6 +26,9 @@ final class LabFleet implements Fleet {
   private static final KvTransfer TRANSFER =
       new KvTransfer(KvTransfer.Dialect.VLLM_NIXL, "", "lab", 0, "", 1, 1, LINK);
 
+  private static final KvTransfer PULLS =
+      new KvTransfer(KvTransfer.Dialect.VLLM_P2P, "", "lab", 0, "", 1, 1, LINK);
+
   /** The model that every worker serves. */
   static final String MODEL = "lab";
 
@@ -45,8 +48,9 @@ final class LabFleet implements Fleet {
    * An idle fleet.
    *
    * @param engines the names by which the router knows the engines, by slot
+   * @param pulls whether they pull from each other
    */
-  LabFleet(Pools pools, List<String> engines, int maxInFlight, BlockIndex index) {
+  LabFleet(Pools pools, List<String> engines, boolean pulls, int maxInFlight, BlockIndex index) {
     int workers = pools.size();
     this.workers = workers;
     this.maxInFlight = maxInFlight;
@@ -57,7 +61,7 @@ final class LabFleet implements Fleet {
       table[slot] =
           new Worker(
               id, id, URI.create("http://" + id), 0, 1, slot, role(pools, slot), Set.of(MODEL), Map.of(), maxInFlight,
-              engines.get(slot), role(pools, slot) == Role.BOTH ? null : TRANSFER);
+              engines.get(slot), role(pools, slot) != Role.BOTH ? TRANSFER : pulls ? PULLS : null);
     }
     this.inFlight = new int[workers];
     this.pendingTokens = new long[workers];
@@ -108,6 +112,26 @@ final class LabFleet implements Fleet {
   @Override
   public void search(Chain chain, Candidates candidates) {
     index.search(chain, candidates.live, candidates.depth);
+  }
+
+  @Override
+  public void searchOthers(Chain chain, long[] others, int[] depth) {
+    index.search(chain, others, depth);
+  }
+
+  @Override
+  public int reported(Chain chain, int slot) {
+    return index.reported(chain, slot);
+  }
+
+  /** The slot of a worker. */
+  int slot(String worker) {
+    for (int slot = 0; slot < workers; slot++) {
+      if (table[slot].id().equals(worker)) {
+        return slot;
+      }
+    }
+    throw new IllegalArgumentException("no worker " + worker);
   }
 
   /** Leading tokens of a prompt that some worker holds. */

@@ -55,12 +55,18 @@ public final class LabPlan {
    * @param elastic whether there are fewer at times
    * @param stalls whether they stall now and then
    * @param hostGigabytes host memory beside each one's cache; 0 for none
+   * @param pulls whether they pull from each other what they have cached
    */
   record Machines(
-      EngineChoice engines, Pools workers, ElasticChoice elastic, StallChoice stalls, double hostGigabytes) {
+      EngineChoice engines,
+      Pools workers,
+      ElasticChoice elastic,
+      StallChoice stalls,
+      double hostGigabytes,
+      boolean pulls) {
     /** Engines without stalls and host memory. */
     static Machines of(EngineChoice engines, Pools workers, ElasticChoice elastic) {
-      return new Machines(engines, workers, elastic, StallChoice.OFF, 0);
+      return new Machines(engines, workers, elastic, StallChoice.OFF, 0, false);
     }
   }
 
@@ -93,6 +99,9 @@ public final class LabPlan {
       }
       if (machines.hostGigabytes() > 0) {
         options.add("host-memory " + ResultTable.plain(machines.hostGigabytes()));
+      }
+      if (machines.pulls()) {
+        options.add("pulls");
       }
       if (!router.coefficients().written().equals("exact")) {
         options.add("coefficients " + router.coefficients().written());

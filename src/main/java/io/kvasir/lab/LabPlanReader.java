@@ -53,9 +53,10 @@ public final class LabPlanReader {
    * @param elastic whether there are fewer at times, see {@link ElasticChoice}
    * @param stalls whether they stall now and then, see {@link StallChoice}
    * @param hostGigabytes host memory beside each one's cache, 0 to 100,000
+   * @param pulls whether they pull from each other what they have cached
    */
   public record EngineOptions(
-      String models, String workers, String elastic, String stalls, double hostGigabytes) {}
+      String models, String workers, String elastic, String stalls, double hostGigabytes, boolean pulls) {}
 
   /**
    * The options of the router.
@@ -93,12 +94,13 @@ public final class LabPlanReader {
     ElasticChoice elastic = elastic(options, pools, engines);
     StallChoice stalls = readOr("stalls", () -> StallChoice.parse(options.engines().stalls()), StallChoice.OFF);
     double host = hostGigabytes(options);
+    checkPulls(options, pools);
     @Nullable Coefficients coefficients =
         read("coefficients", () -> Coefficients.parse(options.router().coefficients()), null);
     if (engines == null || coefficients == null || !faults.isEmpty()) {
       return null;
     }
-    LabPlan.Machines machines = new LabPlan.Machines(engines, pools, elastic, stalls, host);
+    LabPlan.Machines machines = new LabPlan.Machines(engines, pools, elastic, stalls, host, options.engines().pulls());
     return plan(options, machines, conditions, sources, profiles, coefficients, guard);
   }
 
@@ -122,6 +124,12 @@ public final class LabPlanReader {
       faults.add("host-memory: needs a constant fleet, since it keeps what an engine that stops would lose");
     }
     return gigabytes;
+  }
+
+  private void checkPulls(LabOptions options, Pools pools) {
+    if (options.engines().pulls() && pools.both() < pools.size()) {
+      faults.add("pulls: needs engines that read prompts and generate, without prefill and decode apart");
+    }
   }
 
   private <T> @Nullable T read(String option, Supplier<T> parse, @Nullable T otherwise) {

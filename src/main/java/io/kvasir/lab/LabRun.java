@@ -4,6 +4,7 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import io.kvasir.lab.LabSequence.RequestPhase;
 import io.kvasir.lab.rules.PublishedRules;
+import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Profile;
@@ -91,12 +92,10 @@ final class LabRun implements LabSequence.Listener {
 
   /** A decode step that waits for its prompt. */
   private static final class PendingDecode {
-    private final Chain chain;
     private final Selection.Chosen decode;
     private @Nullable LabSequence prefill;
 
-    PendingDecode(Chain chain, Selection.Chosen decode) {
-      this.chain = chain;
+    PendingDecode(Selection.Chosen decode) {
       this.decode = decode;
     }
   }
@@ -112,7 +111,7 @@ final class LabRun implements LabSequence.Listener {
     BlockIndex index = new BlockIndex(LabFleet.slotsFor(kinds.size()), INDEX_BYTES);
     Coefficients coefficients = run.router().coefficients();
     List<String> names = kinds.stream().map(engine -> coefficients.known(engine.model().name())).toList();
-    this.fleet = new LabFleet(machines.workers(), names, MAX_IN_FLIGHT, index);
+    this.fleet = new LabFleet(machines.workers(), names, machines.pulls(), MAX_IN_FLIGHT, index);
     IndexMode mode = IndexMode.parse(run.router().index());
     this.writers =
         SlotWriter.open(
@@ -261,26 +260,34 @@ final class LabRun implements LabSequence.Listener {
       }
     }
     rules.sent(index);
-    writers[first.slot()].routed(chain, fleet.queueMs(first.slot()), clock.nowMs);
+    if (first.pull() == null) {
+      writers[first.slot()].routed(chain, fleet.queueMs(first.slot()), clock.nowMs);
+    }
     RequestPhase phase = RequestPhase.WHOLE;
     if (chosen.size() > 1) {
       phase = RequestPhase.PREFILL;
-      pendingDecodes.put(index, new PendingDecode(chain, chosen.getLast()));
+      pendingDecodes.put(index, new PendingDecode(chosen.getLast()));
     }
-    submit(index, phase, request, first);
+    submit(index, phase, request, first, pulledTokens(first, chain));
   }
 
-  private LabSequence submit(int index, RequestPhase phase, LabRequest request, Selection.Chosen chosen) {
+  /** What an engine takes from another one of a prompt: what that has still got. */
+  private int pulledTokens(Selection.Chosen chosen, Chain chain) {
+    KvPull pull = chosen.pull();
+    return pull == null ? 0 : Math.min(pull.tokens(), engines[fleet.slot(pull.worker())].heldTokens(chain));
+  }
+
+  private LabSequence submit(
+      int index, RequestPhase phase, LabRequest request, Selection.Chosen chosen, int remoteTokens) {
     LabSequence sequence =
-        new LabSequence(index, chosen.slot(), phase, request, chosen.booking(), chosen.queueMs(), this);
+        new LabSequence(index, chosen.slot(), phase, request, chosen.booking(), chosen.queueMs(), remoteTokens, this);
     engines[chosen.slot()].submit(sequence, clock.nowMs);
     stepEndsMs[chosen.slot()] = engines[chosen.slot()].stepEndsMs();
     return sequence;
   }
 
   @Override
-  public void load(LabSequence sequence, int from) {
-    int tokens = sequence.promptLength() - from;
+  public void load(LabSequence sequence, int tokens) {
     transfers.add(new PendingTransfer(clock.nowMs + LabFleet.LINK.transferMs(tokens), sequence));
   }
 
@@ -307,9 +314,9 @@ final class LabRun implements LabSequence.Listener {
     }
     outcomes.firstToken(sequence.index, clock.nowMs);
     rules.firstToken(sequence.index, outcomes.sentTtftMs(sequence.index));
-    PendingDecode decoded = pendingDecodes.remove(sequence.index);
-    if (decoded != null) {
-      writers[sequence.slot].routed(decoded.chain, fleet.queueMs(sequence.slot), clock.nowMs);
+    boolean decoded = pendingDecodes.remove(sequence.index) != null;
+    if (decoded || sequence.isCopied()) {
+      writers[sequence.slot].routed(chain(sequence.request()), fleet.queueMs(sequence.slot), clock.nowMs);
     }
     fleet.settle(sequence.slot, sequence.booking());
     if (sequence.phase == RequestPhase.WHOLE && run.router().coefficients().learnt()) {
@@ -344,7 +351,8 @@ final class LabRun implements LabSequence.Listener {
       throw new IllegalStateException("a prompt was computed without a decode step that needs it");
     }
     pending.prefill = prefill;
-    submit(prefill.index, RequestPhase.DECODE, prefill.request(), pending.decode);
+    submit(
+        prefill.index, RequestPhase.DECODE, prefill.request(), pending.decode, prefill.request().promptTokens());
   }
 
   /** Handles the end of a request: those that follow it arrive after their think time. */

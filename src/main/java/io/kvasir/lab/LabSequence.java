@@ -13,8 +13,8 @@ final class LabSequence extends Sequence {
     /** Called at the last token. */
     void ended(LabSequence sequence);
 
-    /** Called when all but the first {@code from} tokens of the prompt have to be copied. */
-    void load(LabSequence sequence, int from);
+    /** Called when tokens of the prompt have to be copied. */
+    void load(LabSequence sequence, int tokens);
   }
 
   /** The part of the request that its engine computes. */
@@ -34,6 +34,7 @@ final class LabSequence extends Sequence {
   private final Booking booking;
   private final double queueMs;
   private final Listener listener;
+  private final int remoteTokens;
   private boolean copied;
   private int sampled;
 
@@ -45,9 +46,17 @@ final class LabSequence extends Sequence {
    * @param phase the part that worker computes
    * @param booking the load booked for it
    * @param queueMs the prefill booked there before it, in milliseconds
+   * @param remoteTokens leading tokens of the prompt that are copied from another engine
    */
   LabSequence(
-      int index, int slot, RequestPhase phase, LabRequest request, Booking booking, double queueMs, Listener listener) {
+      int index,
+      int slot,
+      RequestPhase phase,
+      LabRequest request,
+      Booking booking,
+      double queueMs,
+      int remoteTokens,
+      Listener listener) {
     super(request.promptTokens());
     this.index = index;
     this.slot = slot;
@@ -55,6 +64,7 @@ final class LabSequence extends Sequence {
     this.request = request;
     this.booking = booking;
     this.queueMs = queueMs;
+    this.remoteTokens = remoteTokens;
     this.listener = listener;
   }
 
@@ -79,13 +89,18 @@ final class LabSequence extends Sequence {
 
   @Override
   protected int remoteTokens() {
-    // After a preemption the prompt is computed here: the prefill engine has released it.
-    return phase == RequestPhase.DECODE && !copied ? request.promptTokens() : 0;
+    // After a preemption the prompt is computed here: a prefill engine has released it.
+    return copied ? 0 : remoteTokens;
   }
 
   @Override
   protected void load(int from) {
-    listener.load(this, from);
+    listener.load(this, remoteTokens() - from);
+  }
+
+  /** Whether blocks of the prompt were copied. */
+  boolean isCopied() {
+    return copied;
   }
 
   /** Notes that the prompt's blocks were copied. */

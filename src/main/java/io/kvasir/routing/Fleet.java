@@ -41,6 +41,14 @@ public interface Fleet {
   }
 
   /**
+   * Counts the chain's leading blocks that a worker's engine itself has reported to hold; 0 when that is not known.
+   * Walks the chain, so it is for a few workers.
+   */
+  default int reported(Chain chain, int slot) {
+    return 0;
+  }
+
+  /**
    * The share of what a worker pulls from others, or they from it, that is found there: 0 to 1, by what answers have
    * shown lately.
    */

@@ -1,7 +1,6 @@
 package io.kvasir.routing;
 
 import io.kvasir.index.Chain;
-import io.kvasir.index.Tier;
 import io.kvasir.routing.KvTransfer.TransferDomain;
 import io.kvasir.routing.cost.FleetCosts;
 import java.util.HashMap;
@@ -25,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class PullSources {
   private static final int NONE = -1;
+
+  /** Workers of a domain that are looked at block by block. */
+  private static final int MAX_LOOKS = 4;
 
   /** The transfer domain of each slot, {@link #NONE} for a worker that does not pull. */
   private final int[] domains;
@@ -77,11 +79,32 @@ final class PullSources {
     searchFiltered(fleet, chain, candidates);
     PromptSize prompt = PromptSize.of(context);
     for (int domain = 0; domain < count; domain++) {
+      fill(fleet, chain, candidates, costs, prompt, domain);
+    }
+  }
+
+  /**
+   * By the worker of a domain that has reported most. Those with the greatest depth are looked at, which counts what is
+   * predicted, too: of several first those that have least to compute, which is what predictions are of.
+   */
+  private void fill(
+      Fleet fleet, Chain chain, Candidates candidates, FleetCosts costs, PromptSize prompt, int domain) {
+    int best = NONE;
+    int reported = 0;
+    for (int looks = 0; looks < MAX_LOOKS; looks++) {
       int source = deepest(candidates, domain);
-      if (source != NONE) {
-        int blocks = Math.min(candidates.depth[source], fleet.tiers(chain, source, new int[Tier.values().length]));
-        fill(fleet, candidates, costs, prompt, source, blocks);
+      if (source == NONE || candidates.depth[source] <= reported) {
+        break;
       }
+      candidates.sources[source >>> 6] &= ~(1L << source);
+      int blocks = Math.min(candidates.depth[source], fleet.reported(chain, source));
+      if (blocks > reported) {
+        best = source;
+        reported = blocks;
+      }
+    }
+    if (best != NONE) {
+      fill(fleet, candidates, costs, prompt, best, reported);
     }
   }
 
@@ -98,16 +121,18 @@ final class PullSources {
     }
   }
 
-  /** The source that has the most; {@link #NONE} where none has anything. */
+  /** The source that has most, and of several the one with least to compute; {@link #NONE} where none has anything. */
   private int deepest(Candidates candidates, int domain) {
     int deepest = NONE;
     int depth = 0;
     for (int word = 0; word < candidates.sources.length; word++) {
       for (long left = candidates.sources[word]; left != 0; left &= left - 1) {
         int slot = (word << 6) + Long.numberOfTrailingZeros(left);
-        if (domains[slot] == domain && candidates.depth[slot] > depth) {
+        int its = domains[slot] == domain ? candidates.depth[slot] : 0;
+        boolean idler = deepest != NONE && candidates.pendingTokens[slot] < candidates.pendingTokens[deepest];
+        if (its > depth || (its == depth && its > 0 && idler)) {
           deepest = slot;
-          depth = candidates.depth[slot];
+          depth = its;
         }
       }
     }

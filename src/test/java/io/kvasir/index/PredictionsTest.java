@@ -66,6 +66,32 @@ final class PredictionsTest {
   }
 
   @Test
+  void reported_isWhatKeysName_upToTheFirstBlockThatIsOnlyPredicted() {
+    SplittableRandom random = new SplittableRandom(7);
+    for (int round = 0; round < 300; round++) {
+      long[] chain = chain(round, 1 + random.nextInt(150));
+      int stored = random.nextInt(chain.length + 1);
+      if (stored > 0) {
+        store(Arrays.copyOf(chain, stored));
+      }
+      Prediction prediction = worker.predict(Arrays.copyOf(chain, 1 + random.nextInt(chain.length)), LATER);
+      assertThat(index.reported(new Chain(chain, 16), 5)).isEqualTo(stored);
+      if (random.nextBoolean()) {
+        prediction.retract();
+      } else {
+        store(chain);
+        stored = chain.length;
+      }
+      assertThat(index.reported(new Chain(chain, 16), 5)).isEqualTo(stored);
+      assertThat(index.reported(new Chain(chain(round + 1000, 9), 16), 5)).isZero();
+      assertThat(index.reported(new Chain(chain, 16), 6)).isZero();
+    }
+    worker.expire(LATER);
+    assertThat(worker.predicted()).isZero();
+    assertThat(index.reported(new Chain(chain(299, 150), 16), 5)).isEqualTo(depth(chain(299, 150)));
+  }
+
+  @Test
   void predict_beyondWhatIsHeld() {
     long[] chain = chain(1, 100);
     store(Arrays.copyOf(chain, 37));

@@ -123,7 +123,7 @@ final class IndexFeedTest {
 
   private static LabSequence sequence() {
     return new LabSequence(
-        0, 0, LabSequence.RequestPhase.WHOLE, REQUEST, new Booking(2100, 2100, 1), 0,
+        0, 0, LabSequence.RequestPhase.WHOLE, REQUEST, new Booking(2100, 2100, 1), 0, 0,
         new LabSequence.Listener() {
           @Override
           public void firstToken(LabSequence sequence) {}

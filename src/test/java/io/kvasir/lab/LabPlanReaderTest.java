@@ -25,7 +25,7 @@ final class LabPlanReaderTest {
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(
                     List.of("nowhere.jsonl", "gen:nothing"), "scroll", List.of(-1.0), 0, "twice", -1, 2),
-                new LabPlanReader.EngineOptions("abacus", "0", "sometimes", "often", -1),
+                new LabPlanReader.EngineOptions("abacus", "0", "sometimes", "often", -1, false),
                 new LabPlanReader.RouterOptions(List.of("best", "absent.conf"), "psychic", "off:0", "maybe"),
                 new Slo(0, 50)));
 
@@ -93,7 +93,7 @@ final class LabPlanReaderTest {
   private static LabPlanReader.LabOptions request(Path trace, String... profiles) {
     return new LabPlanReader.LabOptions(
         new LabPlanReader.LoadOptions(List.of(trace.toString()), "auto", List.of(1.0, 2.0), 3, "trace", 0, 0),
-        new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2", "off", "off", 0),
+        new LabPlanReader.EngineOptions(TestTraces.ENGINE, "2", "off", "off", 0, false),
         new LabPlanReader.RouterOptions(List.of(profiles), "exact", "learnt:3", "on"),
         new Slo(2000, 50));
   }

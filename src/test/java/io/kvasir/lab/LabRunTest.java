@@ -199,6 +199,24 @@ final class LabRunTest {
     assertThat(report.cache().rate()).isEqualTo(0.5);
   }
 
+  /** One long prompt that all begin with: what the first worker has of it is sooner at the others than computed. */
+  @Test
+  void execute_enginesThatPull_computeWhatTheyBeginWithOnce() {
+    List<LabRequest> requests = new ArrayList<>();
+    requests.add(prompt(0, 0, 40));
+    for (int i = 1; i < 40; i++) {
+      requests.add(requests.getFirst().arriving(20_000 + 10 * i));
+    }
+    WorkloadTrace trace = new WorkloadTrace(512, requests);
+
+    RunReport alone = TestTraces.report(trace, TestTraces.machines(4, false), "least-loaded");
+    RunReport peers = TestTraces.report(trace, TestTraces.machines(4, true), "least-loaded");
+
+    assertThat(peers.cache().rate()).isGreaterThan(alone.cache().rate());
+    assertThat(peers.latencies().ttft().p99()).isLessThan(0.7 * alone.latencies().ttft().p99());
+    assertThat(peers.setup().options()).isEqualTo("pulls");
+  }
+
   private static RunReport report(WorkloadTrace trace, String engine, String stalls, double hostGigabytes) {
     return TestTraces.report(
         trace, TestTraces.machines(engine, 1, stalls, hostGigabytes), LabPlan.Conditions.NONE, "exact");

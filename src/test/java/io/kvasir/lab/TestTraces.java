@@ -114,7 +114,13 @@ final class TestTraces {
   static LabPlan.Machines machines(String engines, int workers, String stalls, double hostGigabytes) {
     return new LabPlan.Machines(
         EngineChoice.parse(engines, workers), new Pools(workers, 0, 0), ElasticChoice.OFF, StallChoice.parse(stalls),
-        hostGigabytes);
+        hostGigabytes, false);
+  }
+
+  /** Engines that prefill and decode, and pull from each other or not. */
+  static LabPlan.Machines machines(int workers, boolean pulls) {
+    return new LabPlan.Machines(
+        EngineChoice.parse(ENGINE, workers), new Pools(workers, 0, 0), ElasticChoice.OFF, StallChoice.OFF, 0, pulls);
   }
 
   static RunReport report(WorkloadTrace trace, int workers, String profile, String index, long seed) {

@@ -2,7 +2,6 @@ package io.kvasir.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.index.Tier;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Selection.Chosen;
 import java.util.Set;
@@ -25,18 +24,7 @@ final class PullTest {
             TestFleet.worker(0, Role.BOTH, Dialect.VLLM_P2P, "", 4),
             TestFleet.worker(1, Role.BOTH, Dialect.VLLM_P2P, "", 4),
             TestFleet.worker(2, Role.BOTH, Dialect.VLLM_P2P, "elsewhere", 4));
-    holds(0, HELD);
-  }
-
-  private void holds(int slot, int blocks) {
-    fleet.depth[slot] = blocks;
-    reported(slot, blocks);
-  }
-
-  private void reported(int slot, int blocks) {
-    int[] tiers = new int[Tier.values().length];
-    tiers[Tier.DEVICE.index()] = blocks;
-    fleet.tiers.put(slot, tiers);
+    fleet.depth[0] = HELD;
   }
 
   private Chosen select(String profile) {
@@ -81,16 +69,31 @@ final class PullTest {
   @Test
   void whatIsOnlyPredicted_isNotPulled() {
     fleet.queueMs[0] = 2_000;
-    reported(0, 100);
+    fleet.reported.put(0, 100);
     assertThat(select("expected-cost").pull()).isEqualTo(new KvPull("w0", "h0", 8998, 1600));
-    reported(0, 0);
+    fleet.reported.put(0, 0);
     assertThat(select("expected-cost").pull()).isNull();
+  }
+
+  @Test
+  void workerThatWasJustSentThePrompt_isPassedOver_forOneThatHasIt() {
+    fleet =
+        new TestFleet(
+            TestFleet.worker(0, Role.BOTH, Dialect.VLLM_P2P, "", 4),
+            TestFleet.worker(1, Role.BOTH, Dialect.VLLM_P2P, "", 4),
+            TestFleet.worker(2, Role.BOTH, Dialect.VLLM_P2P, "", 4));
+    fleet.depth[0] = HELD;
+    fleet.depth[1] = 300;
+    fleet.queueMs[0] = 5_000;
+    fleet.queueMs[1] = 5_000;
+    fleet.reported.put(0, 0);
+    assertThat(select("expected-cost").pull()).isEqualTo(new KvPull("w1", "h1", 8998, 4_800));
   }
 
   @Test
   void whatCostsMoreThanToCompute_isNotPulled() {
     fleet.queueMs[0] = 2_000;
-    holds(0, 2);
+    fleet.depth[0] = 2;
     Chosen chosen = select("expected-cost");
     assertThat(chosen.slot()).isNotZero();
     assertThat(chosen.pull()).isNull();
@@ -129,7 +132,7 @@ final class PullTest {
         new Worker(
             "p#2", "p", of.url(), 2, 4, 0, of.role(), of.models(), of.labels(), 4, of.engine(), of.kvTransfer());
     fleet = new TestFleet(third, TestFleet.worker(1, Role.BOTH, Dialect.VLLM_P2P, "", 4));
-    holds(0, HELD);
+    fleet.depth[0] = HELD;
     fleet.inFlight[0] = 4;
     assertThat(select("expected-cost").pull()).isEqualTo(new KvPull("p#2", "h0", 9000, HELD * 16));
   }

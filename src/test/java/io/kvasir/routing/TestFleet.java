@@ -121,6 +121,14 @@ final class TestFleet implements Fleet {
     }
   }
 
+  /** Blocks that engines have reported, by slot; all of their depths where nothing is said. */
+  final Map<Integer, Integer> reported = new HashMap<>();
+
+  @Override
+  public int reported(Chain chain, int slot) {
+    return Math.min(reported.getOrDefault(slot, depth[slot]), chain.length());
+  }
+
   /** Shares of what is pulled that is found, by slot. */
   final Map<Integer, Double> pullYields = new HashMap<>();
 

@@ -114,6 +114,11 @@ public final class LabCommand implements Callable<Integer> {
   private double hostGigabytes;
 
   @Option(
+      names = "--pulls",
+      description = "Engines pull from each other what costs less than to compute it, over 400 Gb/s RDMA.")
+  private boolean pulls;
+
+  @Option(
       names = "--profiles",
       defaultValue = "expected-cost",
       split = ",",
@@ -224,7 +229,7 @@ public final class LabCommand implements Callable<Integer> {
         reader.read(
             new LabPlanReader.LabOptions(
                 new LabPlanReader.LoadOptions(traces, format, scales, seeds, loop, tenants, warmUp),
-                new LabPlanReader.EngineOptions(engine, workers, elastic, stalls, hostGigabytes),
+                new LabPlanReader.EngineOptions(engine, workers, elastic, stalls, hostGigabytes, pulls),
                 new LabPlanReader.RouterOptions(profiles, index, coefficients, guard),
                 new Slo(sloTtft, sloTpot)));
     if (plan == null) {

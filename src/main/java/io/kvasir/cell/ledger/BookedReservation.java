@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  * from another node that had it when the cell came here.
  *
  * <p>A worker that prefills is predicted to have the prompt from the beginning, since what comes after waits behind it
- * in the same engine. One that takes it from another has it when it has generated something: before that a request that
- * relies on it would have to read it all. Of an adopted load nothing is predicted, and it teaches nothing of what
- * prompts cost. Thread-safe.
+ * in the same engine. One that takes it from another, or pulls a part of it, has it when it has generated something:
+ * before that a request that relies on it would have to read it all. Of an adopted load nothing is predicted, and it
+ * teaches nothing of what prompts cost. Thread-safe.
  */
 public final class BookedReservation implements Reservation {
   /** Longer than it takes to write a request, shorter than what computing its prompt again would cost. */
@@ -42,6 +42,10 @@ public final class BookedReservation implements Reservation {
   private final @Nullable SeenPrefixes seenPrefixes;
 
   private final Role role;
+
+  /** Whether it takes a part of its prompt from another worker's memory. */
+  private final boolean pulls;
+
   private final Booking booking;
   private final Booking localPrefill;
   private final int depth;
@@ -92,6 +96,7 @@ public final class BookedReservation implements Reservation {
             ? Chain.EMPTY
             : prompt;
     this.role = chosen.role();
+    this.pulls = chosen.pull() != null;
     this.booking = chosen.booking();
     this.localPrefill = chosen.localBooking();
     this.depth = chosen.depth();
@@ -99,7 +104,8 @@ public final class BookedReservation implements Reservation {
     this.local = local;
     this.ofBatch = request.shape().severalPrompts();
     this.unsent = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
-    this.hitPrediction = prefills() ? member.predict(chain, depth) : HitPrediction.none(chain);
+    this.hitPrediction =
+        !prefills() ? HitPrediction.none(chain) : pulls ? member.held(chain) : member.predict(chain, depth);
     this.stallWatched = request.stream() && prefills() && generates();
     this.silent = !request.stream() && prefills() && generates();
     if (silent) {
@@ -118,6 +124,7 @@ public final class BookedReservation implements Reservation {
     this.prompt = Chain.EMPTY;
     this.seenPrefixes = null;
     this.role = Role.BOTH;
+    this.pulls = false;
     this.booking = booking;
     this.localPrefill = localPrefill;
     this.depth = 0;
@@ -277,7 +284,7 @@ public final class BookedReservation implements Reservation {
 
   /** Predicts the blocks that have been handed over. */
   private void predictTransferred() {
-    if (local != null && generates() && !prefills()) {
+    if (local != null && generates() && (pulls || !prefills())) {
       member.predictTransferred(chain, depth);
     }
   }

@@ -97,6 +97,11 @@ public final class CellFleet implements Fleet {
   }
 
   @Override
+  public int reported(Chain chain, int slot) {
+    return table.index().reported(chain, slot);
+  }
+
+  @Override
   public double pullYield(int slot) {
     return member(slot).pullYield();
   }

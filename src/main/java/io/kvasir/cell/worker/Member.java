@@ -292,6 +292,13 @@ public final class Member {
         events);
   }
 
+  /** What its engine has reported to hold of a prompt, and nothing that it will have. */
+  public HitPrediction held(Chain chain) {
+    return new HitPrediction(
+        chain.blockSize(), blocks.reported(chain.hashes()), reports(chain), null, HitPrediction.hinted(hints, chain),
+        events);
+  }
+
   /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
   public void predictTransferred(Chain chain, int depth) {
     KvTransfer transfer = worker.kvTransfer();
