@@ -1,5 +1,5 @@
 // The console: what surrounds its pages, the login, and the keyboard.
-import { html, render, useEffect, useErrorBoundary, useRef, useState } from './vendor/preact.js';
+import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from './vendor/preact.js';
 import { enter, leave, session } from './api.js';
 import { clock } from './format.js';
 import { live, reconnect } from './live.js';
@@ -157,7 +157,8 @@ function Liveness() {
 
 function Help({ onClose }) {
   const dialog = useRef(null);
-  useEffect(() => dialog.current.showModal(), []);
+  // Before it is painted: a key that is pressed as soon as it is seen is for it.
+  useLayoutEffect(() => dialog.current.showModal(), []);
   return html`
     <dialog ref=${dialog} onClose=${onClose} aria-label="Keyboard">
       <h2>Keyboard</h2>

@@ -1,5 +1,5 @@
 // What pages are made of: headings, tables, marks, empty states, questions before a change.
-import { html, useEffect, useRef, useState } from './vendor/preact.js';
+import { html, useLayoutEffect, useRef, useState } from './vendor/preact.js';
 import { ApiError } from './api.js';
 
 /** A page's heading, with what can be done on its right. */
@@ -107,7 +107,8 @@ export function Confirm({ title, children, verb, act, onClose }) {
   const dialog = useRef(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
-  useEffect(() => dialog.current.showModal(), []);
+  // Before it is painted: a key that is pressed as soon as it is seen is for it.
+  useLayoutEffect(() => dialog.current.showModal(), []);
   const agree = async () => {
     setBusy(true);
     try {
