@@ -108,7 +108,7 @@ final class ChaosFleet implements AutoCloseable {
 
   /** Requests that the node believes to be in flight, and workers that still have prompts to read. */
   long reserved() {
-    return node.cells().describeWorkers().stream()
+    return node.fleet().workers().stream()
         .mapToLong(worker -> Math.abs(worker.load().inFlight()) + (worker.load().pendingTokens() == 0 ? 0 : 1))
         .sum();
   }
@@ -117,7 +117,7 @@ final class ChaosFleet implements AutoCloseable {
   void awaitHealthy() throws IOException {
     long deadline = System.nanoTime() + TIMEOUT_NANOS;
     while (true) {
-      List<WorkerStatus> workers = node.cells().describeWorkers();
+      List<WorkerStatus> workers = node.fleet().workers();
       if (workers.size() == members.size()
           && workers.stream().allMatch(worker -> worker.health() == WorkerStatus.Health.HEALTHY)) {
         return;

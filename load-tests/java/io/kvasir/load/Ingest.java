@@ -93,7 +93,7 @@ final class Ingest implements Runnable {
       long last = Long.parseLong(line(publishers, "published ")) - 1;
       await(
           "the last batch of every worker",
-          () -> running.cells().describeWorkers().stream().allMatch(worker -> worker.index().lastSequence() == last));
+          () -> running.fleet().workers().stream().allMatch(worker -> worker.index().lastSequence() == last));
       int wrong = verify(node, last + 1, result);
       result.put("lost_messages", total(node, "kvasir_events_lost_messages"));
       result.put("gaps", total(node, "kvasir_events_gaps") - engines);
@@ -140,15 +140,15 @@ final class Ingest implements Runnable {
   }
 
   private static long batches(Node node) {
-    return node.cells().describeWorkers().stream().mapToLong(status -> status.index().lastSequence()).sum();
+    return node.fleet().workers().stream().mapToLong(status -> status.index().lastSequence()).sum();
   }
 
   /** Compares the index with what the publishers hold after as many steps; returns in how much it is wrong. */
   private int verify(Node node, long published, ObjectNode result) {
     int wrong = 0;
     long blocks = 0;
-    Set<String> all = node.cells().describeWorkers().stream().map(w -> w.worker().id()).collect(Collectors.toSet());
-    for (WorkerStatus status : node.cells().describeWorkers()) {
+    Set<String> all = node.fleet().workers().stream().map(w -> w.worker().id()).collect(Collectors.toSet());
+    for (WorkerStatus status : node.fleet().workers()) {
       int engine = Integer.parseInt(status.worker().id().substring(1));
       IngestScenario scenario = new IngestScenario(engine, steps);
       List<long[]> held =

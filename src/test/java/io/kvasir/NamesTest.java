@@ -35,7 +35,7 @@ final class NamesTest {
   /** Names in which such a word is the field's own. */
   private static final Set<String> ALLOWED = Set.of(
       "Values#truth", // Jinja's truth of a value
-      "CellsWiring#tell", "DirectoryClient#ask", // the actors' own patterns, tell and ask
+      "CellsWiring#tell", "ClusterPods#ask", // the actors' own patterns, tell and ask
       // traces call a request to a worker a leg: the attribute kvasir.leg
       "Builder#leg", "LegTrace", "LegTrace#leg", "TracedLeg", "TracedRequest#hasFailedLeg", "TracedRequest#leg",
       "TracedRequest#legs",

@@ -3,6 +3,8 @@
  * as its workers need; one node is its home. {@link io.kvasir.cell.Cells} is a node's client of all of them: a {@link
  * io.kvasir.cell.DecisionRequest} goes in, a {@link io.kvasir.cell.Decision} comes out, and with it a {@link
  * io.kvasir.cell.Reservation} for every chosen worker, which its holder closes with an {@link io.kvasir.cell.Outcome}.
+ * {@link io.kvasir.cell.Pods} is the roster from which cells have their workers, changed by discovery and
+ * administrators; {@link io.kvasir.cell.FleetDescription} is what administration sees of all of it.
  *
  * <p>The rooms within, from below to above, each of which uses only those before it: {@code directory} (which pods
  * there are, in which cell, and which nodes are the homes and standbys of cells), {@code events} (engines' events,

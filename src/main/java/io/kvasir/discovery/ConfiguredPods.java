@@ -1,7 +1,7 @@
 package io.kvasir.discovery;
 
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import io.kvasir.telemetry.Problem;
 import java.net.URI;
 import java.time.Duration;
@@ -18,15 +18,15 @@ import java.util.concurrent.ConcurrentHashMap;
 final class ConfiguredPods implements AutoCloseable {
   private final List<BarePod> pods;
   private final PodsReader reader;
-  private final Cells cells;
+  private final Pods roster;
   private final LearntPods learnt;
   private final Map<URI, String> faults = new ConcurrentHashMap<>();
 
   /** Asks the engines of these pods, until all have answered. */
-  ConfiguredPods(List<BarePod> pods, PodsReader reader, PodInquiry inquiry, Cells cells) {
+  ConfiguredPods(List<BarePod> pods, PodsReader reader, PodInquiry inquiry, Pods roster) {
     this.pods = pods;
     this.reader = reader;
-    this.cells = cells;
+    this.roster = roster;
     this.learnt = new LearntPods(inquiry, Duration.ofMinutes(2), this::announce);
     pods.forEach(pod -> learnt.of(pod.url()));
   }
@@ -58,7 +58,7 @@ final class ConfiguredPods implements AutoCloseable {
           silent.add(pod.url());
         } else {
           faults.remove(pod.url());
-          cells.announce(completed);
+          roster.announce(completed);
         }
       } else {
         learnt.failure(pod.url()).ifPresent(reason -> faults.put(pod.url(), reason));

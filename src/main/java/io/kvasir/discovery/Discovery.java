@@ -2,6 +2,7 @@ package io.kvasir.discovery;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSource;
+import io.kvasir.cell.Pods;
 import io.kvasir.kubernetes.ObjectWatch;
 import io.kvasir.kubernetes.inference.InferenceMetrics;
 import io.kvasir.kubernetes.inference.InferenceObjects;
@@ -39,7 +40,7 @@ public final class Discovery implements AutoCloseable {
   /** How often the status writer looks at references again. */
   private static final Duration STATUS_INTERVAL = Duration.ofMinutes(1);
 
-  private final Cells cells;
+  private final Pods roster;
   private final ConfiguredPods configured;
   private final List<SourceState> states = new ArrayList<>();
   private @Nullable InferenceObjects pools;
@@ -91,13 +92,14 @@ public final class Discovery implements AutoCloseable {
    * Starts the singletons, which read the sources on this node when it is the oldest, and the watch of InferencePools,
    * which every node has. The singletons end with the system.
    */
-  public Discovery(ActorSystem<?> system, Settings settings, Readers readers, Cells cells, Metrics metrics) {
-    this.cells = cells;
-    this.configured = new ConfiguredPods(settings.bare(), readers.reader, readers.inquiry, cells);
+  public Discovery(
+      ActorSystem<?> system, Settings settings, Readers readers, Pods roster, Cells cells, Metrics metrics) {
+    this.roster = roster;
+    this.configured = new ConfiguredPods(settings.bare(), readers.reader, readers.inquiry, roster);
     Counter changes = EngineWatch.changes(metrics);
     startSingleton(
         system, "engine-watch", null, () ->
-            new EngineWatch(readers.reader, readers.inquiry, cells, EngineWatch.ASK_INTERVAL, changes));
+            new EngineWatch(readers.reader, readers.inquiry, roster, cells, EngineWatch.ASK_INTERVAL, changes));
     Path file = settings.file();
     if (file != null) {
       SourceState state = state(PodSource.FILE, metrics);
@@ -105,7 +107,7 @@ public final class Discovery implements AutoCloseable {
           system,
           PodSource.FILE,
           state,
-          () -> new PodFile(file, settings.interval(), readers.reader, cells, state));
+          () -> new PodFile(file, settings.interval(), readers.reader, roster, state));
     }
     KubernetesSettings kubernetes = settings.kubernetes();
     if (kubernetes != null) {
@@ -119,7 +121,7 @@ public final class Discovery implements AutoCloseable {
           PodSource.KUBERNETES,
           state,
           () -> {
-            KubernetesPods pods = new KubernetesPods(source, readers.reader, readers.inquiry, cells, state);
+            KubernetesPods pods = new KubernetesPods(source, readers.reader, readers.inquiry, roster, state);
             StatusWriter writer = writeStatuses(source, inference);
             return () -> {
               pods.close();
@@ -167,7 +169,7 @@ public final class Discovery implements AutoCloseable {
   public List<Problem> problems() {
     List<Problem> problems = new ArrayList<>(states.stream().flatMap(state -> state.problems().stream()).toList());
     problems.addAll(configured.problems());
-    cells.pods().forEach(pod -> LearntPod.problem(pod).ifPresent(problems::add));
+    roster.all().forEach(pod -> LearntPod.problem(pod).ifPresent(problems::add));
     if (pools != null) {
       problems.addAll(pools.problems());
     }

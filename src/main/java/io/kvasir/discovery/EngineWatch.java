@@ -4,6 +4,7 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.telemetry.Metrics;
@@ -35,6 +36,7 @@ final class EngineWatch implements AutoCloseable {
   private static final int NEVER_WELL = -1;
 
   private final PodsReader reader;
+  private final Pods roster;
   private final Cells cells;
   private final LearntPods learnt;
   private final Counter changes;
@@ -51,8 +53,10 @@ final class EngineWatch implements AutoCloseable {
    *
    * @param askInterval time between two questions to an engine that stays well, some more or less
    */
-  EngineWatch(PodsReader reader, PodInquiry inquiry, Cells cells, Duration askInterval, Counter changes) {
+  EngineWatch(PodsReader reader, PodInquiry inquiry, Pods roster, Cells cells, Duration askInterval,
+      Counter changes) {
     this.reader = reader;
+    this.roster = roster;
     this.cells = cells;
     this.changes = changes;
     this.learnt = new LearntPods(inquiry, askInterval, () -> {});
@@ -90,8 +94,8 @@ final class EngineWatch implements AutoCloseable {
   }
 
   private void check() {
-    List<PodSpec> pods = new ArrayList<>(cells.pods(PodSource.ADMIN));
-    pods.addAll(cells.pods(PodSource.CONFIG));
+    List<PodSpec> pods = new ArrayList<>(roster.of(PodSource.ADMIN));
+    pods.addAll(roster.of(PodSource.CONFIG));
     pods.removeIf(pod -> pod.learnt() == null);
     learnt.retain(pods.stream().map(PodSpec::url).toList());
     Set<String> back = podsThatCameBack();
@@ -150,7 +154,7 @@ final class EngineWatch implements AutoCloseable {
     }
     if (now == null) {
       LOG.warn("the engine of pod {} has changed, and cannot be described so: {}", pod.name(), faults);
-    } else if (!now.equals(pod) && cells.replace(pod, now)) {
+    } else if (!now.equals(pod) && roster.replace(pod, now)) {
       String difference = pod.changesTo(now);
       if (!difference.isEmpty()) {
         changes.inc();

@@ -2,9 +2,9 @@ package io.kvasir.discovery;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigException;
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
+import io.kvasir.cell.Pods;
 import io.kvasir.kubernetes.ObjectKey;
 import java.net.URI;
 import java.time.Duration;
@@ -25,7 +25,7 @@ final class KubernetesPods implements AutoCloseable {
 
   private final KubernetesSettings settings;
   private final PodsReader reader;
-  private final Cells cells;
+  private final Pods roster;
   private final SourceState state;
   private final LearntPods learnt;
   private final PodWatches watches;
@@ -38,10 +38,10 @@ final class KubernetesPods implements AutoCloseable {
    * @param source where pods are read
    */
   KubernetesPods(
-      KubernetesSource source, PodsReader reader, PodInquiry inquiry, Cells cells, SourceState state) {
+      KubernetesSource source, PodsReader reader, PodInquiry inquiry, Pods roster, SourceState state) {
     this.settings = source.settings();
     this.reader = reader;
-    this.cells = cells;
+    this.roster = roster;
     this.state = state;
     this.learnt = new LearntPods(inquiry, LEARN_INTERVAL, this::declare);
     this.watches = new PodWatches(source, this::declare, state::failed);
@@ -82,7 +82,7 @@ final class KubernetesPods implements AutoCloseable {
     }
     accepted.keySet().retainAll(found.keySet());
     learnt.retain(urls);
-    faults.addAll(cells.declare(PodSource.KUBERNETES, List.copyOf(found.values())));
+    faults.addAll(roster.declare(PodSource.KUBERNETES, List.copyOf(found.values())));
     state.accepted(found.size(), faults);
   }
 

@@ -4,9 +4,9 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigException;
 import com.typesafe.config.ConfigFactory;
 import com.typesafe.config.ConfigParseOptions;
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
+import io.kvasir.cell.Pods;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,17 +28,17 @@ final class PodFile implements AutoCloseable {
 
   private final Path file;
   private final PodsReader reader;
-  private final Cells cells;
+  private final Pods roster;
   private final SourceState state;
   private final Thread thread;
   private @Nullable Config accepted;
   private List<DiscoveredPod> pods = List.of();
 
   /** Starts polling. */
-  PodFile(Path file, Duration interval, PodsReader reader, Cells cells, SourceState state) {
+  PodFile(Path file, Duration interval, PodsReader reader, Pods roster, SourceState state) {
     this.file = file;
     this.reader = reader;
-    this.cells = cells;
+    this.roster = roster;
     this.state = state;
     this.thread = Thread.ofVirtual().name("kvasir-pod-file").start(() -> poll(interval));
   }
@@ -89,7 +89,7 @@ final class PodFile implements AutoCloseable {
       pods = listed;
       accepted = content;
     }
-    state.accepted(pods.size(), cells.declare(PodSource.FILE, pods));
+    state.accepted(pods.size(), roster.declare(PodSource.FILE, pods));
   }
 
   private Config parse() throws IOException {

@@ -149,7 +149,7 @@ final class BootstrapIT {
   }
 
   private static long up(Node node) {
-    return node.cells().describeCluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
+    return node.fleet().cluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
   }
 
   private static String router(String name, String app, int port, String metadata) {

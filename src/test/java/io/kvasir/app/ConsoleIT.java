@@ -258,14 +258,14 @@ final class ConsoleIT {
   }
 
   private static boolean isDraining(Node node) {
-    return node.cells().describeWorkers().stream()
+    return node.fleet().workers().stream()
         .anyMatch(worker -> worker.worker().pod().equals("sim-1") && worker.draining());
   }
 
   private static boolean isWhole(Node node) {
     return node.readiness().obstacles().isEmpty()
         && DemoCommand.healthy(node) == ENGINES
-        && node.cells().describeCluster().nodes().stream().filter(each -> each.state().equals("up")).count() == NODES;
+        && node.fleet().cluster().nodes().stream().filter(each -> each.state().equals("up")).count() == NODES;
   }
 
   private static void signIn() {
@@ -299,7 +299,7 @@ final class ConsoleIT {
   }
 
   private static boolean isHome(Node node) {
-    ClusterStatus status = node.cells().describeCluster();
+    ClusterStatus status = node.fleet().cluster();
     String self = status.nodes().stream().filter(NodeStatus::self).findFirst().orElseThrow().address();
     return self.equals(status.cells().getFirst().home());
   }

@@ -88,7 +88,7 @@ final class DrainIT {
         "cell.health.probe-interval = 20 ms, cluster { port = %d, seed-nodes = [\"127.0.0.1:" + first + "\"] }\n";
     Node home = start(cluster.formatted(first), "300 ms");
     Node other = node(cluster.formatted(Ports.free()), "300 ms");
-    await("the cell to have a copy", () -> home.cells().describeCluster().cells().stream().anyMatch(DrainIT::isCopied));
+    await("the cell to have a copy", () -> home.fleet().cluster().cells().stream().anyMatch(DrainIT::isCopied));
     await("the other node to be ready", () -> other.readiness().obstacles().isEmpty());
     CompletableFuture<Void> stopped = CompletableFuture.runAsync(home::close);
     List<String> answers = new ArrayList<>();
@@ -110,7 +110,7 @@ final class DrainIT {
     engine = SimEngine.start(SimSettings.builder().port(0).speed(1).events(EventSettings.OFF).build());
     Node node = node(cluster, grace);
     await("the engine to be known", () -> node.readiness().obstacles().isEmpty()
-        && !node.cells().describeWorkers().isEmpty());
+        && !node.fleet().workers().isEmpty());
     return node;
   }
 
@@ -152,6 +152,6 @@ final class DrainIT {
   }
 
   private static int inFlight(Node node) {
-    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
+    return node.fleet().workers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
   }
 }

@@ -162,7 +162,7 @@ final class EndToEndIT {
     }
     await(
         "every reservation to be given back",
-        () -> node.cells().describeWorkers().stream()
+        () -> node.fleet().workers().stream()
             .map(WorkerStatus::load)
             .allMatch(load -> load.inFlight() == 0 && load.pendingTokens() == 0));
     await(
@@ -205,7 +205,7 @@ final class EndToEndIT {
       assertThat(admin("POST", "/admin/workers/late/drain", "").statusCode()).isBetween(200, 202);
       assertThat(admin("GET", "/admin/workers", "").body()).contains("\"late\"");
       assertThat(admin("DELETE", "/admin/workers/late", "").statusCode()).isBetween(200, 204);
-      await("the removed worker to be gone", () -> node.cells().describeWorkers().size() == 4);
+      await("the removed worker to be gone", () -> node.fleet().workers().size() == 4);
     }
     assertThat(admin("POST", "/admin/workers", "{\"name\": 1}").statusCode()).isEqualTo(400);
     HttpResponse<String> tooLong = admin("POST", "/admin/workers", " ".repeat(1 << 21));
@@ -334,11 +334,11 @@ final class EndToEndIT {
   }
 
   private int blocks() {
-    return node.cells().describeWorkers().stream().mapToInt(worker -> worker.index().blocks()).sum();
+    return node.fleet().workers().stream().mapToInt(worker -> worker.index().blocks()).sum();
   }
 
   private int blocksOf(String id) {
-    return node.cells().describeWorkers().stream()
+    return node.fleet().workers().stream()
         .filter(worker -> worker.worker().id().equals(id))
         .mapToInt(worker -> worker.index().blocks())
         .sum();

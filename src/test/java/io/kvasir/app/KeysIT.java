@@ -254,7 +254,7 @@ final class KeysIT {
   }
 
   private static long members(Node node) {
-    return node.cells().describeCluster().nodes().size();
+    return node.fleet().cluster().nodes().size();
   }
 
   private static String degraded(Node node) {

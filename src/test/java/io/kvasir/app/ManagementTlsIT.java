@@ -170,7 +170,7 @@ final class ManagementTlsIT {
   }
 
   private static long up(Node node) {
-    return node.cells().describeCluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
+    return node.fleet().cluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
   }
 
   /** The version and the application protocol that a client and a listener agree upon. */

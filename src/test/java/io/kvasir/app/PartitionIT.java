@@ -54,14 +54,14 @@ final class PartitionIT {
     assertThat(header(ask(alone), "X-Router-Reason")).startsWith("fallback; this node is cut");
     assertThat(node(alone).readiness().obstacles()).isEmpty();
     assertThat(node(alone).readiness().degradations()).anyMatch(problem -> problem.what().startsWith("cut off"));
-    assertThat(node(alone).cells().describeCluster().nodes()).extracting(NodeStatus::state).contains("cut off");
+    assertThat(node(alone).fleet().cluster().nodes()).extracting(NodeStatus::state).contains("cut off");
     assertThat(node(alone).whenRejoinable().toCompletableFuture()).isNotDone();
     network.heal();
     await("three nodes again", () -> up() == NODES && homes().size() == 1 && ready());
     HttpResponse<String> again = ask(alone);
     assertThat(again.statusCode()).isEqualTo(200);
     await("nothing to be left booked",
-        () -> node(0).cells().describeWorkers().stream().allMatch(w -> w.load().inFlight() == 0));
+        () -> node(0).fleet().workers().stream().allMatch(w -> w.load().inFlight() == 0));
     assertThat(node(alone).readiness().degradations()).isEmpty();
   }
 
@@ -89,7 +89,7 @@ final class PartitionIT {
     await(
         "the others to go on",
         () -> node(alone).readiness().isStandalone()
-            && node(other).cells().describeCluster().nodes().size() == NODES - 1);
+            && node(other).fleet().cluster().nodes().size() == NODES - 1);
     assertThat(disable(other, "one")).doesNotContain("cut off");
     assertThat(disable(alone, "two")).contains("cut off");
     assertThat(status(other, "one")).isEqualTo(401);
@@ -141,7 +141,7 @@ final class PartitionIT {
 
   /** Whether a node knows a home of the cell, and not the one cut off any more. */
   private boolean hasHome(int node) {
-    ClusterStatus status = node(node).cells().describeCluster();
+    ClusterStatus status = node(node).fleet().cluster();
     return status.cells().stream().allMatch(cell -> cell.home() != null) && status.nodes().size() == NODES - 1;
   }
 
@@ -201,7 +201,7 @@ final class PartitionIT {
   /** Where the cell is at home, as far as nodes know. */
   private List<String> homes() {
     return nodes.stream()
-        .flatMap(running -> running.node().cells().describeCluster().cells().stream())
+        .flatMap(running -> running.node().fleet().cluster().cells().stream())
         .map(cell -> String.valueOf(cell.home()))
         .distinct()
         .toList();
@@ -212,7 +212,7 @@ final class PartitionIT {
     return nodes.stream()
         .mapToLong(
             running ->
-                running.node().cells().describeCluster().nodes().stream().filter(node -> node.state().equals("up"))
+                running.node().fleet().cluster().nodes().stream().filter(node -> node.state().equals("up"))
                     .count())
         .min()
         .orElse(0);

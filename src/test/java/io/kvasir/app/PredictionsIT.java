@@ -58,8 +58,8 @@ final class PredictionsIT {
     start(EventSettings.DEFAULT.withLoopback().withFormat(format), TOKENISED, ", plain-only = true");
     String system = words(7, 300);
     HttpResponse<String> cold = chat(system, "What is cached?").join();
-    await(() -> node.cells().describeWorkers().stream().anyMatch(worker -> worker.index().blocks() > 0));
-    await(() -> node.cells().describeWorkers().stream().allMatch(worker -> worker.index().predictedBlocks() == 0));
+    await(() -> node.fleet().workers().stream().anyMatch(worker -> worker.index().blocks() > 0));
+    await(() -> node.fleet().workers().stream().allMatch(worker -> worker.index().predictedBlocks() == 0));
     HttpResponse<String> warm = chat(system, "And now?").join();
     assertThat(header(warm, "X-Router-Backend")).isEqualTo(header(cold, "X-Router-Backend"));
     int cached = JSON.readTree(warm.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
@@ -87,7 +87,7 @@ final class PredictionsIT {
             .isGreaterThan(300);
       }
     }
-    assertThat(node.cells().describeWorkers()).allMatch(worker -> worker.index().trust() == 1);
+    assertThat(node.fleet().workers()).allMatch(worker -> worker.index().trust() == 1);
   }
 
   @Test

@@ -75,7 +75,7 @@ final class PushIT {
     assertThat(taken.path("complete").asBoolean()).isTrue();
     await(
         "every message to be applied",
-        () -> node.cells().describeWorkers().stream()
+        () -> node.fleet().workers().stream()
             .filter(status -> status.worker().id().equals("a"))
             .anyMatch(status -> status.index().lastSequence() == messages.size() - 1 && !status.index().suspect()));
   }
@@ -122,7 +122,7 @@ final class PushIT {
                 .formatted(cluster));
     nodes.add(node);
     if (nodes.size() == 1) {
-      await("the cell to be at home", () -> node.cells().describeWorkers().size() == 4);
+      await("the cell to be at home", () -> node.fleet().workers().size() == 4);
     }
     return node;
   }
@@ -156,7 +156,7 @@ final class PushIT {
   }
 
   private int blocks(String worker) {
-    return nodes.getFirst().cells().describeWorkers().stream()
+    return nodes.getFirst().fleet().workers().stream()
         .filter(status -> status.worker().id().equals(worker))
         .mapToInt(status -> status.index().blocks())
         .sum();

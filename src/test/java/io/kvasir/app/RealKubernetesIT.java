@@ -244,7 +244,7 @@ final class RealKubernetesIT {
   }
 
   private static long up(Node node) {
-    return node.cells().describeCluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
+    return node.fleet().cluster().nodes().stream().map(NodeStatus::state).filter("up"::equals).count();
   }
 
   private boolean isTold(String words) throws Exception {

@@ -67,11 +67,11 @@ final class SessionsIT {
   }
 
   private static int ups(Node node) {
-    return (int) node.cells().describeCluster().nodes().stream().filter(other -> other.state().equals("up")).count();
+    return (int) node.fleet().cluster().nodes().stream().filter(other -> other.state().equals("up")).count();
   }
 
   private static boolean isHome(Node node) {
-    ClusterStatus status = node.cells().describeCluster();
+    ClusterStatus status = node.fleet().cluster();
     String self = status.nodes().stream().filter(ClusterStatus.NodeStatus::self).findFirst().orElseThrow().address();
     return self.equals(status.cells().getFirst().home());
   }

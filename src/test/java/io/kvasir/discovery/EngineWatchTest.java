@@ -59,15 +59,15 @@ final class EngineWatchTest {
   void configuredUrl_isAnnouncedWhenItsEngineAnswers() {
     Config described = ConfigFactory.parseString("url = \"" + ENGINE + "\", ranks = 2");
     ConfiguredPods pods =
-        new ConfiguredPods(List.of(new BarePod(ENGINE, described)), EngineWatchTest::read, this::learn, cells);
+        new ConfiguredPods(List.of(new BarePod(ENGINE, described)), EngineWatchTest::read, this::learn, cells.pods);
     opened.add(pods);
 
     await(() -> !pods.problems().isEmpty());
     assertThat(pods.problems()).singleElement().asString().contains(ENGINE.toString(), "no answer");
 
     answer = answer(vllm("0.32.0"), 16, "m");
-    await(() -> !cells.pods().isEmpty());
-    PodSpec pod = cells.pods().getFirst();
+    await(() -> !cells.pods.all().isEmpty());
+    PodSpec pod = cells.pods.all().getFirst();
     assertThat(pod.name()).isEqualTo("engine-name");
     assertThat(pod.models()).containsExactly("m");
     assertThat(pod.engine().ranks()).as("what is described wins").isEqualTo(2);
@@ -99,11 +99,11 @@ final class EngineWatchTest {
     Config described = ConfigFactory.parseString("url = \"" + ENGINE + "\"");
     ConfiguredPods pods =
         new ConfiguredPods(
-            List.of(new BarePod(ENGINE, described)), EngineWatchTest::read, unreadableAtFirst, cells);
+            List.of(new BarePod(ENGINE, described)), EngineWatchTest::read, unreadableAtFirst, cells.pods);
     opened.add(pods);
     await(() -> !pods.problems().isEmpty());
     assertThat(pods.problems()).singleElement().asString().contains("cannot be read", "port out of range");
-    await(() -> !cells.pods().isEmpty());
+    await(() -> !cells.pods.all().isEmpty());
   }
 
   @Test
@@ -116,15 +116,15 @@ final class EngineWatchTest {
     PodSpec whole =
         new PodSpec("whole", URI.create("http://10.0.0.2:8000"), Role.BOTH, before.models(), Map.of(), before.engine(),
             List.of(), null);
-    cells.add(before);
-    cells.add(whole);
+    cells.pods.add(before);
+    cells.pods.add(whole);
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
-    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofMillis(20), changes));
+    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells.pods, cells, Duration.ofMillis(20), changes));
 
     answer = answer(vllm("0.33.0"), 32, "m", "lora");
     await(() -> changes.get() == 1);
-    assertThat(cells.pods()).contains(whole).hasSize(2);
-    PodSpec after = cells.pods().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
+    assertThat(cells.pods.all()).contains(whole).hasSize(2);
+    PodSpec after = cells.pods.all().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
     assertThat(after.engine().blockSize()).isEqualTo(32);
     assertThat(before.hasSameEngine(after)).isFalse();
     assertThat(before.changesTo(after))
@@ -132,7 +132,7 @@ final class EngineWatchTest {
 
     answer = answer(vllm("0.33.0"), 32, "m");
     await(() -> changes.get() == 2);
-    PodSpec unloaded = cells.pods().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
+    PodSpec unloaded = cells.pods.all().stream().filter(pod -> !pod.equals(whole)).findFirst().orElseThrow();
     assertThat(after.hasSameEngine(unloaded)).as("an adapter was unloaded").isTrue();
     assertThat(unloaded.models()).containsExactly("m");
   }
@@ -144,10 +144,10 @@ final class EngineWatchTest {
         Objects.requireNonNull(
             new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
                 .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
-    cells.add(before);
+    cells.pods.add(before);
     cells.worker(before.name(), before.workerId(0), ENGINE, 0, 1, "m");
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
-    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofHours(1), changes));
+    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells.pods, cells, Duration.ofHours(1), changes));
 
     answer = answer(vllm("0.32.0"), 64, "m");
     // A loss that the watch does not see before it has seen the worker is none.
@@ -155,7 +155,7 @@ final class EngineWatchTest {
       cells.lose(before.workerId(0));
       return changes.get() == 1;
     });
-    assertThat(cells.pods()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
+    assertThat(cells.pods.all()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
   }
 
   @Test
@@ -165,7 +165,7 @@ final class EngineWatchTest {
         Objects.requireNonNull(
             new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
                 .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
-    cells.add(before);
+    cells.pods.add(before);
     cells.worker(before.name(), before.workerId(0), ENGINE, 0, 1, "m");
     cells.setIll(before.workerId(0), true);
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
@@ -174,7 +174,7 @@ final class EngineWatchTest {
       asked.incrementAndGet();
       return learn(engine, known);
     };
-    opened.add(new EngineWatch(EngineWatchTest::read, counting, cells, Duration.ofHours(1), changes));
+    opened.add(new EngineWatch(EngineWatchTest::read, counting, cells.pods, cells, Duration.ofHours(1), changes));
     int looks = cells.looks();
     await(() -> cells.looks() > looks + 1);
     assertThat(asked).hasValue(0);
@@ -182,7 +182,7 @@ final class EngineWatchTest {
     answer = answer(vllm("0.33.0"), 64, "m");
     cells.setIll(before.workerId(0), false);
     await(() -> changes.get() == 1);
-    assertThat(cells.pods()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
+    assertThat(cells.pods.all()).singleElement().satisfies(pod -> assertThat(pod.engine().blockSize()).isEqualTo(64));
   }
 
   @Test
@@ -192,10 +192,10 @@ final class EngineWatchTest {
         Objects.requireNonNull(
             new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\""))
                 .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
-    cells.add(before);
+    cells.pods.add(before);
     cells.worker(before.name(), before.workerId(0), ENGINE, 0, 1, "m");
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
-    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells, Duration.ofMillis(20), changes));
+    opened.add(new EngineWatch(EngineWatchTest::read, this::learn, cells.pods, cells, Duration.ofMillis(20), changes));
 
     await(() -> askedAs.size() > 3);
     assertThat(askedAs.poll()).isEqualTo("null");

@@ -254,7 +254,7 @@ final class KubernetesPodsTest {
     kubernetes.fail(503);
     startWith(pools);
     await(() -> !state.problems().isEmpty());
-    assertThat(cells.declared).isEmpty();
+    assertThat(cells.pods.declared).isEmpty();
     kubernetes.fail(0);
     await(() -> urls().size() == 1 && state.problems().isEmpty());
   }
@@ -323,7 +323,7 @@ final class KubernetesPodsTest {
             kubernetes.connection(token), "engines", "", Duration.ofHours(1), List.of(), null,
             ConfigFactory.parseString("engine = h100"));
     KubernetesSource source = new KubernetesSource(settings, PACE, pools);
-    opened.add(new KubernetesPods(source, KubernetesPodsTest::read, inquiry, cells, state));
+    opened.add(new KubernetesPods(source, KubernetesPodsTest::read, inquiry, cells.pods, state));
   }
 
   private void start(PodsReader reader) {
@@ -332,7 +332,7 @@ final class KubernetesPodsTest {
             kubernetes.connection(token), "engines", "app=vllm", Duration.ofHours(1), List.of("zone"), null,
             ConfigFactory.parseString("engine = h100"));
     KubernetesSource source = new KubernetesSource(settings, PACE, null);
-    opened.add(new KubernetesPods(source, reader, inquiry, cells, state));
+    opened.add(new KubernetesPods(source, reader, inquiry, cells.pods, state));
   }
 
   private static List<DiscoveredPod> read(Config listed, Consumer<String> faults) {
@@ -362,7 +362,7 @@ final class KubernetesPodsTest {
   }
 
   private PodSpec spec(String name) {
-    return cells.declared.getOrDefault(PodSource.KUBERNETES, List.of()).stream()
+    return cells.pods.declared.getOrDefault(PodSource.KUBERNETES, List.of()).stream()
         .map(DiscoveredPod::spec)
         .filter(spec -> spec.name().equals(name))
         .findFirst().orElseThrow();
@@ -370,7 +370,7 @@ final class KubernetesPodsTest {
 
   private Map<String, String> urls() {
     Map<String, String> urls = new TreeMap<>();
-    cells.declared.getOrDefault(PodSource.KUBERNETES, List.of())
+    cells.pods.declared.getOrDefault(PodSource.KUBERNETES, List.of())
         .forEach(pod -> urls.put(pod.spec().name(), pod.spec().url().toString()));
     return urls;
   }
@@ -382,7 +382,7 @@ final class KubernetesPodsTest {
   }
 
   private boolean withheld(String name) {
-    return cells.declared.getOrDefault(PodSource.KUBERNETES, List.of()).stream()
+    return cells.pods.declared.getOrDefault(PodSource.KUBERNETES, List.of()).stream()
         .anyMatch(pod -> pod.spec().name().equals(name) && pod.withheld());
   }
 

@@ -78,7 +78,7 @@ final class PodFileTest {
 
   @Test
   void rejectionByTheCells_isReported() throws Exception {
-    cells.refused = List.of("a pod named 'a' exists");
+    cells.pods.refused = List.of("a pod named 'a' exists");
     write("pods = [{ name = a }]");
     start();
     await(() -> state.problems().stream().map(Problem::what).toList().equals(List.of("a pod named 'a' exists")));
@@ -86,7 +86,7 @@ final class PodFileTest {
 
   private void start() {
     opened.add(
-        new PodFile(directory.resolve("pods.conf"), Duration.ofMillis(5), PodFileTest::read, cells, state));
+        new PodFile(directory.resolve("pods.conf"), Duration.ofMillis(5), PodFileTest::read, cells.pods, state));
   }
 
   /** As an editor does it: the file is there whole or not at all. */
@@ -97,7 +97,7 @@ final class PodFileTest {
   }
 
   private List<String> names() {
-    return cells.declared.getOrDefault(PodSource.FILE, List.of()).stream()
+    return cells.pods.declared.getOrDefault(PodSource.FILE, List.of()).stream()
         .map(pod -> pod.spec().name() + (pod.withheld() ? " draining" : ""))
         .toList();
   }

@@ -1,34 +1,20 @@
 package io.kvasir.execution;
 
-import io.kvasir.admission.ClassStatus;
-import io.kvasir.admission.ModelBacklog;
-import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CachedTokens;
-import io.kvasir.cell.CellMove;
 import io.kvasir.cell.Cells;
-import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.DiscoveredPod;
-import io.kvasir.cell.EngineReport;
-import io.kvasir.cell.HealthChange;
-import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
-import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.http.Cancellation;
-import io.kvasir.index.Chain;
-import io.kvasir.programs.GuardStatus;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.DecisionRecord;
-import io.kvasir.telemetry.Problem;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,33 +35,17 @@ import org.jspecify.annotations.Nullable;
 
 /** Cells that choose the first worker in order, and remember everything. */
 public final class FakeCells implements Cells {
+  public final FakePods pods = new FakePods(this);
+  public final FakeFleet fleet = new FakeFleet(this);
   public final List<Worker> workers = new CopyOnWriteArrayList<>();
-  public final List<PodSpec> added = new CopyOnWriteArrayList<>();
-  /** What each source declared last. */
-  public final Map<PodSource, List<DiscoveredPod>> declared = new ConcurrentHashMap<>();
-  /** What is refused of what is declared. */
-  public volatile List<String> refused = List.of();
-  public final List<HealthChange> healthChanges = new CopyOnWriteArrayList<>();
-  public final List<CellMove> moves = new CopyOnWriteArrayList<>();
-  /** What prompts cost on every worker. */
-  public volatile WorkerStatus.@Nullable PrefillCost cost;
-  /** What is held of any chains. */
-  public volatile HeldPrefixes held = new HeldPrefixes(List.of(), List.of());
-  /** The chains that were asked about last. */
-  public volatile List<Chain> askedChains = List.of();
-  public final List<String> drained = new CopyOnWriteArrayList<>();
   private final AtomicInteger looks = new AtomicInteger();
   private final Set<String> ill = ConcurrentHashMap.newKeySet();
   private final Map<String, Integer> losses = new ConcurrentHashMap<>();
-  /** Pods whose source gives them nothing new. */
-  public final Set<String> withheld = ConcurrentHashMap.newKeySet();
   public final BlockingQueue<DecisionRequest> requests = new LinkedBlockingQueue<>();
   /** Ids of the requests that asked for a worker. */
   public final Set<String> asked = ConcurrentHashMap.newKeySet();
   public final BlockingQueue<Outcome> outcomes = new LinkedBlockingQueue<>();
   public final AtomicInteger open = new AtomicInteger();
-  /** How often the homes of cells were asked to describe their workers. */
-  public final AtomicInteger described = new AtomicInteger();
   /** How often the workers of a model were listed. */
   public final AtomicInteger listed = new AtomicInteger();
   private Set<String> ids = Set.of();
@@ -231,33 +201,6 @@ public final class FakeCells implements Cells {
     return new Decision.Chosen(step, new Booked(), 0, new CachedTokens(predicted, predicted, best, ever), false);
   }
 
-  @Override
-  public List<WorkerStatus> describeWorkers() {
-    described.incrementAndGet();
-    return workers.stream()
-        .map(worker -> new WorkerStatus(
-            worker, "cell-0", WorkerStatus.Health.HEALTHY, "", drained.contains(worker.pod()),
-            new WorkerStatus.Load(0, 0, EngineReport.NONE, cost, WorkerStatus.Work.NONE), 
-            new WorkerStatus.IndexState(0, 0, 0, false, 1, 0, -1, WorkerStatus.Promises.NONE),
-            WorkerStatus.EventStream.NONE))
-        .toList();
-  }
-
-  @Override
-  public List<HealthChange> healthChanges() {
-    return List.copyOf(healthChanges);
-  }
-
-  @Override
-  public List<HealthChange> healthChanges(String pod) {
-    return healthChanges.stream().filter(change -> change.pod().equals(pod)).toList();
-  }
-
-  @Override
-  public List<CellMove> moves() {
-    return List.copyOf(moves);
-  }
-
   /** A worker could not be reached for a moment, and is well again. */
   public void lose(String worker) {
     losses.merge(worker, 1, Integer::sum);
@@ -283,7 +226,7 @@ public final class FakeCells implements Cells {
     return workers.stream()
         .map(worker -> new WorkerSummary(
             worker.id(), worker.pod(), worker.url(), worker.models(), worker.role(), worker.labels(),
-            drained.contains(worker.pod()),
+            pods.drained.contains(worker.pod()),
             ill.contains(worker.id()) ? WorkerStatus.Health.UNHEALTHY : WorkerStatus.Health.HEALTHY,
             losses.getOrDefault(worker.id(), 0)))
         .toList();
@@ -307,90 +250,6 @@ public final class FakeCells implements Cells {
     Set<String> models = new TreeSet<>();
     workers.forEach(worker -> models.addAll(worker.models()));
     return models;
-  }
-
-  @Override
-  public List<PodSpec> pods() {
-    return List.copyOf(added);
-  }
-
-  @Override
-  public List<PodSpec> pods(PodSource source) {
-    return source == PodSource.ADMIN ? pods() : List.of();
-  }
-
-  @Override
-  public void announce(PodSpec pod) {
-    if (added.stream().noneMatch(known -> known.name().equals(pod.name()))) {
-      added.add(pod);
-    }
-  }
-
-  @Override
-  public boolean replace(PodSpec before, PodSpec after) {
-    return added.remove(before) && added.add(after);
-  }
-
-  @Override
-  public void add(PodSpec pod) {
-    if (added.stream().anyMatch(known -> known.name().equals(pod.name()))) {
-      throw new IllegalArgumentException("there is a pod '" + pod.name() + "' already");
-    }
-    added.add(pod);
-  }
-
-  @Override
-  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
-    declared.put(source, pods);
-    return refused;
-  }
-
-  @Override
-  public List<Problem> problems() {
-    return List.of();
-  }
-
-  @Override
-  public HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
-    askedChains = chains;
-    return held;
-  }
-
-  @Override
-  public ClusterStatus describeCluster() {
-    return new ClusterStatus(
-        List.of(
-            new ClusterStatus.NodeStatus("10.0.0.1:7355", "up", true, "1.2.3", true, false, Duration.ofSeconds(150))),
-        List.of(
-            new ClusterStatus.CellStatus(
-                "cell-0",
-                "10.0.0.1:7355",
-                0.25,
-                List.of(new ClusterStatus.StandbyStatus("10.0.0.2:7355", true, 3, 20)),
-                new ClusterStatus.WaitingStatus(
-                    List.of(new ClassStatus(ServiceClass.BULK, 7, 4096, 900, 1500, Map.of("busy", 7))),
-                    new GuardStatus(5, 4, 120_000, 90_000, 2),
-                    List.of(new ModelBacklog("m", 7, 1200, 900, 0, 1500))))),
-        describeWorkers());
-  }
-
-  @Override
-  public boolean drain(String pod) {
-    drained.add(pod);
-    return workers.stream().anyMatch(worker -> worker.pod().equals(pod));
-  }
-
-  @Override
-  public UndrainResult undrain(String pod) {
-    drained.remove(pod);
-    return withheld.contains(pod) ? UndrainResult.WITHHELD
-        : workers.stream().anyMatch(worker -> worker.pod().equals(pod)) ? UndrainResult.DONE
-        : UndrainResult.UNKNOWN;
-  }
-
-  @Override
-  public boolean remove(String pod) {
-    return workers.removeIf(worker -> worker.pod().equals(pod));
   }
 
   private final class Booked implements Reservation {

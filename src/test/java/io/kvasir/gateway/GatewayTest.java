@@ -455,7 +455,7 @@ final class GatewayTest {
 
     assertThat(health.get("status").textValue()).isEqualTo("ok");
     assertThat(health.get("healthy").intValue()).isEqualTo(1);
-    assertThat(router.cells.described).as("answered without any cell's home").hasValue(0);
+    assertThat(router.cells.fleet.described).as("answered without any cell's home").hasValue(0);
   }
 
   @Test
@@ -472,7 +472,7 @@ final class GatewayTest {
       assertThat(backend(router.send("POST", "/v1/responses/resp_7/cancel", ""))).isEqualTo("w1");
       assertThat(backend(router.post(
           "/v1/responses", "{\"model\":\"m\",\"input\":\"y\",\"previous_response_id\":\"resp_7\"}"))).isEqualTo("w1");
-    assertThat(router.cells.described).as("without any cell's home").hasValue(0);
+    assertThat(router.cells.fleet.described).as("without any cell's home").hasValue(0);
       assertThat(backend(router.get("/v1/responses/resp_unheard_of"))).isEqualTo("w0");
     }
   }

@@ -81,14 +81,17 @@ final class Administration {
             node.system(),
             node.metrics(),
             node.cells(),
+            node.fleet(),
             node.readiness()::problems,
             () -> TenantReport.ofNode(front.gateway().tenants().figures(), front.limiter().statuses()));
     List<AdminResource> parts = new ArrayList<>(live.resources());
-    parts.add(new FleetHandler(node.cells(), live.cluster(), node.config().fleet().podDefaults(), node.survey()));
-    parts.add(new LogHandler(audit, node.cells()));
+    parts.add(
+        new FleetHandler(
+            node.pods(), node.fleet(), live.cluster(), node.config().fleet().podDefaults(), node.survey()));
+    parts.add(new LogHandler(audit, node.fleet()));
     parts.add(new ExplainHandler(front.gateway()::explain));
     parts.add(new ProfilesHandler(reloader, live.profileFigures()));
-    parts.add(new PrefixesHandler(front.gateway().chains(), node.cells()));
+    parts.add(new PrefixesHandler(front.gateway().chains(), node.cells(), node.fleet()));
     parts.add(demo);
     parts.add(new NodesAdmin(neighbours(reloader, peers)));
     addState(parts, routing, reloader, decisions);
@@ -131,7 +134,7 @@ final class Administration {
     ScalingConfig config = node.config().scaling();
     return config.advice().enabled()
         ? node.resources().own(
-            new ScaleAssembly(config, node.system(), node.cells(), routing.costs(), node.metrics()))
+            new ScaleAssembly(config, node.system(), node.cells(), node.fleet(), routing.costs(), node.metrics()))
         : null;
   }
 

@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
@@ -27,14 +28,17 @@ final class ClusterReadiness {
 
   private final ActorSystem<?> system;
   private final Cells cells;
+  private final FleetDescription fleet;
   private final Membership membership;
   private final PartitionPolicy partitionPolicy;
   private final WorkerWaits waits;
 
   ClusterReadiness(
-      ActorSystem<?> system, Cells cells, Membership membership, PartitionPolicy minority, WorkerWaits waits) {
+      ActorSystem<?> system, Cells cells, FleetDescription fleet, Membership membership, PartitionPolicy minority,
+      WorkerWaits waits) {
     this.system = system;
     this.cells = cells;
+    this.fleet = fleet;
     this.membership = membership;
     this.partitionPolicy = minority;
     this.waits = waits;
@@ -45,7 +49,7 @@ final class ClusterReadiness {
     readiness.obstacle(this::notProbedYet);
     readiness.obstacle(() -> membership.isCutOff() ? cutOff() : notUp());
     readiness.standaloneWhile(membership::isCutOff);
-    readiness.degradation(cells::problems);
+    readiness.degradation(fleet::problems);
     readiness.degradation(this::unserved);
     readiness.degradation(() -> membership.isCutOff() && partitionPolicy == PartitionPolicy.SERVE ? List.of(ALONE)
         : List.of());

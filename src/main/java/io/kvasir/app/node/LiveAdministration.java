@@ -3,6 +3,7 @@ package io.kvasir.app.node;
 import io.kvasir.app.config.BuildVersion;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.gateway.admin.AdminResource;
 import io.kvasir.gateway.admin.AdminTopic;
 import io.kvasir.gateway.admin.FleetHandler;
@@ -36,7 +37,7 @@ final class LiveAdministration implements AutoCloseable {
   private final VitalsHandler vitals;
   private final TenantsHandler tenants;
   private final TopicPublisher publisher;
-  private final Cells cells;
+  private final FleetDescription fleet;
   private volatile boolean closed;
 
   /**
@@ -49,11 +50,12 @@ final class LiveAdministration implements AutoCloseable {
       ActorSystem<?> system,
       Metrics metrics,
       Cells cells,
+      FleetDescription fleet,
       Supplier<List<Problem>> problems,
       Supplier<List<TenantReport>> ownTenants) {
     Executor threads = task -> Thread.ofVirtual().name("kvasir-admin").start(task);
     this.meter = new VitalsMeter(metrics, NanoClock.SYSTEM);
-    this.cells = cells;
+    this.fleet = fleet;
     this.timer = new PlatformTimer(system);
     this.nodes =
         new NodeReports(
@@ -71,7 +73,7 @@ final class LiveAdministration implements AutoCloseable {
 
   /** Its routes. */
   List<AdminResource> resources() {
-    return List.of(vitals, tenants, new SourcesHandler(cells), new WatchHandler(publisher));
+    return List.of(vitals, tenants, new SourcesHandler(fleet), new WatchHandler(publisher));
   }
 
   /** The figures of profiles. */
@@ -81,7 +83,7 @@ final class LiveAdministration implements AutoCloseable {
 
   /** Describes the cluster as it is, with what each node says of itself. */
   Supplier<ClusterStatus> cluster() {
-    return () -> nodes.completed(cells.describeCluster());
+    return () -> nodes.completed(fleet.cluster());
   }
 
   /** Ends the streams. */

@@ -6,7 +6,9 @@ import io.kvasir.app.config.KvasirConfig.NodeDiscovery;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.client.CellsWiring;
+import io.kvasir.cell.client.NodeCells;
 import io.kvasir.discovery.Discovery;
 import io.kvasir.gateway.admin.AdminApi;
 import io.kvasir.gateway.admin.DemoHandler;
@@ -55,7 +57,7 @@ public final class Node implements AutoCloseable {
   private final TlsContexts tls;
   private final ActorSystem<Void> system;
   private final PeerConnections peers;
-  private final Cells cells;
+  private final NodeCells cells;
   private final Membership membership;
   private final LivePools pools = new LivePools();
   private final FrontDoor front;
@@ -99,13 +101,15 @@ public final class Node implements AutoCloseable {
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
       PodSurvey survey =
-          resources.own(new PodSurvey(SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells::pods));
+          resources.own(new PodSurvey(SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells.pods()::all));
       ServedModels models = resources.own(new ServedModels(
-              config.prompts(), cells, tls.pods(), config.fleet().podKeys(), survey, metrics,
+              config.prompts(), cells.cells(), cells.pods(), tls.pods(), config.fleet().podKeys(), survey, metrics,
               readiness));
       resources.own(warmUp).begin(warmUpWith(models.prompts()));
       NodeServices services =
-          new NodeServices(config, tls, system, membership, cells, survey, metrics, readiness, resources);
+          new NodeServices(
+              config, tls, system, membership, cells.cells(), cells.pods(), cells.fleet(), survey, metrics, readiness,
+              resources);
       this.front = new FrontDoor(services, routing, events, models.prompts(), pools);
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
       report(reloader, discovery(survey));
@@ -125,7 +129,7 @@ public final class Node implements AutoCloseable {
   /** Requests to a gateway of its own and, at the same time, questions to other nodes. */
   private WarmUp.Workload warmUpWith(Prompts prompts) {
     return (opened, limit) -> {
-      opened.own(HomesWarmUp.begin(cells, limit));
+      opened.own(HomesWarmUp.begin(cells.cells(), limit));
       new WarmUpGateway(config, system, prompts).exercise(opened, limit);
     };
   }
@@ -170,7 +174,11 @@ public final class Node implements AutoCloseable {
   }
 
   public Cells cells() {
-    return cells;
+    return cells.cells();
+  }
+
+  public FleetDescription fleet() {
+    return cells.fleet();
   }
 
   public Metrics metrics() {
@@ -215,7 +223,7 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Cells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) {
+  private NodeCells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) {
     FleetConfig fleet = config.fleet();
     return CellsWiring.start(
         system,
@@ -248,7 +256,7 @@ public final class Node implements AutoCloseable {
       cellResources.own(routing.lmcache());
     }
     resources.own(routing.clusters());
-    routing.start(cells::workerIds, metrics, readiness);
+    routing.start(cells.cells()::workerIds, metrics, readiness);
   }
 
   /** Contacts other nodes' management ports, and is contacted at its own, which is bound. */
@@ -265,14 +273,14 @@ public final class Node implements AutoCloseable {
     Discovery.Readers readers =
         new Discovery.Readers(
             fleet.podsReader(), survey, found -> pools.replace(LivePools.Source.KUBERNETES, found));
-    return resources.own(new Discovery(system, fleet.discovery(), readers, cells, metrics));
+    return resources.own(new Discovery(system, fleet.discovery(), readers, cells.pods(), cells.cells(), metrics));
   }
 
   /** Makes the node's state visible at {@code /ready}. */
   private void report(ProfileReloader reloader, Discovery discovery) {
     CellSettings cell = config.fleet().cell();
     new ClusterReadiness(
-            system, cells, membership, config.cluster().partitionPolicy(),
+            system, cells.cells(), cells.fleet(), membership, config.cluster().partitionPolicy(),
             WorkerWaits.of(cell.admission(), cell.fromZero()))
         .register(readiness);
     shutdown.register(readiness);

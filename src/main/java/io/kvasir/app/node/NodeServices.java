@@ -3,6 +3,8 @@ package io.kvasir.app.node;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.membership.Membership;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.FleetDescription;
+import io.kvasir.cell.Pods;
 import io.kvasir.telemetry.Metrics;
 import org.apache.pekko.actor.typed.ActorSystem;
 
@@ -18,6 +20,8 @@ record NodeServices(
     ActorSystem<Void> system,
     Membership membership,
     Cells cells,
+    Pods pods,
+    FleetDescription fleet,
     PodSurvey survey,
     Metrics metrics,
     Readiness readiness,

@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.ScalingConfig;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.UnservedDemand;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.scale.keda.ExternalScaler;
@@ -65,7 +66,8 @@ final class ScaleAssembly implements AutoCloseable {
    *
    * @throws StartException when KEDA's port is taken, or its certificate cannot be used
    */
-  ScaleAssembly(ScalingConfig config, ActorSystem<?> system, Cells cells, CostModel costs, Metrics metrics)
+  ScaleAssembly(ScalingConfig config, ActorSystem<?> system, Cells cells, FleetDescription fleet, CostModel costs,
+      Metrics metrics)
       throws StartException {
     this.timer = new PlatformTimer(system);
     this.interval = config.advice().interval();
@@ -74,7 +76,7 @@ final class ScaleAssembly implements AutoCloseable {
     Cluster cluster = Cluster.get(system);
     this.monitor =
         new ScaleMonitor(
-            config.advice(), cells::describeCluster, costs, () -> leads(cluster),
+            config.advice(), fleet::cluster, costs, () -> leads(cluster),
             report -> topic.tell(Topic.publish(new Published(report))), NanoClock.SYSTEM);
     ActorRef<Published> follower = system.systemActorOf(following(monitor), NAME, Props.empty());
     topic.tell(Topic.subscribe(follower));

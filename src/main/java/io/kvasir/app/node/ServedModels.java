@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.engines.ModelSearch;
@@ -59,6 +60,7 @@ final class ServedModels implements AutoCloseable {
   ServedModels(
       PromptConfig config,
       Cells cells,
+      Pods pods,
       @Nullable SSLContext tls,
       PodKeys keys,
       PodSurvey survey,
@@ -79,7 +81,7 @@ final class ServedModels implements AutoCloseable {
               metrics);
       this.learnt =
           new LearntModels(
-              prompts, config, survey, new ModelSearch(List.of(), System.getenv()), cells::pods, this::healthy);
+              prompts, config, survey, new ModelSearch(List.of(), System.getenv()), pods::all, this::healthy);
     } catch (IOException unusable) {
       close();
       throw new StartException(String.valueOf(unusable.getMessage()), unusable);

@@ -46,7 +46,7 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.sharding.typed.javadsl.Entity;
 import org.apache.pekko.cluster.typed.Cluster;
 
-/** Starts a node's part of the cells: its directory, the cells and standbys it may become home of, and its client. */
+/** Starts a node's part of the cells: its directory, the cells and standbys it may become home of, and its clients. */
 public final class CellsWiring {
   /** How long cells may take to get ready on other nodes; below what the platform allows the phase. */
   private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(10);
@@ -79,7 +79,7 @@ public final class CellsWiring {
    * @param peers connections to other nodes and from them; closed when the system has ended
    * @param decisions where sampled decisions of cells whose home is this node are recorded; not closed here
    */
-  public static ClusterCells start(
+  public static NodeCells start(
       ActorSystem<?> system,
       CellSettings settings,
       PartitionPolicy partitionPolicy,
@@ -124,20 +124,24 @@ public final class CellsWiring {
     CoordinatedShutdown.get(system)
         .addTask(CoordinatedShutdown.PhaseBeforeClusterShutdown(), "kvasir-cells", wiring::handOverCells);
     ClusterCells cells = wiring.cells(
-        partitionPolicy, remote, directory, new SessionWorkers(Sessions.start(system, metrics)), cellMetrics, clock);
+        partitionPolicy, remote, new SessionWorkers(Sessions.start(system, metrics)), cellMetrics, clock);
     // While the front doors drain, which would wait for them.
     CoordinatedShutdown.get(system)
         .addTask(CoordinatedShutdown.PhaseServiceRequestsDone(), "kvasir-first-workers", () -> {
           cells.stopWaiting();
           return CompletableFuture.completedFuture(Done.getInstance());
         });
-    return cells;
+    return new NodeCells(
+        cells,
+        new ClusterPods(system, wiring.roster, directory),
+        new ClusterDescription(
+            system, wiring.views, wiring.roster, wiring.reports, wiring.moves,
+            settings.remote().decisionTimeout(), clock));
   }
 
   private ClusterCells cells(
       PartitionPolicy partitionPolicy,
       RemoteCells remote,
-      ActorRef<Directory.Message> directory,
       SessionWorkers sessions,
       CellMetrics metrics,
       NanoClock clock) {
@@ -147,9 +151,6 @@ public final class CellsWiring {
         roster,
         reports,
         remote,
-        new ClusterDescription(system, views, roster, reports, settings.remote().decisionTimeout(), clock),
-        new DirectoryClient(system, directory),
-        moves,
         sessions,
         metrics,
         settings.fromZero(),

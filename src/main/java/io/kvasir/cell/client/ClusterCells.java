@@ -1,22 +1,13 @@
 package io.kvasir.cell.client;
 
 import io.kvasir.admission.Claim;
-import io.kvasir.cell.CellMove;
 import io.kvasir.cell.Cells;
-import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.FromZeroSettings;
-import io.kvasir.cell.HealthChange;
-import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.PartitionPolicy;
-import io.kvasir.cell.PodSource;
-import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.UnservedDemand;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
-import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Roster;
@@ -27,9 +18,7 @@ import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.TurnResult;
 import io.kvasir.http.Cancellation;
-import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
-import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.util.Collections;
 import java.util.List;
@@ -55,15 +44,12 @@ public final class ClusterCells implements Cells {
   private final CurrentRoster roster;
   private final RemoteCells remote;
   private final CellMetrics metrics;
-  private final CellMoves moves;
   private final NanoClock clock;
   private final RefusalCounter refusals = new RefusalCounter();
   private final CellChoices choices;
   private final RosterWorkers rosterWorkers;
   private final FirstWorkerWaits firstWorkers;
   private final Fallback fallback;
-  private final ClusterDescription description;
-  private final DirectoryClient directory;
   private final SessionWorkers sessions;
 
   ClusterCells(
@@ -72,9 +58,6 @@ public final class ClusterCells implements Cells {
       CurrentRoster roster,
       CellReports reports,
       RemoteCells remote,
-      ClusterDescription description,
-      DirectoryClient directory,
-      CellMoves moves,
       SessionWorkers sessions,
       CellMetrics metrics,
       FromZeroSettings fromZero,
@@ -89,9 +72,6 @@ public final class ClusterCells implements Cells {
     this.rosterWorkers = new RosterWorkers(roster, views, reports);
     this.firstWorkers = new FirstWorkerWaits(fromZero, rosterWorkers::serving, clock);
     this.fallback = new Fallback(clock);
-    this.description = description;
-    this.directory = directory;
-    this.moves = moves;
     this.sessions = sessions;
   }
 
@@ -240,41 +220,6 @@ public final class ClusterCells implements Cells {
   }
 
   @Override
-  public List<WorkerStatus> describeWorkers() {
-    return description.workers();
-  }
-
-  @Override
-  public List<Problem> problems() {
-    return views.problems();
-  }
-
-  @Override
-  public List<HealthChange> healthChanges() {
-    return views.healthLog().all();
-  }
-
-  @Override
-  public List<HealthChange> healthChanges(String pod) {
-    return description.healthChanges(pod);
-  }
-
-  @Override
-  public List<CellMove> moves() {
-    return moves.latest();
-  }
-
-  @Override
-  public HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
-    return description.heldPrefixes(model, chains);
-  }
-
-  @Override
-  public ClusterStatus describeCluster() {
-    return description.status();
-  }
-
-  @Override
   public List<WorkerSummary> workers() {
     return rosterWorkers.all();
   }
@@ -299,51 +244,6 @@ public final class ClusterCells implements Cells {
     Set<String> both = new TreeSet<>(served);
     both.addAll(known);
     return Collections.unmodifiableSet(both);
-  }
-
-  @Override
-  public List<PodSpec> pods() {
-    return roster.get().specs();
-  }
-
-  @Override
-  public List<PodSpec> pods(PodSource source) {
-    return roster.get().specs(source);
-  }
-
-  @Override
-  public void announce(PodSpec pod) {
-    directory.announce(pod);
-  }
-
-  @Override
-  public boolean replace(PodSpec before, PodSpec after) {
-    return directory.replace(before, after);
-  }
-
-  @Override
-  public void add(PodSpec pod) {
-    directory.add(pod);
-  }
-
-  @Override
-  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
-    return directory.declare(source, pods);
-  }
-
-  @Override
-  public boolean drain(String pod) {
-    return directory.drain(pod);
-  }
-
-  @Override
-  public UndrainResult undrain(String pod) {
-    return directory.undrain(pod);
-  }
-
-  @Override
-  public boolean remove(String pod) {
-    return directory.remove(pod);
   }
 
   /** Whether this node is the home of a cell. */

@@ -1,11 +1,14 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.cell.CellMove;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.ClusterStatus.CellStatus;
 import io.kvasir.cell.ClusterStatus.NodeStatus;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.WorkerStatus;
+import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.NodeNames;
 import io.kvasir.cell.directory.PodEntry;
@@ -13,6 +16,7 @@ import io.kvasir.cell.home.Cell;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.index.Chain;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,11 +34,8 @@ import org.apache.pekko.cluster.ClusterEvent.CurrentClusterState;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.apache.pekko.cluster.typed.Cluster;
 
-/**
- * Describes the cluster for administration: sends a request to the home of every cell whose home is another node, and
- * waits for all of them. Thread-safe.
- */
-final class ClusterDescription {
+/** The fleet as the homes of all cells of the cluster describe it. Thread-safe. */
+final class ClusterDescription implements FleetDescription {
   /** The state of a node that the cluster has taken out, in its own eyes. */
   private static final String CUT_OFF = "cut off";
 
@@ -47,6 +48,7 @@ final class ClusterDescription {
   private final CellViews views;
   private final CurrentRoster roster;
   private final CellReports reports;
+  private final CellMoves moves;
   private final Duration timeout;
   private final NanoClock clock;
 
@@ -56,23 +58,25 @@ final class ClusterDescription {
    * @param views the cells whose home is this node
    * @param roster all cells
    * @param reports the pressure on them
+   * @param moves those of cells that this node has seen
    * @param timeout how long a cell's home may take to describe it
    */
   ClusterDescription(
-      ActorSystem<?> system, CellViews views, CurrentRoster roster, CellReports reports, Duration timeout,
-      NanoClock clock) {
+      ActorSystem<?> system, CellViews views, CurrentRoster roster, CellReports reports, CellMoves moves,
+      Duration timeout, NanoClock clock) {
     this.system = system;
     this.cluster = Cluster.get(system);
     this.sharding = ClusterSharding.get(system);
     this.views = views;
     this.roster = roster;
     this.reports = reports;
+    this.moves = moves;
     this.timeout = timeout;
     this.clock = clock;
   }
 
-  /** Every worker of every cell with its state. */
-  List<WorkerStatus> workers() {
+  @Override
+  public List<WorkerStatus> workers() {
     return describe().values().stream().flatMap(cell -> cell.workers().stream()).toList();
   }
 
@@ -106,8 +110,23 @@ final class ClusterDescription {
     return described;
   }
 
-  /** How the health of a pod's workers changed, newest first; empty when their cell's home does not answer in time. */
-  List<HealthChange> healthChanges(String pod) {
+  @Override
+  public List<Problem> problems() {
+    return views.problems();
+  }
+
+  @Override
+  public List<CellMove> moves() {
+    return moves.latest();
+  }
+
+  @Override
+  public List<HealthChange> healthChanges() {
+    return views.healthLog().all();
+  }
+
+  @Override
+  public List<HealthChange> healthChanges(String pod) {
     String cell =
         roster.get().pods().stream()
             .filter(entry -> entry.spec().name().equals(pod))
@@ -129,8 +148,8 @@ final class ClusterDescription {
     }
   }
 
-  /** How far the workers of a model hold the beginnings of chains, by the homes of all cells that have such workers. */
-  HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
+  @Override
+  public HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
     List<List<Integer>> depths = new ArrayList<>();
     chains.forEach(_ -> depths.add(new ArrayList<>()));
     List<String> missing = new ArrayList<>();
@@ -177,8 +196,8 @@ final class ClusterDescription {
     return all;
   }
 
-  /** Nodes, cells with their homes, and workers. */
-  ClusterStatus status() {
+  @Override
+  public ClusterStatus cluster() {
     SequencedMap<String, Cell.Description> described = describe();
     return new ClusterStatus(
         nodes(),

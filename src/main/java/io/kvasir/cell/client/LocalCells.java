@@ -1,20 +1,14 @@
 package io.kvasir.cell.client;
 
-import io.kvasir.cell.CellMove;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Cells;
-import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.EventSources;
-import io.kvasir.cell.HealthChange;
 import io.kvasir.cell.HealthProbe;
-import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
-import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
@@ -30,11 +24,9 @@ import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.view.DecisionRecorder;
-import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
-import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import java.util.Map;
@@ -155,42 +147,6 @@ public final class LocalCells implements Cells, AutoCloseable {
   }
 
   @Override
-  public List<WorkerStatus> describeWorkers() {
-    return List.of();
-  }
-
-  @Override
-  public List<Problem> problems() {
-    return views.problems();
-  }
-
-  @Override
-  public List<HealthChange> healthChanges() {
-    return views.healthLog().all();
-  }
-
-  @Override
-  public List<HealthChange> healthChanges(String pod) {
-    return views.healthLog().ofPod(pod);
-  }
-
-  @Override
-  public List<CellMove> moves() {
-    return List.of();
-  }
-
-  @Override
-  public HeldPrefixes heldPrefixes(String model, List<Chain> chains) {
-    CellView view = view(model);
-    return new HeldPrefixes(view == null ? List.of() : view.heldPrefixes(model, chains), List.of());
-  }
-
-  @Override
-  public ClusterStatus describeCluster() {
-    throw new UnsupportedOperationException("these cells have no cluster");
-  }
-
-  @Override
   public List<WorkerSummary> workers() {
     return workers.all();
   }
@@ -208,55 +164,6 @@ public final class LocalCells implements Cells, AutoCloseable {
   @Override
   public Set<String> models() {
     return roster.models();
-  }
-
-  @Override
-  public List<PodSpec> pods() {
-    return roster.specs();
-  }
-
-  @Override
-  public List<PodSpec> pods(PodSource source) {
-    return roster.specs(source);
-  }
-
-  @Override
-  public void announce(PodSpec pod) {
-    throw fixed();
-  }
-
-  @Override
-  public boolean replace(PodSpec before, PodSpec after) {
-    throw fixed();
-  }
-
-  @Override
-  public void add(PodSpec pod) {
-    throw fixed();
-  }
-
-  @Override
-  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
-    throw fixed();
-  }
-
-  @Override
-  public boolean drain(String pod) {
-    throw fixed();
-  }
-
-  @Override
-  public UndrainResult undrain(String pod) {
-    throw fixed();
-  }
-
-  @Override
-  public boolean remove(String pod) {
-    throw fixed();
-  }
-
-  private static UnsupportedOperationException fixed() {
-    return new UnsupportedOperationException("the pods of these cells are fixed");
   }
 
   /** Stops the cells. */

@@ -1,9 +1,9 @@
 package io.kvasir.cell.directory;
 
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -66,7 +66,7 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   public record Drain(String pod, ActorRef<Boolean> replyTo) implements Message {}
 
   /** Gives a drained pod requests again; answers what became of it. */
-  public record Undrain(String pod, ActorRef<Cells.UndrainResult> replyTo) implements Message {}
+  public record Undrain(String pod, ActorRef<Pods.UndrainResult> replyTo) implements Message {}
 
   /** Removes a pod; answers whether there was one of that name. */
   public record Remove(String pod, ActorRef<Boolean> replyTo) implements Message {}
@@ -239,9 +239,9 @@ public final class Directory extends AbstractBehavior<Directory.Message> {
   private void undrain(Undrain undrain) {
     PodEntry entry = pods.get(undrain.pod());
     if (entry == null) {
-      undrain.replyTo().tell(Cells.UndrainResult.UNKNOWN);
+      undrain.replyTo().tell(Pods.UndrainResult.UNKNOWN);
     } else {
-      Cells.UndrainResult done = entry.withheld() ? Cells.UndrainResult.WITHHELD : Cells.UndrainResult.DONE;
+      Pods.UndrainResult done = entry.withheld() ? Pods.UndrainResult.WITHHELD : Pods.UndrainResult.DONE;
       put(entry.asUndrained(), () -> undrain.replyTo().tell(done));
     }
   }

@@ -3,9 +3,10 @@ package io.kvasir.gateway.admin;
 import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus;
 import java.io.IOException;
 import java.net.URI;
@@ -31,7 +32,8 @@ public final class FleetHandler implements AdminResource {
   private static final String POD = WORKERS + "/{pod}";
   private static final String WANTED = "send one that describes a pod: its url, and what its engine does not tell";
 
-  private final Cells cells;
+  private final Pods pods;
+  private final FleetDescription fleet;
   private final Supplier<ClusterStatus> cluster;
   private final PodDefaults defaults;
   private final PodCompletion completion;
@@ -43,8 +45,10 @@ public final class FleetHandler implements AdminResource {
    * @param completion of descriptions that name no models
    */
   public FleetHandler(
-      Cells cells, Supplier<ClusterStatus> cluster, PodDefaults defaults, PodCompletion completion) {
-    this.cells = cells;
+      Pods pods, FleetDescription fleet, Supplier<ClusterStatus> cluster, PodDefaults defaults,
+      PodCompletion completion) {
+    this.pods = pods;
+    this.fleet = fleet;
     this.cluster = cluster;
     this.defaults = defaults;
     this.completion = completion;
@@ -53,13 +57,13 @@ public final class FleetHandler implements AdminResource {
   @Override
   public List<AdminRoute> routes() {
     return List.of(
-        AdminRoute.get(WORKERS, _ -> AdminResponse.ok(FleetJson.workers(cells.describeWorkers()))),
+        AdminRoute.get(WORKERS, _ -> AdminResponse.ok(FleetJson.workers(fleet.workers()))),
         AdminRoute.post(WORKERS, this::add),
         AdminRoute.get(POD, this::pod),
         AdminRoute.delete(POD, this::remove),
         AdminRoute.post(POD + "/drain", this::drain),
         AdminRoute.post(POD + "/undrain", this::undrain),
-        AdminRoute.get("/admin/cells", _ -> AdminResponse.ok(FleetJson.cells(cells.describeCluster()))),
+        AdminRoute.get("/admin/cells", _ -> AdminResponse.ok(FleetJson.cells(fleet.cluster()))),
         AdminRoute.get(CLUSTER, _ -> AdminResponse.ok(FleetJson.cluster(cluster.get()))));
   }
 
@@ -79,7 +83,7 @@ public final class FleetHandler implements AdminResource {
     Described described = given.has("models") ? new Described(read(given), null) : learnt(given);
     PodSpec pod = described.pod();
     try {
-      cells.add(pod);
+      pods.add(pod);
     } catch (IllegalArgumentException e) {
       throw AdminException.of(409, String.valueOf(e.getMessage()));
     }
@@ -134,8 +138,8 @@ public final class FleetHandler implements AdminResource {
     if (workers.isEmpty()) {
       throw unknown(pod);
     }
-    ObjectNode answer = FleetJson.pod(pod, workers, cells.healthChanges(pod));
-    cells.pods().stream()
+    ObjectNode answer = FleetJson.pod(pod, workers, fleet.healthChanges(pod));
+    pods.all().stream()
         .filter(known -> known.name().equals(pod))
         .findFirst()
         .ifPresent(known -> FleetJson.putLearnt(answer, known, null));
@@ -144,7 +148,7 @@ public final class FleetHandler implements AdminResource {
 
   private AdminResponse drain(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
-    if (!cells.drain(pod)) {
+    if (!pods.drain(pod)) {
       throw unknown(pod);
     }
     return changed(pod, "draining");
@@ -152,7 +156,7 @@ public final class FleetHandler implements AdminResource {
 
   private AdminResponse undrain(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
-    return switch (cells.undrain(pod)) {
+    return switch (pods.undrain(pod)) {
       case DONE -> changed(pod, "serving");
       case WITHHELD ->
           throw AdminException.of(
@@ -164,7 +168,7 @@ public final class FleetHandler implements AdminResource {
   private AdminResponse remove(AdminRequest request) throws AdminException {
     String pod = request.variable("pod");
     int remaining = inFlight(pod);
-    if (!cells.remove(pod)) {
+    if (!pods.remove(pod)) {
       throw unknown(pod);
     }
     LOG.info("pod {} removed by the admin API with {} requests in flight", pod, remaining);
@@ -181,7 +185,7 @@ public final class FleetHandler implements AdminResource {
   }
 
   private List<WorkerStatus> workers(String pod) {
-    return cells.describeWorkers().stream().filter(status -> status.worker().pod().equals(pod)).toList();
+    return fleet.workers().stream().filter(status -> status.worker().pod().equals(pod)).toList();
   }
 
   private static AdminException unknown(String pod) {

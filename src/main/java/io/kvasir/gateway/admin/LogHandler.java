@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.CellMove;
-import io.kvasir.cell.Cells;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.HealthChange;
 import io.kvasir.telemetry.AuditLog;
 import java.time.Instant;
@@ -30,12 +30,12 @@ public final class LogHandler implements AdminResource {
   private static final int MOST = 1000;
 
   private final AuditLog audit;
-  private final Cells cells;
+  private final FleetDescription fleet;
 
   /** Over a node's logs. */
-  public LogHandler(AuditLog audit, Cells cells) {
+  public LogHandler(AuditLog audit, FleetDescription fleet) {
     this.audit = audit;
-    this.cells = cells;
+    this.fleet = fleet;
   }
 
   @Override
@@ -64,8 +64,8 @@ public final class LogHandler implements AdminResource {
   private Stream<ObjectNode> latest(String kind, int limit) {
     return switch (kind) {
       case ADMINISTRATION -> audit.latest(limit).stream().map(LogHandler::entry);
-      case HEALTH -> cells.healthChanges().stream().limit(limit).map(LogHandler::entry);
-      default -> cells.moves().stream().limit(limit).map(LogHandler::entry);
+      case HEALTH -> fleet.healthChanges().stream().limit(limit).map(LogHandler::entry);
+      default -> fleet.moves().stream().limit(limit).map(LogHandler::entry);
     };
   }
 

@@ -5,6 +5,7 @@ import static io.kvasir.gateway.admin.AdminResponse.object;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.gateway.SampledChains;
 import io.kvasir.gateway.SampledChains.Sample;
@@ -23,11 +24,13 @@ public final class PrefixesHandler implements AdminResource {
 
   private final SampledChains chains;
   private final Cells cells;
+  private final FleetDescription fleet;
 
   /** Over a gateway's samples and the fleet. */
-  public PrefixesHandler(SampledChains chains, Cells cells) {
+  public PrefixesHandler(SampledChains chains, Cells cells, FleetDescription fleet) {
     this.chains = chains;
     this.cells = cells;
+    this.fleet = fleet;
   }
 
   @Override
@@ -49,7 +52,7 @@ public final class PrefixesHandler implements AdminResource {
     int blockSize = samples.getLast().chain().blockSize();
     List<Sample> comparable = samples.stream().filter(sample -> sample.chain().blockSize() == blockSize).toList();
     PrefixTree tree = new PrefixTree(comparable, limit);
-    HeldPrefixes held = cells.heldPrefixes(model, tree.paths());
+    HeldPrefixes held = fleet.heldPrefixes(model, tree.paths());
     body.put("block_size", blockSize).put("sampled_requests", comparable.size());
     held.missingCells().forEach(body.putArray("missing_cells")::add);
     put(body.putArray("roots"), tree.roots(), blockSize, held);

@@ -4,8 +4,8 @@ import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.EventMode;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.WorkerStatus;
 import java.time.Instant;
 import java.util.List;
@@ -17,16 +17,16 @@ import java.util.function.Supplier;
  * node answers for all. Thread-safe.
  */
 public final class SourcesHandler implements AdminResource {
-  private final Cells cells;
+  private final FleetDescription fleet;
 
   /** Over the fleet. */
-  public SourcesHandler(Cells cells) {
-    this.cells = cells;
+  public SourcesHandler(FleetDescription fleet) {
+    this.fleet = fleet;
   }
 
   @Override
   public List<AdminRoute> routes() {
-    return List.of(AdminRoute.get("/admin/sources", _ -> AdminResponse.ok(sources(cells.describeWorkers()))));
+    return List.of(AdminRoute.get("/admin/sources", _ -> AdminResponse.ok(sources(fleet.workers()))));
   }
 
   /** The same, to be watched. */

@@ -14,9 +14,11 @@ import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -60,7 +62,19 @@ final class ClusterAdmissionIT {
 
   private final String model = "model-" + MODELS.incrementAndGet();
 
-  private record Node(ActorSystem<Void> system, ClusterCells cells, PrometheusRegistry registry) {
+  private record Node(ActorSystem<Void> system, NodeCells clients, PrometheusRegistry registry) {
+    ClusterCells cells() {
+      return clients.cells();
+    }
+
+    Pods pods() {
+      return clients.pods();
+    }
+
+    FleetDescription fleet() {
+      return clients.fleet();
+    }
+
     /** Requests that wait in the cells whose home it is. */
     int waiting() {
       double sum = 0;
@@ -102,7 +116,7 @@ final class ClusterAdmissionIT {
 
   @BeforeEach
   void addWorker() {
-    NODES.getFirst().cells().add(TestPods.pod(model + "-worker").models(model).maxInFlight(1).build());
+    NODES.getFirst().pods().add(TestPods.pod(model + "-worker").models(model).maxInFlight(1).build());
     // The cell has a home when a request is decided on.
     await(() -> {
       Decision decision = NODES.getFirst().cells().decide(request(0, null));
@@ -117,7 +131,7 @@ final class ClusterAdmissionIT {
   }
 
   private static int describedWaiting(Node node) {
-    return node.cells().describeCluster().cells().stream()
+    return node.fleet().cluster().cells().stream()
         .flatMap(cell -> cell.waiting().classes().stream())
         .mapToInt(ClassStatus::length)
         .sum();
@@ -299,7 +313,7 @@ final class ClusterAdmissionIT {
   }
 
   private int inFlight() {
-    return home().cells().describeWorkers().stream()
+    return home().fleet().workers().stream()
         .filter(worker -> worker.worker().models().contains(model))
         .mapToInt(worker -> worker.load().inFlight())
         .sum();

@@ -5,16 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.Await;
 import io.kvasir.TestMembers;
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -80,7 +81,19 @@ final class ClusterCellsTest {
 
   private final String model = "model-" + CELLS.incrementAndGet();
 
-  private record Node(ActorSystem<Void> system, ClusterCells cells, PrometheusRegistry registry) {}
+  private record Node(ActorSystem<Void> system, NodeCells clients, PrometheusRegistry registry) {
+    ClusterCells cells() {
+      return clients.cells();
+    }
+
+    Pods pods() {
+      return clients.pods();
+    }
+
+    FleetDescription fleet() {
+      return clients.fleet();
+    }
+  }
 
   @BeforeAll
   static void start() {
@@ -96,7 +109,7 @@ final class ClusterCellsTest {
 
   @Test
   void decide_unknownModel() {
-    assertThat(home().decide(request("nobody's")))
+    assertThat(home().cells().decide(request("nobody's")))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class,
             none -> assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.UNKNOWN_MODEL));
@@ -126,7 +139,7 @@ final class ClusterCellsTest {
     chosen.add(awaitChosen(home()).worker().id());
     chosen.add(awaitChosen(home()).worker().id());
     assertThat(chosen).containsExactlyInAnyOrder("b", "c");
-    assertThat(home().decide(request(model)))
+    assertThat(home().cells().decide(request(model)))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class, none -> assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.ALL_FULL));
   }
@@ -135,7 +148,7 @@ final class ClusterCellsTest {
   void remove_whileReserved_newWorkerStartsUnbooked() {
     add("d", 4);
     Decision.Chosen chosen = awaitChosen(home());
-    assertThat(home().remove("d")).isTrue();
+    assertThat(home().pods().remove("d")).isTrue();
     await(() -> workers().isEmpty());
     add("d", 4);
     await(() -> healthy() == 1);
@@ -157,11 +170,11 @@ final class ClusterCellsTest {
   }
 
   /** The origin of a decision that is no fallback. */
-  private Decision.Origin origin(ClusterCells cells) {
+  private Decision.Origin origin(Node node) {
     CompletableFuture<Decision.Origin> origin = new CompletableFuture<>();
     await(
         () -> {
-          if (cells.decide(request(model)) instanceof Decision.Planned found) {
+          if (node.cells().decide(request(model)) instanceof Decision.Planned found) {
             found.close(new Outcome.Cancelled());
             Decision.Origin from = Objects.requireNonNull(found.origin());
             if (from.way() != Decision.Way.FALLBACK && (from.way() == Decision.Way.LOCAL || from.home() != null)) {
@@ -267,19 +280,18 @@ final class ClusterCellsTest {
     await(() -> healthy() == 1);
     long[] hashes = new SplittableRandom(1).longs(100_000).toArray();
     DecisionRequest request = request(model, new Chain(hashes, 16));
-    ClusterCells other = other();
+    Node other = other();
     await(() -> !decideAndClose(other, request).startsWith(Fallback.REASON));
-    assertThat(other.explain(request).plan()).as(other.explain(request).reason()).hasSize(1);
+    assertThat(other.cells().explain(request).plan()).as(other.cells().explain(request).reason()).hasSize(1);
 
     Node guest = unconnectedNode();
-    ClusterCells unconnected = guest.cells();
-    await(() -> unconnected.models().contains(model) && !unconnected.isHome(model));
-    await(() -> !decideAndClose(unconnected, request(model)).startsWith(Fallback.REASON));
-    assertThat(decideAndClose(unconnected, request))
+    await(() -> guest.cells().models().contains(model) && !guest.cells().isHome(model));
+    await(() -> !decideAndClose(guest, request(model)).startsWith(Fallback.REASON));
+    assertThat(decideAndClose(guest, request))
         .startsWith(Fallback.REASON)
         .contains("100000 blocks, too many for remoting");
-    assertThat(unconnected.explain(request).reason()).contains("100000 blocks, too many for remoting");
-    assertThat(decideAndClose(unconnected, request(model))).as("others reach the home")
+    assertThat(guest.cells().explain(request).reason()).contains("100000 blocks, too many for remoting");
+    assertThat(decideAndClose(guest, request(model))).as("others reach the home")
         .doesNotStartWith(Fallback.REASON);
     NODES.remove(guest);
     Cluster.get(guest.system()).manager().tell(new Leave(Cluster.get(guest.system()).selfMember().address()));
@@ -287,8 +299,8 @@ final class ClusterCellsTest {
   }
 
   /** The reason of a decision that is given back at once. */
-  private static String decideAndClose(ClusterCells cells, DecisionRequest request) {
-    return switch (cells.decide(request)) {
+  private static String decideAndClose(Node node, DecisionRequest request) {
+    return switch (node.cells().decide(request)) {
       case Decision.Planned planned -> {
         planned.close(new Outcome.Cancelled());
         yield planned.reason();
@@ -315,18 +327,18 @@ final class ClusterCellsTest {
   void add_nameTaken_saysSo() {
     add("e", 4);
     assertThatThrownBy(() -> add("e", 4)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'e'");
-    assertThat(home().drain("nobody")).isFalse();
-    assertThat(home().remove("nobody")).isFalse();
+    assertThat(home().pods().drain("nobody")).isFalse();
+    assertThat(home().pods().remove("nobody")).isFalse();
   }
 
   @Test
   void drain_getsNothingNew() {
     add("f", 4);
     awaitChosen(home());
-    assertThat(home().drain("f")).isTrue();
+    assertThat(home().pods().drain("f")).isTrue();
     await(
         () -> {
-          Decision decision = home().decide(request(model));
+          Decision decision = home().cells().decide(request(model));
           // The word may not have reached the cell yet.
           if (decision instanceof Decision.Planned planned) {
             planned.close(new Outcome.Cancelled());
@@ -340,16 +352,16 @@ final class ClusterCellsTest {
   void undrain_getsRequestsAgain_unlessItsSourceWithholdsThem() {
     add("undrained", 4);
     await(() -> healthy() == 1);
-    assertThat(home().drain("undrained")).isTrue();
+    assertThat(home().pods().drain("undrained")).isTrue();
     await(() -> workers().stream().allMatch(WorkerStatus::draining));
-    assertThat(other().undrain("undrained")).isEqualTo(Cells.UndrainResult.DONE);
+    assertThat(other().pods().undrain("undrained")).isEqualTo(Pods.UndrainResult.DONE);
     await(() -> workers().stream().noneMatch(WorkerStatus::draining));
-    assertThat(home().undrain("nobody")).isEqualTo(Cells.UndrainResult.UNKNOWN);
+    assertThat(home().pods().undrain("nobody")).isEqualTo(Pods.UndrainResult.UNKNOWN);
 
-    other().declare(PodSource.FILE, List.of(new DiscoveredPod(pod(model, "withheld", 4), true)));
+    other().pods().declare(PodSource.FILE, List.of(new DiscoveredPod(pod(model, "withheld", 4), true)));
     await(() -> workers().size() == 2);
-    assertThat(other().undrain("withheld")).isEqualTo(Cells.UndrainResult.WITHHELD);
-    other().declare(PodSource.FILE, List.of());
+    assertThat(other().pods().undrain("withheld")).isEqualTo(Pods.UndrainResult.WITHHELD);
+    other().pods().declare(PodSource.FILE, List.of());
   }
 
   /** Declared on a node where the cell is not at home: added, withheld, given back, removed. */
@@ -358,13 +370,13 @@ final class ClusterCellsTest {
     add("declared-1", 4);
     await(() -> healthy() == 1);
     PodSpec found = pod(model, "declared-2", 4);
-    assertThat(other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)))).isEmpty();
+    assertThat(other().pods().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)))).isEmpty();
     await(() -> healthy() == 2);
-    other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, true)));
+    other().pods().declare(PodSource.FILE, List.of(new DiscoveredPod(found, true)));
     await(() -> workers().stream().filter(WorkerStatus::draining).count() == 1);
-    other().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)));
+    other().pods().declare(PodSource.FILE, List.of(new DiscoveredPod(found, false)));
     await(() -> workers().stream().noneMatch(WorkerStatus::draining));
-    other().declare(PodSource.FILE, List.of());
+    other().pods().declare(PodSource.FILE, List.of());
     await(() -> workers().size() == 1);
     assertThat(workers().getFirst().worker().id()).isEqualTo("declared-1");
   }
@@ -373,10 +385,10 @@ final class ClusterCellsTest {
   void status_fromAnyNode_saysWhoIsAtHomeWhere() {
     add("seen", 4);
     await(() -> healthy() == 1);
-    ClusterCells other = other();
-    await(() -> !home(home().describeCluster()).isEmpty()
-        && home(home().describeCluster()).equals(home(other.describeCluster())));
-    ClusterStatus status = other.describeCluster();
+    Node other = other();
+    await(() -> !home(home().fleet().cluster()).isEmpty()
+        && home(home().fleet().cluster()).equals(home(other.fleet().cluster())));
+    ClusterStatus status = other.fleet().cluster();
     assertThat(status.nodes()).extracting(ClusterStatus.NodeStatus::address).contains(home(status));
     assertThat(status.nodes()).filteredOn(ClusterStatus.NodeStatus::self).singleElement()
         .satisfies(self -> {
@@ -411,7 +423,7 @@ final class ClusterCellsTest {
     Decision.Chosen hung = awaitChosen(home());
     await(() -> workers().getFirst().health() == WorkerStatus.Health.WEDGED);
     assertThat(workers().getFirst().reason()).contains("nothing has come");
-    assertThat(home().decide(request(model)))
+    assertThat(home().cells().decide(request(model)))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class, none -> assertThat(none.reason()).isEqualTo(Decision.NoWorkerReason.NONE_HEALTHY));
     hung.reservation().progressed();
@@ -422,8 +434,8 @@ final class ClusterCellsTest {
   void wedged_asAnotherNodeSeesIt_movesThere() {
     add("k", 8);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
-    ClusterCells other = other();
-    await(() -> other.models().contains(model));
+    Node other = other();
+    await(() -> other.cells().models().contains(model));
     Decision.Chosen hung = awaitChosen(other);
     await(() -> workers().getFirst().health() == WorkerStatus.Health.WEDGED);
     await(
@@ -436,7 +448,7 @@ final class ClusterCellsTest {
   @Test
   void eventStreamLost_isOutUntilTheProbeAnswers() {
     add("l", 8);
-    home().add(pod(model, FlakyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
+    home().pods().add(pod(model, FlakyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
     await(() -> healthy() == 2);
     CompletableFuture<Boolean> probe = new CompletableFuture<>();
     PROBES.put(FlakyStream.NAME + ".test", probe);
@@ -449,13 +461,13 @@ final class ClusterCellsTest {
 
   @Test
   void eventStreamLost_ofTheOnlyOne_takesNobodyOut() {
-    home().add(pod(model, LonelyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
+    home().pods().add(pod(model, LonelyStream.NAME, 8, List.of(new EventFeed.Zmq("tcp://h:1", null, "", false))));
     await(() -> healthy() == 1);
     AtomicInteger asked = LonelyStream.ASKED;
     int before = asked.get();
     LonelyStream.BREAK.complete(new KvBatch(-1, 1, 0, List.of(new KvEvent.Disconnected())));
     await(() -> asked.get() > before);
-    assertThat(home().decide(request(model))).isInstanceOf(Decision.Planned.class);
+    assertThat(home().cells().decide(request(model))).isInstanceOf(Decision.Planned.class);
   }
 
   /** Probes that are answered otherwise than with success at once, by host. */
@@ -504,11 +516,11 @@ final class ClusterCellsTest {
   void decide_onTheOtherNode_isBookedAtTheHome() {
     add("h", 4);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
-    ClusterCells other = other();
-    await(() -> other.models().contains(model));
+    Node other = other();
+    await(() -> other.cells().models().contains(model));
 
-    Decision.Planned planned = (Decision.Planned) other.decide(request(model));
-    Decision.Planned here = (Decision.Planned) home().decide(request(model));
+    Decision.Planned planned = (Decision.Planned) other.cells().decide(request(model));
+    Decision.Planned here = (Decision.Planned) home().cells().decide(request(model));
     here.close(new Outcome.Cancelled());
     Decision.Chosen chosen = planned.last();
     assertThat(chosen.worker().id()).isEqualTo("h");
@@ -518,7 +530,7 @@ final class ClusterCellsTest {
     assertThat(planned.workflow()).isEqualTo(here.workflow());
     chosen.reservation().prefillLocally();
     assertThat(inFlight()).isEqualTo(1);
-    assertThat(other.describeWorkers()).as("asked over the cluster").anyMatch(worker -> worker.load().inFlight() == 1);
+    assertThat(other.fleet().workers()).as("asked over the cluster").anyMatch(worker -> worker.load().inFlight() == 1);
     chosen.reservation().firstToken();
     await(() -> pending() == 0);
     chosen.reservation().close(new Outcome.Completed(100, 0, 5, 1000));
@@ -539,11 +551,11 @@ final class ClusterCellsTest {
       chains.add(new Chain(random.longs(256).toArray(), 16));
     }
     chains.add(new Chain(Arrays.copyOf(HoldingEngine.HELD.hashes(), 4), 16));
-    ClusterCells other = other();
-    await(() -> other.models().contains(model));
+    Node other = other();
+    await(() -> other.cells().models().contains(model));
 
-    for (ClusterCells cells : List.of(home(), other)) {
-      HeldPrefixes held = cells.heldPrefixes(model, chains);
+    for (Node node : List.of(home(), other)) {
+      HeldPrefixes held = node.fleet().heldPrefixes(model, chains);
       assertThat(held.missingCells()).isEmpty();
       assertThat(held.depths()).hasSameSizeAs(chains);
       assertThat(held.depths().getFirst()).containsExactly(HoldingEngine.HELD.length());
@@ -552,7 +564,7 @@ final class ClusterCellsTest {
       assertThat(held.holders(0, HoldingEngine.HELD.length())).isEqualTo(1);
       assertThat(held.holders(0, HoldingEngine.HELD.length() + 1)).isZero();
     }
-    assertThat(home().heldPrefixes("nobody's", chains).depths()).allMatch(List::isEmpty);
+    assertThat(home().fleet().heldPrefixes("nobody's", chains).depths()).allMatch(List::isEmpty);
   }
 
   /** An engine that tells of its cache, and then of nothing more. */
@@ -570,19 +582,21 @@ final class ClusterCellsTest {
   void workers_whileTheHomeDoesNotAnswer_areKnown() {
     add(SilentHome.NAME, 4);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
-    ClusterCells other = other();
-    await(() -> other.workers(model).stream().anyMatch(worker -> worker.health() == WorkerStatus.Health.HEALTHY));
+    Node other = other();
+    await(() ->
+        other.cells().workers(model).stream().anyMatch(worker -> worker.health() == WorkerStatus.Health.HEALTHY));
     try {
       SilentHome.SILENT.set(true);
       SilentHome.PROBED.join();
-      assertThat(other.describeWorkers()).as("asked of the home")
+      assertThat(other.fleet().workers()).as("asked of the home")
           .noneMatch(worker -> worker.worker().id().equals(SilentHome.NAME));
-      assertThat(other.heldPrefixes(model, List.of(RestartingEngine.BEFORE)).missingCells()).containsExactly(model);
-      assertThat(other.workers()).as("known")
+      assertThat(other.fleet().heldPrefixes(model, List.of(RestartingEngine.BEFORE)).missingCells())
+          .containsExactly(model);
+      assertThat(other.cells().workers()).as("known")
           .anyMatch(worker -> worker.id().equals(SilentHome.NAME) && worker.health() == WorkerStatus.Health.HEALTHY);
-      assertThat(other.workers(model)).extracting(WorkerSummary::id).containsExactly(SilentHome.NAME);
-      assertThat(other.workerIds()).contains(SilentHome.NAME);
-      assertThat(other.models()).contains(model);
+      assertThat(other.cells().workers(model)).extracting(WorkerSummary::id).containsExactly(SilentHome.NAME);
+      assertThat(other.cells().workerIds()).contains(SilentHome.NAME);
+      assertThat(other.cells().models()).contains(model);
     } finally {
       SilentHome.ANSWER.complete(true);
     }
@@ -608,11 +622,11 @@ final class ClusterCellsTest {
   void explain_onTheOtherNode_tellsWhatTheHomeSees() {
     add("told", 4);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
-    ClusterCells other = other();
-    await(() -> other.models().contains(model));
+    Node other = other();
+    await(() -> other.cells().models().contains(model));
 
-    DecisionRecord there = other.explain(request(model));
-    DecisionRecord here = home().explain(request(model));
+    DecisionRecord there = other.cells().explain(request(model));
+    DecisionRecord here = home().cells().explain(request(model));
 
     assertThat(there.refused()).isNull();
     assertThat(DecisionJson.of(there).put("time", "")).isEqualTo(DecisionJson.of(here).put("time", ""));
@@ -622,7 +636,7 @@ final class ClusterCellsTest {
       assertThat(candidate.facts().maxInFlight()).isEqualTo(4);
     });
     assertThat(inFlight()).isZero();
-    assertThat(other.explain(request("nobody's")).refused()).isEqualTo("unknown_model");
+    assertThat(other.cells().explain(request("nobody's")).refused()).isEqualTo("unknown_model");
   }
 
   @Test
@@ -631,8 +645,8 @@ final class ClusterCellsTest {
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
     Node guest = node();
     await(() -> guest.cells().models().contains(model) && !guest.cells().isHome(model));
-    awaitChosen(guest.cells());
-    awaitChosen(guest.cells());
+    awaitChosen(guest);
+    awaitChosen(guest);
     assertThat(inFlight()).isEqualTo(2);
 
     NODES.remove(guest);
@@ -652,7 +666,7 @@ final class ClusterCellsTest {
   void nodeThatStarts_doesNotUndoTheDrainOfAPodItIsConfiguredWith() {
     add("n", 4);
     await(() -> healthy() == 1);
-    assertThat(home().drain("n")).isTrue();
+    assertThat(home().pods().drain("n")).isTrue();
     await(() -> workers().stream().anyMatch(WorkerStatus::draining));
     Node guest = node(Set.of(pod(model, "n", 4), pod(model, "o", 4)));
     await(() -> workers().size() == 2);
@@ -668,14 +682,14 @@ final class ClusterCellsTest {
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
     await(() -> workers().getFirst().index().blocks() == held.length());
     for (int i = 0; i < 8; i++) {
-      Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, held))).last();
+      Decision.Chosen chosen = ((Decision.Planned) home().cells().decide(request(model, held))).last();
       assertThat(chosen.cached().confirmed()).isEqualTo(held.length() * 16);
       chosen.reservation().close(new Outcome.Completed(1000, 0, 5, 1000));
     }
     await(() -> workers().getFirst().index().resyncs() == 1);
     await(() -> workers().getFirst().index().blocks() == RestartingEngine.AFTER.length());
-    assertThat(((Decision.Planned) home().decide(request(model, held))).last().cached().confirmed()).isZero();
-    Decision.Chosen now = ((Decision.Planned) home().decide(request(model, RestartingEngine.AFTER))).last();
+    assertThat(((Decision.Planned) home().cells().decide(request(model, held))).last().cached().confirmed()).isZero();
+    Decision.Chosen now = ((Decision.Planned) home().cells().decide(request(model, RestartingEngine.AFTER))).last();
     assertThat(now.cached().confirmed()).isEqualTo(RestartingEngine.AFTER.length() * 16);
     assertThat(workers().getFirst().index().trust()).isEqualTo(1);
     assertThat(workers().getFirst().index().suspect()).isFalse();
@@ -684,10 +698,10 @@ final class ClusterCellsTest {
   /** A stream into which engines dial notices no death of one: nothing of the dead process is promised. */
   @Test
   void index_ofAProcessThatIsGone_isForgotten() {
-    home().add(pod(model, GoneEngine.NAME, 100, List.of(new EventFeed.Zmq("tcp://*:1", null, "gone", true))));
+    home().pods().add(pod(model, GoneEngine.NAME, 100, List.of(new EventFeed.Zmq("tcp://*:1", null, "gone", true))));
     await(() -> healthy() == 1);
     await(() -> workers().getFirst().index().blocks() == RestartingEngine.BEFORE.length());
-    Decision.Chosen chosen = ((Decision.Planned) home().decide(request(model, RestartingEngine.BEFORE))).last();
+    Decision.Chosen chosen = ((Decision.Planned) home().cells().decide(request(model, RestartingEngine.BEFORE))).last();
     assertThat(chosen.cached().confirmed()).isPositive();
     PROBES.put(
         GoneEngine.NAME + ".test",
@@ -697,7 +711,7 @@ final class ClusterCellsTest {
 
     PROBES.remove(GoneEngine.NAME + ".test");
     await(() -> healthy() == 1);
-    Decision.Chosen next = ((Decision.Planned) home().decide(request(model, RestartingEngine.BEFORE))).last();
+    Decision.Chosen next = ((Decision.Planned) home().cells().decide(request(model, RestartingEngine.BEFORE))).last();
     assertThat(next.cached().predicted()).isZero();
     assertThat(workers().getFirst().index().resyncs()).as("its answers said nothing").isZero();
   }
@@ -818,16 +832,16 @@ final class ClusterCellsTest {
   }
 
   /** The node where this test's cell is at home, once it is; the first node before that. */
-  private ClusterCells home() {
-    return NODES.stream().map(Node::cells).filter(cells -> cells.isHome(model)).findAny().orElse(NODES.get(0).cells());
+  private Node home() {
+    return NODES.stream().filter(node -> node.cells().isHome(model)).findAny().orElse(NODES.get(0));
   }
 
-  private ClusterCells other() {
-    return NODES.stream().map(Node::cells).filter(cells -> !cells.isHome(model)).findAny().orElseThrow();
+  private Node other() {
+    return NODES.stream().filter(node -> !node.cells().isHome(model)).findAny().orElseThrow();
   }
 
   private void add(String name, int maxInFlight) {
-    home().add(pod(model, name, maxInFlight));
+    home().pods().add(pod(model, name, maxInFlight));
     await(() -> NODES.stream().anyMatch(node -> node.cells().isHome(model)));
   }
 
@@ -862,16 +876,16 @@ final class ClusterCellsTest {
         PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE);
   }
 
-  private Decision.Chosen awaitChosen(ClusterCells cells) {
-    return awaitChosen(cells, request(model));
+  private Decision.Chosen awaitChosen(Node node) {
+    return awaitChosen(node, request(model));
   }
 
   /** What the home decided: asked again where it does not answer in time, as on a busy machine. */
-  private static Decision.Chosen awaitChosen(ClusterCells cells, DecisionRequest request) {
+  private static Decision.Chosen awaitChosen(Node node, DecisionRequest request) {
     CompletableFuture<Decision.Chosen> chosen = new CompletableFuture<>();
     await(
         () -> {
-          if (cells.decide(request) instanceof Decision.Planned found) {
+          if (node.cells().decide(request) instanceof Decision.Planned found) {
             if (found.reason().startsWith(Fallback.REASON)) {
               found.close(new Outcome.Cancelled());
             } else {
@@ -884,7 +898,7 @@ final class ClusterCellsTest {
   }
 
   private List<WorkerStatus> workers() {
-    return home().describeWorkers().stream().filter(worker -> worker.cell().equals(model)).toList();
+    return home().fleet().workers().stream().filter(worker -> worker.cell().equals(model)).toList();
   }
 
   private int inFlight() {

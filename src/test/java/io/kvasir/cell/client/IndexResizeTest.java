@@ -74,7 +74,7 @@ final class IndexResizeTest {
   private final AtomicBoolean done = new AtomicBoolean();
   private final AtomicLong decisions = new AtomicLong();
   private final ActorSystem<Void> system = system();
-  private final ClusterCells cells = cells();
+  private final NodeCells node = node();
 
   /** One worker's engine: a chain of its own that grows and shrinks at its end. */
   private static final class Engine {
@@ -138,7 +138,7 @@ final class IndexResizeTest {
     return system;
   }
 
-  private ClusterCells cells() {
+  private NodeCells node() {
     Metrics metrics = new Metrics(registry);
     return CellsWiring.start(
         system,
@@ -171,7 +171,7 @@ final class IndexResizeTest {
   @Test
   void cell_thatGetsMoreWorkersThanSlots_widensWhileItWorks() throws InterruptedException {
     for (int pod = 0; pod < 4; pod++) {
-      cells.add(pod("a" + pod, 16));
+      node.pods().add(pod("a" + pod, 16));
     }
     await(() -> settled(64));
     assertThat(slots()).isEqualTo(64);
@@ -184,12 +184,12 @@ final class IndexResizeTest {
     List<Thread> threads =
         List.of(
             start(failures, new SplittableRandom(1), this::tell), start(failures, new SplittableRandom(2), this::ask));
-    cells.add(pod("b0", 16));
-    await(() -> cells.describeWorkers().size() == 80 && slots() == 128);
-    cells.add(pod("b1", 64));
-    assertThat(cells.remove("a2")).isTrue();
+    node.pods().add(pod("b0", 16));
+    await(() -> node.fleet().workers().size() == 80 && slots() == 128);
+    node.pods().add(pod("b1", 64));
+    assertThat(node.pods().remove("a2")).isTrue();
     engines.keySet().removeIf(worker -> worker.startsWith("a2"));
-    await(() -> cells.describeWorkers().size() == 128 && slots() == 256);
+    await(() -> node.fleet().workers().size() == 128 && slots() == 256);
     long before = decisions.get();
     await(() -> decisions.get() > before + 200 || !failures.isEmpty());
     done.set(true);
@@ -206,14 +206,14 @@ final class IndexResizeTest {
 
     engines.values().forEach(engine -> engine.remove(0));
     await(() -> settled(128));
-    assertThat(cells.describeWorkers()).allSatisfy(worker -> assertThat(worker.index().blocks()).isZero());
+    assertThat(node.fleet().workers()).allSatisfy(worker -> assertThat(worker.index().blocks()).isZero());
 
-    cells.add(pod("c0", 64));
-    cells.add(pod("c1", 64));
+    node.pods().add(pod("c0", 64));
+    node.pods().add(pod("c1", 64));
     await(() -> settled(256));
-    cells.add(pod("c2", 1));
-    await(() -> cells.describeWorkers().size() == 257);
-    assertThat(cells.describeWorkers()).filteredOn(worker -> worker.worker().pod().equals("c2"))
+    node.pods().add(pod("c2", 1));
+    await(() -> node.fleet().workers().size() == 257);
+    assertThat(node.fleet().workers()).filteredOn(worker -> worker.worker().pod().equals("c2"))
         .singleElement()
         .satisfies(worker -> assertThat(worker.cell()).endsWith("~2"));
   }
@@ -244,7 +244,7 @@ final class IndexResizeTest {
   private Decision.Chosen decide(String worker) {
     Engine engine = Objects.requireNonNull(engines.get(worker));
     Decision decision =
-        cells.decide(
+        node.cells().decide(
             new DecisionRequest(
                 "r", MODEL, null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(engine.kept, KEPT * BLOCK + 1),
                 PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE));
@@ -275,7 +275,7 @@ final class IndexResizeTest {
 
   /** Whether so many workers are there, well, and the index knows of each what its engine holds. */
   private boolean settled(int workers) {
-    List<WorkerStatus> now = cells.describeWorkers();
+    List<WorkerStatus> now = node.fleet().workers();
     return now.size() == workers
         && now.stream()
             .allMatch(
@@ -288,7 +288,7 @@ final class IndexResizeTest {
   }
 
   private int inFlight() {
-    return cells.describeWorkers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
+    return node.fleet().workers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
   }
 
   private int slots() {

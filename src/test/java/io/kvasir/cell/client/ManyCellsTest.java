@@ -9,9 +9,11 @@ import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -49,7 +51,7 @@ final class ManyCellsTest {
   private static final int MOST = 2;
   private static final List<Node> NODES = new ArrayList<>();
 
-  private record Node(ActorSystem<Void> system, ClusterCells cells) {}
+  private record Node(ActorSystem<Void> system, NodeCells clients) {}
 
   @BeforeAll
   static void start() {
@@ -68,21 +70,22 @@ final class ManyCellsTest {
   void addedAtOnceOnBothNodes_cellsHaveNoMoreThanTheyMay_andBothNodesAgree() {
     List<CompletableFuture<Void>> adding = new ArrayList<>();
     for (int i = 0; i < 7; i++) {
-      ClusterCells there = cells(i % 2);
+      Pods there = pods(i % 2);
       PodSpec pod = pod("both", "both-" + i, 4);
       adding.add(CompletableFuture.runAsync(() -> there.add(pod)));
     }
     adding.forEach(CompletableFuture::join);
     for (Node node : NODES) {
-      await(() -> sizes(node.cells(), "both").values().stream().mapToLong(size -> size).sum() == 7);
-      await(() -> sizes(node.cells(), "both").keySet().containsAll(List.of("both", "both~2", "both~3", "both~4")));
-      assertThat(sizes(node.cells(), "both").values()).allMatch(size -> size <= MOST);
+      FleetDescription fleet = node.clients().fleet();
+      await(() -> sizes(fleet, "both").values().stream().mapToLong(size -> size).sum() == 7);
+      await(() -> sizes(fleet, "both").keySet().containsAll(List.of("both", "both~2", "both~3", "both~4")));
+      assertThat(sizes(fleet, "both").values()).allMatch(size -> size <= MOST);
     }
-    await(() -> cellsByWorker(cells(0), "both").equals(cellsByWorker(cells(1), "both")));
+    await(() -> cellsByWorker(fleet(0), "both").equals(cellsByWorker(fleet(1), "both")));
   }
 
-  private static Map<String, Long> sizes(ClusterCells cells, String model) {
-    return cellsByWorker(cells, model).values().stream()
+  private static Map<String, Long> sizes(FleetDescription fleet, String model) {
+    return cellsByWorker(fleet, model).values().stream()
         .collect(Collectors.groupingBy(cell -> cell, Collectors.counting()));
   }
 
@@ -130,7 +133,7 @@ final class ManyCellsTest {
   @Test
   void stepAnew_staysWithTheOtherSteps_andPodsAreFoundWhateverTheirCell() {
     addAll("step", 4, 100);
-    Map<String, String> cells = cellsByWorker(cells(0), "step");
+    Map<String, String> cells = cellsByWorker(fleet(0), "step");
     DecisionRequest request = session("step", "x");
     cells.forEach((worker, cell) -> {
       DecisionRequest anew =
@@ -140,11 +143,11 @@ final class ManyCellsTest {
       assertThat(cells.get(planned.last().worker().id())).isEqualTo(cell);
       planned.close(new Outcome.Cancelled());
     });
-    assertThat(cells(1).drain("step-3")).isTrue();
-    await(() -> workers(cells(0), "step").stream().filter(WorkerStatus::draining).count() == 1);
-    assertThat(cells(0).remove("step-0")).isTrue();
-    await(() -> workers(cells(1), "step").size() == 3);
-    Map<String, String> after = cellsByWorker(cells(1), "step");
+    assertThat(pods(1).drain("step-3")).isTrue();
+    await(() -> workers(fleet(0), "step").stream().filter(WorkerStatus::draining).count() == 1);
+    assertThat(pods(0).remove("step-0")).isTrue();
+    await(() -> workers(fleet(1), "step").size() == 3);
+    Map<String, String> after = cellsByWorker(fleet(1), "step");
     after.forEach((worker, cell) -> assertThat(cell).as(worker).isEqualTo(cells.get(worker)));
   }
 
@@ -160,7 +163,7 @@ final class ManyCellsTest {
             .maxInFlight(100)
             .engine(plain.engine().name())
             .build();
-    cells(0).add(with);
+    pods(0).add(with);
     await(() -> chosen(session("adapter", "a")));
     for (int i = 0; i < 20; i++) {
       Decision.Planned planned = (Decision.Planned) cells(i % 2).decide(session("adapter", "s" + i));
@@ -174,7 +177,7 @@ final class ManyCellsTest {
   void explained_withItsCells_andThePressureOnThem_onEveryNode() {
     addAll("seen", 4, 2);
     Decision.Planned one = (Decision.Planned) cells(0).decide(session("seen", "x"));
-    await(() -> NODES.stream().allMatch(node -> pressure(node.cells(), cell(one)) == 0.25));
+    await(() -> NODES.stream().allMatch(node -> pressure(node.clients().fleet(), cell(one)) == 0.25));
     DecisionRecord told = cells(1).explain(session("seen", "x"));
     assertThat(told.refused()).isNull();
     List<DecisionRecord.CellOption> options = Objects.requireNonNull(told.cells());
@@ -184,8 +187,8 @@ final class ManyCellsTest {
     one.close(new Outcome.Cancelled());
   }
 
-  private static double pressure(ClusterCells cells, String name) {
-    for (ClusterStatus.CellStatus cell : cells.describeCluster().cells()) {
+  private static double pressure(FleetDescription fleet, String name) {
+    for (ClusterStatus.CellStatus cell : fleet.cluster().cells()) {
       Double pressure = cell.pressure();
       if (cell.name().equals(name) && pressure != null) {
         return pressure;
@@ -200,33 +203,33 @@ final class ManyCellsTest {
     return cell.contains(";") ? cell.substring(0, cell.indexOf(';')) : cell;
   }
 
-  private static Map<String, String> cellsByWorker(ClusterCells cells, String model) {
+  private static Map<String, String> cellsByWorker(FleetDescription fleet, String model) {
     Map<String, String> byWorker = new HashMap<>();
-    workers(cells, model).forEach(worker -> byWorker.put(worker.worker().id(), worker.cell()));
+    workers(fleet, model).forEach(worker -> byWorker.put(worker.worker().id(), worker.cell()));
     return byWorker;
   }
 
-  private static List<WorkerStatus> workers(ClusterCells cells, String model) {
-    return cells.describeWorkers().stream().filter(worker -> worker.worker().models().contains(model)).toList();
+  private static List<WorkerStatus> workers(FleetDescription fleet, String model) {
+    return fleet.workers().stream().filter(worker -> worker.worker().models().contains(model)).toList();
   }
 
   /** Adds pods, and waits until all of them can be sent requests from both nodes. */
   private static void addAll(String model, int count, int maxInFlight) {
     for (int i = 0; i < count; i++) {
-      cells(0).add(pod(model, model + "-" + i, maxInFlight));
+      pods(0).add(pod(model, model + "-" + i, maxInFlight));
     }
     for (Node node : NODES) {
       await(
           () ->
-              workers(node.cells(), model).stream()
+              workers(node.clients().fleet(), model).stream()
                       .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)
                       .count()
                   == count);
       // Until the word is out, they are known as cells that can take nothing.
       await(
           () ->
-              cellsByWorker(node.cells(), model).values().stream().distinct().allMatch(
-                  cell -> Math.abs(pressure(node.cells(), cell)) < 0.5));
+              cellsByWorker(node.clients().fleet(), model).values().stream().distinct().allMatch(
+                  cell -> Math.abs(pressure(node.clients().fleet(), cell)) < 0.5));
     }
   }
 
@@ -234,7 +237,7 @@ final class ManyCellsTest {
     return NODES.stream()
         .allMatch(
             node -> {
-              if (node.cells().decide(request) instanceof Decision.Planned planned) {
+              if (node.clients().cells().decide(request) instanceof Decision.Planned planned) {
                 planned.close(new Outcome.Cancelled());
                 return true;
               }
@@ -243,7 +246,15 @@ final class ManyCellsTest {
   }
 
   private static ClusterCells cells(int node) {
-    return NODES.get(node).cells();
+    return NODES.get(node).clients().cells();
+  }
+
+  private static Pods pods(int node) {
+    return NODES.get(node).clients().pods();
+  }
+
+  private static FleetDescription fleet(int node) {
+    return NODES.get(node).clients().fleet();
   }
 
   private static DecisionRequest session(String model, String session) {

@@ -58,7 +58,7 @@ final class PartitionPolicyTest {
 
   @Test
   void serve_goesOnWithTheRoster() {
-    ClusterCells cells = cutOff(PartitionPolicy.SERVE);
+    ClusterCells cells = cutOff(PartitionPolicy.SERVE).cells();
     Decision.Planned planned = (Decision.Planned) cells.decide(REQUEST);
     assertThat(planned.reason()).startsWith("fallback; this node is cut off");
     assertThat(planned.last().worker().id()).isEqualTo("pod");
@@ -67,7 +67,7 @@ final class PartitionPolicyTest {
 
   @Test
   void refuse_hasNoWorker_andSaysWhy() {
-    ClusterCells cells = cutOff(PartitionPolicy.REFUSE);
+    ClusterCells cells = cutOff(PartitionPolicy.REFUSE).cells();
     assertThat(cells.decide(REQUEST))
         .isInstanceOfSatisfying(
             Decision.NoWorker.class,
@@ -79,17 +79,17 @@ final class PartitionPolicyTest {
 
   @Test
   void status_isTheNodesOwn() {
-    ClusterStatus status = cutOff(PartitionPolicy.SERVE).describeCluster();
+    ClusterStatus status = cutOff(PartitionPolicy.SERVE).fleet().cluster();
     assertThat(status.nodes()).singleElement().extracting(ClusterStatus.NodeStatus::state).isEqualTo("cut off");
     assertThat(status.nodes()).allMatch(ClusterStatus.NodeStatus::cutOff);
     assertThat(status.cells()).singleElement().satisfies(cell -> assertThat(cell.home()).isNull());
     assertThat(status.workers()).isEmpty();
   }
 
-  private ClusterCells cutOff(PartitionPolicy minority) {
+  private NodeCells cutOff(PartitionPolicy minority) {
     Cluster cluster = Cluster.get(system);
     Metrics metrics = new Metrics(new PrometheusRegistry());
-    ClusterCells cells =
+    NodeCells node =
         CellsWiring.start(
             system,
             TestSettings.CELL,
@@ -102,10 +102,10 @@ final class PartitionPolicyTest {
             TestSettings.lines(),
             DecisionLog.off(metrics));
     cluster.manager().tell(new Join(cluster.selfMember().address()));
-    await(() -> cells.isHome("m"));
+    await(() -> node.cells().isHome("m"));
     cluster.manager().tell(new Down(cluster.selfMember().address()));
-    await(() -> cluster.isTerminated() && !cells.isHome("m"));
-    return cells;
+    await(() -> cluster.isTerminated() && !node.cells().isHome("m"));
+    return node;
   }
 
   private static void await(Await.Condition condition) {

@@ -9,9 +9,11 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.EventSources;
+import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -74,7 +76,19 @@ final class StandbyTest {
   private final Map<String, Engine> engines = new ConcurrentHashMap<>();
   private final List<Node> nodes = new ArrayList<>();
 
-  private record Node(ActorSystem<Void> system, ClusterCells cells) {}
+  private record Node(ActorSystem<Void> system, NodeCells clients) {
+    ClusterCells cells() {
+      return clients.cells();
+    }
+
+    Pods pods() {
+      return clients.pods();
+    }
+
+    FleetDescription fleet() {
+      return clients.fleet();
+    }
+  }
 
   /** An engine that remembers all it has told. */
   private static final class Engine {
@@ -153,13 +167,13 @@ final class StandbyTest {
     add("m");
     for (String pod : List.of("second", "third")) {
       engines.put(pod, new Engine(engines.size() + 1));
-      nodes.getFirst().cells().add(
+      nodes.getFirst().pods().add(
           TestPods.pod(pod).models("m").blockSize(BLOCK).maxInFlight(64).events(List.of(new EventFeed.Push("")))
               .build());
     }
     nodes.forEach(node -> await(() -> node.cells().workers("m").size() == 3));
     Node home = home("m");
-    await(() -> home.cells().describeWorkers().stream()
+    await(() -> home.fleet().workers().stream()
         .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY).count() == 3);
     Map<String, String> workers = new LinkedHashMap<>();
     // All at once, so that each costs least where the fewest are.
@@ -265,14 +279,14 @@ final class StandbyTest {
 
   /** Waits until a node knows of the one move of a cell. */
   private static void awaitMove(Node node, String cell, CellMove.Reason reason) {
-    await(() -> node.cells().moves().stream().anyMatch(move -> move.cell().equals(cell) && move.reason() == reason));
-    assertThat(node.cells().moves().stream().filter(move -> move.cell().equals(cell)))
+    await(() -> node.fleet().moves().stream().anyMatch(move -> move.cell().equals(cell) && move.reason() == reason));
+    assertThat(node.fleet().moves().stream().filter(move -> move.cell().equals(cell)))
         .singleElement()
         .satisfies(move -> assertThat(move.from()).isNotEqualTo(move.to()).startsWith("127.0.0.1:"));
   }
 
   private static int inFlight(Node node, String cell) {
-    return node.cells().describeWorkers().stream()
+    return node.fleet().workers().stream()
         .filter(worker -> worker.cell().equals(cell))
         .mapToInt(worker -> worker.load().inFlight())
         .sum();
@@ -320,7 +334,7 @@ final class StandbyTest {
   private void add(String model) {
     String pod = model + "-pod";
     engines.put(pod, new Engine(engines.size() + 1));
-    nodes.getFirst().cells().add(
+    nodes.getFirst().pods().add(
         TestPods.pod(pod)
             .models(model)
             .blockSize(BLOCK)
@@ -360,7 +374,7 @@ final class StandbyTest {
     // A description that a home makes too late is told without it.
     await(
         () ->
-            nodes.getFirst().cells().describeCluster().cells().stream()
+            nodes.getFirst().fleet().cluster().cells().stream()
                 .filter(each -> each.name().equals(cell))
                 .mapToInt(each -> each.standbys().size())
                 .sum() == 1);

@@ -28,7 +28,8 @@ final class FleetHandlerTest {
 
   private final FakeCells cells = new FakeCells();
   private @Nullable String silence;
-  private final FleetHandler admin = new FleetHandler(cells, cells::describeCluster, DEFAULTS, this::complete);
+  private final FleetHandler admin =
+      new FleetHandler(cells.pods, cells.fleet, cells.fleet::cluster, DEFAULTS, this::complete);
 
   @Test
   void post_leastDescription_isFilledFromTheDefaults() throws IOException {
@@ -36,7 +37,7 @@ final class FleetHandlerTest {
         {"name":"p0","url":"http://10.0.0.7:8000/","models":["small"]}""", 201);
 
     assertThat(answer.path("workers").intValue()).isEqualTo(1);
-    assertThat(cells.added).containsExactly(
+    assertThat(cells.pods.added).containsExactly(
         new PodSpec("p0", URI.create("http://10.0.0.7:8000"), Role.BOTH, Set.of("small"),
             Map.of("zone", "a"), new PodSpec.Engine("h100", 1, 8, 256, 4096), List.of(), null));
   }
@@ -48,7 +49,7 @@ final class FleetHandlerTest {
          "labels":{"zone":"b"},"max_in_flight":9,"engine":"h200","capacity_blocks":77,
          "events":{"source":"push"},"kv_transfer":{"dialect":"sglang"}}""", 201);
 
-    assertThat(cells.added).containsExactly(
+    assertThat(cells.pods.added).containsExactly(
         new PodSpec("p0", URI.create("https://gpu-7"), Role.DECODE, Set.of("m", "lora"), Map.of("zone", "b"),
             new PodSpec.Engine("h200", 4, 64, 9, 77), List.of(new EventFeed.Push("4 ranks")),
             transfer("DECODE at gpu-7")));
@@ -64,7 +65,7 @@ final class FleetHandlerTest {
         "{\"engine\":\"vLLM 0.32.0\",\"models\":[\"m\"],\"block_size\":32,\"events\":\"zmq\","
             + "\"event_endpoints\":[\"tcp://10.0.0.7:5557\"],\"load\":\"read at /metrics.\","
             + "\"remarks\":[\"It could do better.\"]}");
-    assertThat(cells.added).singleElement().satisfies(pod -> {
+    assertThat(cells.pods.added).singleElement().satisfies(pod -> {
       assertThat(pod.url()).isEqualTo(URI.create("http://10.0.0.7:8000"));
       assertThat(pod.engine().blockSize()).isEqualTo(32);
       assertThat(pod.learnt()).isNotNull();
@@ -78,7 +79,7 @@ final class FleetHandlerTest {
     assertThat(answer.at("/error/field").textValue()).isEqualTo("url");
     assertThat(answer.at("/error/message").textValue()).contains("does the engine run?", "models");
     call("POST", "/admin/workers", "{\"url\":\"somewhere\"}", 400);
-    assertThat(cells.added).isEmpty();
+    assertThat(cells.pods.added).isEmpty();
   }
 
   private PodCompletion.Completed complete(ObjectNode given, URI url) throws IOException {
@@ -103,13 +104,13 @@ final class FleetHandlerTest {
         .containsExactlyInAnyOrder(
             "name", "url", "role", "models", "ranks", "block_size", "labels.a", "max_in_flight", "engine",
             "events.source", "kv_transfer.dialect", "colour");
-    assertThat(cells.added).isEmpty();
+    assertThat(cells.pods.added).isEmpty();
   }
 
   @Test
   void cluster_hasNodesCellsAndWorkers() throws IOException {
     cells.worker("a", URI.create("http://a:1"), "m");
-    cells.cost = new WorkerStatus.PrefillCost(0.05, 1e-6, 40);
+    cells.fleet.cost = new WorkerStatus.PrefillCost(0.05, 1e-6, 40);
     JsonNode cluster = call("GET", "/admin/cluster", "", 200);
 
     assertThat(cluster.at("/nodes/0/address").textValue()).isEqualTo("10.0.0.1:7355");
@@ -171,7 +172,7 @@ final class FleetHandlerTest {
     cells.worker("p/0", URI.create("http://h:1"), "m");
 
     call("POST", "/admin/workers/p%2F0/drain", "", 200);
-    assertThat(cells.drained).containsExactly("p/0");
+    assertThat(cells.pods.drained).containsExactly("p/0");
     call("DELETE", "/admin/workers/p%2F0", "", 200);
     assertThat(cells.workers).isEmpty();
     call("DELETE", "/admin/workers/p%2F0", "", 404);
@@ -191,7 +192,7 @@ final class FleetHandlerTest {
 
     assertThat(call("POST", "/admin/workers/p/undrain", "", 200).path("state").textValue()).isEqualTo("serving");
     assertThat(call("GET", "/admin/workers/p", "", 200).path("state").textValue()).isEqualTo("serving");
-    cells.withheld.add("p");
+    cells.pods.withheld.add("p");
     assertThat(call("POST", "/admin/workers/p/undrain", "", 409).at("/error/message").textValue()).contains("source");
     call("POST", "/admin/workers/none/undrain", "", 404);
     call("GET", "/admin/workers/none", "", 404);

@@ -20,13 +20,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class LogHandlerTest {
   private final FakeCells cells = new FakeCells();
   private final AuditLog audit = TestAdmin.audit();
-  private final LogHandler log = new LogHandler(audit, cells);
+  private final LogHandler log = new LogHandler(audit, cells.fleet);
 
   @BeforeEach
   void changes() {
-    cells.healthChanges.add(new HealthChange(4000, "w#1", "w", Health.UNHEALTHY, "it is gone"));
-    cells.healthChanges.add(new HealthChange(2000, "w#1", "w", Health.HEALTHY, ""));
-    cells.moves.add(new CellMove(2500, "m", "10.0.0.1:7355", "10.0.0.2:7355", CellMove.Reason.HOME_LOST));
+    cells.fleet.healthChanges.add(new HealthChange(4000, "w#1", "w", Health.UNHEALTHY, "it is gone"));
+    cells.fleet.healthChanges.add(new HealthChange(2000, "w#1", "w", Health.HEALTHY, ""));
+    cells.fleet.moves.add(new CellMove(2500, "m", "10.0.0.1:7355", "10.0.0.2:7355", CellMove.Reason.HOME_LOST));
     for (int second : new int[] {1, 3}) {
       audit.add(
           AdminResponse.object()

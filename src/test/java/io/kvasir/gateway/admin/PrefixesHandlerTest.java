@@ -32,7 +32,7 @@ final class PrefixesHandlerTest {
     seen("a", 1, 2, 5);
     seen("b", 1, 2, 5, 6, 7);
     seen("", 8);
-    cells.held = new HeldPrefixes(List.of(List.of(5, 2), List.of(3), List.of()), List.of("c2"));
+    cells.fleet.held = new HeldPrefixes(List.of(List.of(5, 2), List.of(3), List.of()), List.of("c2"));
 
     JsonNode tree = call("/admin/prefixes", 200);
 
@@ -40,7 +40,7 @@ final class PrefixesHandlerTest {
     assertThat(tree.path("block_size").asInt()).isEqualTo(16);
     assertThat(tree.path("sampled_requests").asInt()).isEqualTo(4);
     assertThat(tree.path("missing_cells")).singleElement().extracting(JsonNode::asText).isEqualTo("c2");
-    assertThat(cells.askedChains)
+    assertThat(cells.fleet.askedChains)
         .containsExactly(chain(1, 2, 5, 6, 7), chain(1, 2, 3, 4), chain(8));
     assertRun(tree.at("/roots/0"), "0000000000000002", 2, 3, 2, null);
     assertRun(tree.at("/roots/0/children/0"), "0000000000000005", 1, 2, 1, null);
@@ -106,7 +106,7 @@ final class PrefixesHandlerTest {
   }
 
   private JsonNode call(String target, int status) throws IOException {
-    return TestAdmin.call(new PrefixesHandler(chains, cells), "GET", target, "", status);
+    return TestAdmin.call(new PrefixesHandler(chains, cells, cells.fleet), "GET", target, "", status);
   }
 
   private static void assertRun(

@@ -40,7 +40,8 @@ final class SourcesHandlerTest {
   void sources_areThoseOfAllWorkers() throws IOException {
     cells.worker("w", URI.create("http://h:1"), "m");
 
-    JsonNode source = TestAdmin.call(new SourcesHandler(cells), "GET", "/admin/sources", "", 200).at("/sources/0");
+    JsonNode source =
+        TestAdmin.call(new SourcesHandler(cells.fleet), "GET", "/admin/sources", "", 200).at("/sources/0");
     assertThat(source.path("worker").asText()).isEqualTo("w");
     assertThat(source.path("source").asText()).isEqualTo("none");
     assertThat(source.path("mode").asText()).isEqualTo("approximate");

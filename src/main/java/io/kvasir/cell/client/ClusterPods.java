@@ -1,9 +1,10 @@
 package io.kvasir.cell.client;
 
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.Pods;
+import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
 import java.time.Duration;
 import java.util.List;
@@ -13,46 +14,65 @@ import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.AskPattern;
 import org.apache.pekko.japi.function.Function;
 
-/** Changes the roster through this node's directory, and waits for its reply. Thread-safe. */
-final class DirectoryClient {
+/** The roster as this node has it, changed through its directory, whose reply is waited for. Thread-safe. */
+final class ClusterPods implements Pods {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final ActorSystem<?> system;
+  private final CurrentRoster roster;
   private final ActorRef<Directory.Message> directory;
 
-  DirectoryClient(ActorSystem<?> system, ActorRef<Directory.Message> directory) {
+  ClusterPods(ActorSystem<?> system, CurrentRoster roster, ActorRef<Directory.Message> directory) {
     this.system = system;
+    this.roster = roster;
     this.directory = directory;
   }
 
-  void add(PodSpec pod) {
+  @Override
+  public List<PodSpec> all() {
+    return roster.get().specs();
+  }
+
+  @Override
+  public List<PodSpec> of(PodSource source) {
+    return roster.get().specs(source);
+  }
+
+  @Override
+  public void add(PodSpec pod) {
     String refused = ask(replyTo -> new Directory.Add(pod, replyTo));
     if (!refused.isEmpty()) {
       throw new IllegalArgumentException(refused);
     }
   }
 
-  List<String> declare(PodSource source, List<DiscoveredPod> pods) {
+  @Override
+  public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
     return this.<Directory.DeclareReply>ask(replyTo -> new Directory.Declare(source, pods, replyTo)).problems();
   }
 
-  void announce(PodSpec pod) {
+  @Override
+  public void announce(PodSpec pod) {
     directory.tell(new Directory.Announce(Set.of(pod)));
   }
 
-  boolean replace(PodSpec before, PodSpec after) {
+  @Override
+  public boolean replace(PodSpec before, PodSpec after) {
     return this.<Boolean>ask(replyTo -> new Directory.Replace(before, after, replyTo));
   }
 
-  boolean drain(String pod) {
+  @Override
+  public boolean drain(String pod) {
     return this.<Boolean>ask(replyTo -> new Directory.Drain(pod, replyTo));
   }
 
-  Cells.UndrainResult undrain(String pod) {
-    return this.<Cells.UndrainResult>ask(replyTo -> new Directory.Undrain(pod, replyTo));
+  @Override
+  public UndrainResult undrain(String pod) {
+    return this.<UndrainResult>ask(replyTo -> new Directory.Undrain(pod, replyTo));
   }
 
-  boolean remove(String pod) {
+  @Override
+  public boolean remove(String pod) {
     return this.<Boolean>ask(replyTo -> new Directory.Remove(pod, replyTo));
   }
 

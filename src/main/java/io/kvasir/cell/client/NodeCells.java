@@ -1,0 +1,13 @@
+package io.kvasir.cell.client;
+
+import io.kvasir.cell.FleetDescription;
+import io.kvasir.cell.Pods;
+
+/**
+ * What a node's other rooms have of the cells.
+ *
+ * @param cells for requests
+ * @param pods for those who say which engines there are
+ * @param fleet for administration
+ */
+public record NodeCells(ClusterCells cells, Pods pods, FleetDescription fleet) {}
