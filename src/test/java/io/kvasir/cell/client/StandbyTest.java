@@ -222,6 +222,8 @@ final class StandbyTest {
     awaitWarm("m");
     Node home = home("m");
     Node other = other(home);
+    // Before its home has reached the worker, there is nobody to decide for.
+    closed(awaitDecision(other, "m"));
     AtomicBoolean done = new AtomicBoolean();
     ConcurrentLinkedQueue<String> bad = new ConcurrentLinkedQueue<>();
     Thread asks = Thread.ofVirtual().start(() -> {
