@@ -2,7 +2,6 @@ package io.kvasir.load;
 
 import io.kvasir.app.terminal.ProgressBar;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -14,19 +13,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Real engines on the loopback interface: vLLM on CPUs, with a Llama of one tiny layer whose weights are random and
- * whose tokenizer and template are those of {@code kvasir-demo}. What it answers is nonsense, what it caches and says
- * of that is not. Closing it ends the processes.
+ * Real engines on the loopback interface: vLLM on CPUs, with a {@link WordModel}. What it answers is nonsense, what it
+ * caches and says of that is not. Closing it ends the processes.
  */
 final class VllmEngines implements TruthFleet {
-  private static final String MODEL = "kvasir-demo";
-  private static final List<String> MODEL_FILES =
-      List.of("tokenizer.json", "tokenizer_config.json", "chat_template.jinja");
   /** What vLLM's attention on CPUs takes. */
   private static final int BLOCK_SIZE = 32;
 
   private static final int BLOCKS = 2048;
-  private static final int MAX_MODEL_LEN = 8192;
   /** One that has been started before is there within 20 s; the first compiles some thousand files of Python. */
   private static final Duration STARTUP = Duration.ofMinutes(20);
 
@@ -37,16 +31,6 @@ final class VllmEngines implements TruthFleet {
       List.of(
           "env", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1",
           "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1");
-
-  private static final String CONFIG =
-      """
-      {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
-       "vocab_size": 8008, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
-       "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
-       "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": true,
-       "bos_token_id": 8000, "eos_token_id": 8002}
-      """
-          .formatted(MAX_MODEL_LEN);
 
   private final List<ChildProcess> processes = new ArrayList<>();
   private final List<EngineAddress> addresses = new ArrayList<>();
@@ -61,7 +45,7 @@ final class VllmEngines implements TruthFleet {
     VllmEngines engines = new VllmEngines();
     try {
       Path work = Files.createTempDirectory("kvasir-vllm-");
-      Path model = writeModel(work.resolve(MODEL));
+      Path model = WordModel.write(work.resolve(WordModel.NAME));
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, work.resolve("engine-" + i + ".log"));
       }
@@ -85,20 +69,6 @@ final class VllmEngines implements TruthFleet {
     processes.forEach(ChildProcess::close);
   }
 
-  private static Path writeModel(Path directory) throws IOException {
-    Files.createDirectories(directory);
-    Files.writeString(directory.resolve("config.json"), CONFIG);
-    for (String name : MODEL_FILES) {
-      try (InputStream file = VllmEngines.class.getResourceAsStream("/models/" + MODEL + "/" + name)) {
-        if (file == null) {
-          throw new IOException("there is no " + name + " of " + MODEL);
-        }
-        Files.copy(file, directory.resolve(name));
-      }
-    }
-    return directory;
-  }
-
   private void launch(Path command, Path model, Path log) throws IOException {
     int port = Ports.free();
     String events = "tcp://127.0.0.1:" + Ports.free();
@@ -107,13 +77,12 @@ final class VllmEngines implements TruthFleet {
     words.addAll(
         List.of(
             command.toString(), "serve", model.toString(),
-            "--served-model-name", MODEL,
+            "--served-model-name", WordModel.NAME,
             "--host", "127.0.0.1",
             "--port", String.valueOf(port),
-            "--load-format", "dummy",
             "--dtype", "float32",
             "--enforce-eager",
-            "--max-model-len", String.valueOf(MAX_MODEL_LEN),
+            "--max-model-len", String.valueOf(WordModel.MAX_LENGTH),
             "--max-num-seqs", "64",
             "--block-size", String.valueOf(BLOCK_SIZE),
             "--num-gpu-blocks-override", String.valueOf(BLOCKS),

@@ -1,0 +1,158 @@
+package io.kvasir.load;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.tokens.Tokenizer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * A Llama of one tiny layer as engines load it, with the tokenizer and template of {@code kvasir-demo} and random
+ * weights. All that it generates is whole words, so that its text is tokenised to what was generated: the next turn of
+ * a conversation finds the blocks of the answer before, as with a real model, and a cut answer can be continued. It
+ * never ends an answer itself. The weights are in the format of <a
+ * href="https://github.com/huggingface/safetensors">safetensors</a>: eight bytes of length, as many of JSON with each
+ * tensor's place, and the tensors.
+ */
+final class WordModel {
+  /** Its name. */
+  static final String NAME = "kvasir-demo";
+
+  /** Tokens of a prompt and its answer at most. */
+  static final int MAX_LENGTH = 8192;
+
+  private static final List<String> FILES = List.of("tokenizer.json", "tokenizer_config.json", "chat_template.jinja");
+  private static final int VOCABULARY = 8008;
+  private static final int HIDDEN = 64;
+  private static final int INTERMEDIATE = 128;
+  /** How tokenizers of bytes write a space. */
+  private static final char SPACE = '\u0120';
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final String CONFIG =
+      """
+      {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
+       "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": 1,
+       "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
+       "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
+       "bos_token_id": 8000, "eos_token_id": 8002}
+      """
+          .formatted(VOCABULARY, HIDDEN, INTERMEDIATE, MAX_LENGTH);
+
+  private record Tensor(String name, int[] shape, float[] values) {}
+
+  private WordModel() {}
+
+  /** Writes it into a directory, which is made; the same bytes each time. */
+  static Path write(Path directory) throws IOException {
+    Files.createDirectories(directory);
+    Files.writeString(directory.resolve("config.json"), CONFIG);
+    for (String name : FILES) {
+      try (InputStream file = WordModel.class.getResourceAsStream("/models/" + NAME + "/" + name)) {
+        if (file == null) {
+          throw new IOException("there is no " + name + " of " + NAME);
+        }
+        Files.copy(file, directory.resolve(name));
+      }
+    }
+    writeTensors(directory.resolve("model.safetensors"), tensors(words(directory.resolve("tokenizer.json"))));
+    return directory;
+  }
+
+  /** The tokens that are a space and a word, and are what the tokenizer makes of that. */
+  private static BitSet words(Path tokenizerJson) throws IOException {
+    Tokenizer tokenizer = Tokenizer.load(tokenizerJson);
+    BitSet words = new BitSet(VOCABULARY);
+    for (Map.Entry<String, JsonNode> token : JSON.readTree(tokenizerJson.toFile()).at("/model/vocab").properties()) {
+      String text = token.getKey();
+      if (text.length() > 2 && text.charAt(0) == SPACE && text.substring(1).chars().allMatch(WordModel::isLetter)) {
+        int[] read = tokenizer.encode(" " + text.substring(1), false);
+        if (read.length == 1 && read[0] == token.getValue().asInt()) {
+          words.set(read[0]);
+        }
+      }
+    }
+    return words;
+  }
+
+  private static boolean isLetter(int c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+  }
+
+  /** What is no word gets a logit of 0, below the best of some thousand words. */
+  private static List<Tensor> tensors(BitSet words) {
+    Random random = new Random(1);
+    List<Tensor> tensors = new ArrayList<>();
+    tensors.add(random(random, 1, "model.embed_tokens.weight", VOCABULARY, HIDDEN));
+    String layer = "model.layers.0.";
+    tensors.add(ones(layer + "input_layernorm.weight"));
+    tensors.add(ones(layer + "post_attention_layernorm.weight"));
+    for (String projection : List.of("q", "k", "v", "o")) {
+      tensors.add(random(random, 0.1f, layer + "self_attn." + projection + "_proj.weight", HIDDEN, HIDDEN));
+    }
+    tensors.add(random(random, 0.1f, layer + "mlp.gate_proj.weight", INTERMEDIATE, HIDDEN));
+    tensors.add(random(random, 0.1f, layer + "mlp.up_proj.weight", INTERMEDIATE, HIDDEN));
+    tensors.add(random(random, 0.1f, layer + "mlp.down_proj.weight", HIDDEN, INTERMEDIATE));
+    tensors.add(ones("model.norm.weight"));
+    Tensor head = random(random, 3, "lm_head.weight", VOCABULARY, HIDDEN);
+    for (int token = words.nextClearBit(0); token < VOCABULARY; token = words.nextClearBit(token + 1)) {
+      Arrays.fill(head.values, token * HIDDEN, (token + 1) * HIDDEN, 0);
+    }
+    tensors.add(head);
+    return tensors;
+  }
+
+  private static Tensor random(Random random, float deviation, String name, int rows, int columns) {
+    float[] values = new float[rows * columns];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (float) random.nextGaussian() * deviation;
+    }
+    return new Tensor(name, new int[] {rows, columns}, values);
+  }
+
+  private static Tensor ones(String name) {
+    float[] values = new float[HIDDEN];
+    Arrays.fill(values, 1);
+    return new Tensor(name, new int[] {HIDDEN}, values);
+  }
+
+  private static void writeTensors(Path file, List<Tensor> tensors) throws IOException {
+    ObjectNode header = JSON.createObjectNode();
+    header.putObject("__metadata__").put("format", "pt");
+    int from = 0;
+    for (Tensor tensor : tensors) {
+      ObjectNode place = header.putObject(tensor.name).put("dtype", "F32");
+      for (int size : tensor.shape) {
+        place.withArray("shape").add(size);
+      }
+      int to = from + tensor.values.length * Float.BYTES;
+      place.putArray("data_offsets").add(from).add(to);
+      from = to;
+    }
+    byte[] json = header.toString().getBytes(StandardCharsets.UTF_8);
+    try (OutputStream out = Files.newOutputStream(file)) {
+      byte[] length = new byte[Long.BYTES];
+      ByteBuffer.wrap(length).order(ByteOrder.LITTLE_ENDIAN).putLong(json.length);
+      out.write(length);
+      out.write(json);
+      for (Tensor tensor : tensors) {
+        byte[] values = new byte[tensor.values.length * Float.BYTES];
+        ByteBuffer.wrap(values).order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().put(tensor.values);
+        out.write(values);
+      }
+    }
+  }
+}
