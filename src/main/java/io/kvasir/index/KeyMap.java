@@ -99,15 +99,43 @@ final class KeyMap {
     return ABSENT;
   }
 
-  /** As {@link #find(long)}; faster when the key's entry is next to {@code near}, which may be {@link #ABSENT}. */
-  int find(long key, int near) {
-    if (near > 0 && key(near - 1) == key && isUsed(near - 1)) {
+  /** A key's entry when that is next to {@code near}, which may be {@link #ABSENT}; else {@link #ABSENT}. */
+  int findNextTo(int near, long key) {
+    if (near > 0 && isEntry(near - 1, key)) {
       return near - 1;
     }
-    if (near + 1 < end && key(near + 1) == key && isUsed(near + 1)) {
-      return near + 1;
+    return near + 1 < end && isEntry(near + 1, key) ? near + 1 : ABSENT;
+  }
+
+  private boolean isEntry(int entry, long key) {
+    return key(entry) == key && isUsed(entry);
+  }
+
+  /**
+   * Finds where keys may be, and reads these entries, all of which waits for memory together. Afterwards {@link
+   * #find(long, int)} is faster.
+   *
+   * @param places receives from {@code at} on, for each of {@code count} keys, the entry where it may be, {@link
+   *     #ABSENT} for none
+   */
+  long touch(long[] keys, int from, int count, int[] places, int at) {
+    long[] buckets = tags;
+    for (int i = 0; i < count; i++) {
+      long mixed = keys[from + i] * PHI;
+      int home = home(mixed, buckets.length);
+      long same = Tags.same(buckets[home], Tags.of(mixed));
+      places[at + i] = same == 0 ? ABSENT : table[home * Tags.SLOTS + Tags.first(same)];
     }
-    return find(key);
+    long seen = 0;
+    for (int i = 0; i < count; i++) {
+      seen += places[at + i] == ABSENT ? 0 : value(places[at + i]);
+    }
+    return seen;
+  }
+
+  /** As {@link #find(long)}, for a key that may be at an entry, {@link #ABSENT} for none. */
+  int find(long key, int place) {
+    return place != ABSENT && isEntry(place, key) ? place : find(key);
   }
 
   private static int next(int bucket, int buckets) {

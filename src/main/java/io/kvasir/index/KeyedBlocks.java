@@ -8,6 +8,13 @@ final class KeyedBlocks {
   // Events are processed in slices: rows first, map second, each as a batch of independent accesses. What a slice
   // touches in the key map and the shards' tables has to be in the first-level cache still when it is used: 8 KB.
   private static final int SLICE = 64;
+
+  /**
+   * Of keys that are removed, how many are looked for at once when one is not next to that before it: about as many as
+   * a processor reads from memory at the same time.
+   */
+  private static final int WINDOW = 16;
+
   private static final int TIERS = Tier.values().length;
 
   private final int slot;
@@ -20,7 +27,10 @@ final class KeyedBlocks {
   private final Evictions evictions;
   private final KeyMap keys;
   private final TierCounts tiers;
+
+  /** Of a slice that is stored, the rows of its blocks; of one that is removed, the entries where its keys may be. */
   private final int[] placed = new int[SLICE];
+
   private final long[] renamed = new long[SLICE];
   private int renames;
   private final int[] released = new int[SLICE];
@@ -196,8 +206,16 @@ final class KeyedBlocks {
     for (int from = 0; from < count; from += SLICE) {
       int to = Math.min(count, from + SLICE);
       touched = keys.touch(blockKeys, from, to - from);
+      int sought = from;
       for (int i = from; i < to; i++) {
-        at = keys.find(blockKeys[i], at);
+        at = keys.findNextTo(at, blockKeys[i]);
+        if (at == KeyMap.ABSENT) {
+          if (i >= sought) {
+            sought = Math.min(to, i + WINDOW);
+            touched = keys.touch(blockKeys, i, sought - i, placed, i - from);
+          }
+          at = keys.find(blockKeys[i], placed[i - from]);
+        }
         if (at >= 0 && removeOne(at, tier.index(), counted)) {
           last++;
         }

@@ -14,13 +14,9 @@ final class Chains {
    * @param group 0 to 2²⁴
    * @param own the text's number, 0 to 2²⁴
    */
-  static long[] of(int tokens, int block, int shared, long group, long own) {
-    long[] chain = new long[tokens / block];
-    int common = Math.min(chain.length, shared / block);
-    for (int i = 0; i < chain.length; i++) {
-      chain[i] = WorkloadTrace.hash(i < common ? group << 24 | i : OWN | own << 24 | i);
-    }
-    return chain;
+  static BlockHashes of(int tokens, int block, int shared, long group, long own) {
+    int length = tokens / block;
+    return new BlockHashes.Computed(length, Math.min(length, shared / block), group << 24, OWN | own << 24);
   }
 
   /** A time between the events of a Poisson process, {@code mean} on average. */

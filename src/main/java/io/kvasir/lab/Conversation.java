@@ -8,7 +8,7 @@ final class Conversation {
   private final String session;
   private final int[] prompts;
   private final int[] outputs;
-  private final long[] chain;
+  private final BlockHashes chain;
   private final double thinkMs;
 
   /**

@@ -36,7 +36,7 @@ final class DayGenerator extends TraceGenerator {
       double rate = scale * (low + (high - low) * (1 - Math.cos(2 * Math.PI * at / endMs)) / 2);
       if (random.nextDouble() * highest < rate) {
         int tokens = prompt / 2 + Chains.around(random, prompt - prompt / 2);
-        long[] chain = Chains.of(tokens, blockSize(), prompt / 2, random.nextInt(groups), number++);
+        BlockHashes chain = Chains.of(tokens, blockSize(), prompt / 2, random.nextInt(groups), number++);
         requests.add(LabRequest.at(at, tokens, Chains.around(random, output), chain, ""));
       }
     }

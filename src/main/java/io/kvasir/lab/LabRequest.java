@@ -17,7 +17,7 @@ record LabRequest(
     double arrivalMs,
     int promptTokens,
     int outputTokens,
-    long[] chain,
+    BlockHashes chain,
     String session,
     String tenant,
     int parent,
@@ -26,7 +26,7 @@ record LabRequest(
   static final int NO_PARENT = -1;
 
   /** A request sent at a time, whatever other requests do. */
-  static LabRequest at(double arrivalMs, int promptTokens, int outputTokens, long[] chain, String session) {
+  static LabRequest at(double arrivalMs, int promptTokens, int outputTokens, BlockHashes chain, String session) {
     return new LabRequest(arrivalMs, promptTokens, outputTokens, chain, session, "", NO_PARENT, 0);
   }
 

@@ -230,9 +230,7 @@ final class LabRun implements LabSequence.Listener {
   }
 
   private Chain chain(LabRequest request) {
-    long[] hashes = request.chain();
-    int blocks = trace.promptBlocks(request);
-    return new Chain(blocks == hashes.length ? hashes : Arrays.copyOf(hashes, blocks), trace.blockSize());
+    return new Chain(request.chain().first(trace.promptBlocks(request)), trace.blockSize());
   }
 
   private void route(int index, Chain chain) {

@@ -82,9 +82,9 @@ final class LabSequence extends Sequence {
 
   @Override
   protected long key(int block) {
-    long[] chain = request.chain();
+    BlockHashes chain = request.chain();
     // The high bit keeps answers apart from the numbers that traces give.
-    return block < chain.length ? chain[block] : WorkloadTrace.hash(Long.MIN_VALUE | (long) index << 24 | block);
+    return block < chain.length() ? chain.hash(block) : WorkloadTrace.hash(Long.MIN_VALUE | (long) index << 24 | block);
   }
 
   @Override

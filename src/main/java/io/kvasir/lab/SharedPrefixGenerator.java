@@ -37,7 +37,7 @@ final class SharedPrefixGenerator extends TraceGenerator {
 
   @Override
   void generate(double scale, SplittableRandom random, List<LabRequest> requests) {
-    long[][] chains = new long[groups * prompts][];
+    BlockHashes[] chains = new BlockHashes[groups * prompts];
     for (int prompt = 0; prompt < chains.length; prompt++) {
       chains[prompt] = Chains.of(prefix + question, blockSize(), prefix, prompt / prompts, prompt);
     }
@@ -50,7 +50,7 @@ final class SharedPrefixGenerator extends TraceGenerator {
       for (double at = fromMs + Chains.exponential(random, gapMs); at < untilMs;
           at += Chains.exponential(random, gapMs)) {
         int group = draw(popularity, random);
-        long[] chain = chains[group * prompts + random.nextInt(prompts)];
+        BlockHashes chain = chains[group * prompts + random.nextInt(prompts)];
         requests.add(LabRequest.at(at, prefix + question, output, chain, ""));
       }
       fromMs = untilMs;

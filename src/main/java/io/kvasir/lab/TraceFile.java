@@ -56,7 +56,8 @@ final class TraceFile implements TraceSource {
       sessions[i] = parent >= 0 ? sessions[parent] : line.turn().named() ? line.turn().sessionName() : "";
       LabRequest request =
           LabRequest.at(
-                  line.arrivalMs(), line.input(), line.output(), Conversations.chain(line, blockSize), sessions[i])
+                  line.arrivalMs(), line.input(), line.output(),
+                  BlockHashes.of(Conversations.chain(line, blockSize)), sessions[i])
               .of(line.tenant());
       double answerMs = parent < 0 || engine == null ? 0 : lines.get(parent).output() * engine.stepTime().weightMs();
       requests.add(parent < 0 ? request : turn(request, line, requests.get(parent), parent, answerMs, loop));

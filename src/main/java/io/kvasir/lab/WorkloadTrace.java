@@ -26,9 +26,9 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
     long prompts = 0;
     long hits = 0;
     for (LabRequest request : requests) {
-      long[] chain = request.chain();
-      int max = Math.min(chain.length, (request.promptTokens() - 1) / blockSize);
-      int known = Math.min(chain.length, (request.promptTokens() + request.outputTokens()) / blockSize);
+      BlockHashes chain = request.chain();
+      int max = Math.min(chain.length(), (request.promptTokens() - 1) / blockSize);
+      int known = Math.min(chain.length(), (request.promptTokens() + request.outputTokens()) / blockSize);
       int depth = Math.min(max, seen.add(chain, known));
       prompts += request.promptTokens();
       hits += (long) depth * blockSize;
@@ -38,6 +38,6 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
 
   /** The number of full blocks of a request's prompt, without those of the answer. */
   int promptBlocks(LabRequest request) {
-    return Math.min(request.chain().length, request.promptTokens() / blockSize);
+    return Math.min(request.chain().length(), request.promptTokens() / blockSize);
   }
 }

@@ -36,7 +36,10 @@ final class KeyMapTest {
     for (int step = 0; step < 30_000; step++) {
       long key = keys[random.nextInt(keys.length)];
       int entry = map.find(key);
-      assertThat(map.find(key, random.nextInt(map.end() + 1) - 1)).isEqualTo(entry);
+      int any = random.nextInt(map.end() + 1) - 1;
+      assertThat(map.find(key, any)).isEqualTo(entry);
+      boolean adjacent = any != KeyMap.ABSENT && Math.abs(any - entry) == 1;
+      assertThat(map.findNextTo(any, key)).isEqualTo(adjacent ? entry : KeyMap.ABSENT);
       assertThat(entry == KeyMap.ABSENT ? null : Long.valueOf(map.value(entry))).isEqualTo(expected.get(key));
       boolean growing = step / 5000 % 2 == 0;
       if (entry == KeyMap.ABSENT && (growing || random.nextInt(4) == 0)) {
@@ -52,8 +55,11 @@ final class KeyMapTest {
       }
       assertThat(map.size()).isEqualTo(expected.size());
     }
-    for (long key : keys) {
-      assertThat(map.find(key) != KeyMap.ABSENT).isEqualTo(expected.containsKey(key));
+    int[] places = new int[keys.length];
+    long _ = map.touch(keys, 0, keys.length, places, 0);
+    for (int i = 0; i < keys.length; i++) {
+      assertThat(map.find(keys[i]) != KeyMap.ABSENT).isEqualTo(expected.containsKey(keys[i]));
+      assertThat(map.find(keys[i], places[i])).isEqualTo(map.find(keys[i]));
     }
   }
 }

@@ -51,7 +51,7 @@ final class FairnessTest {
   void divide_programsWithoutTenants_givesTheFirstMostAndKeepsProgramsTogether() {
     List<LabRequest> requests = new ArrayList<>();
     for (int i = 0; i < 4000; i++) {
-      requests.add(LabRequest.at(i, 10, 1, new long[0], "program " + i / 2));
+      requests.add(LabRequest.at(i, 10, 1, BlockHashes.of(), "program " + i / 2));
     }
     List<LabRequest> divided = Tenants.divide(new WorkloadTrace(16, requests), 3).requests();
 
@@ -75,7 +75,7 @@ final class FairnessTest {
   }
 
   private static LabRequest request(String session, String tenant) {
-    return LabRequest.at(0, 10, 1, new long[0], session).of(tenant);
+    return LabRequest.at(0, 10, 1, BlockHashes.of(), session).of(tenant);
   }
 
   private static List<GroupGoodput> groups(double... goodputs) {

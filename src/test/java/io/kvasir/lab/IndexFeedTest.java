@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 final class IndexFeedTest {
   private static final EngineModel ENGINE = EngineModel.named(TestTraces.ENGINE);
   private static final long[] CHAIN = {11, 12, 13, 14};
-  private static final LabRequest REQUEST = LabRequest.at(0, 2100, 1, CHAIN, "");
+  private static final LabRequest REQUEST = LabRequest.at(0, 2100, 1, BlockHashes.of(CHAIN), "");
 
   private final BlockIndex index = new BlockIndex(64, 64 << 20);
   private final LabClock clock = new LabClock();

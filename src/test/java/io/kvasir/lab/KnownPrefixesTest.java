@@ -25,7 +25,7 @@ final class KnownPrefixesTest {
       }
       int length = chain.length == 0 ? 0 : random.nextInt(chain.length + 1);
 
-      int known = prefixes.add(chain, length);
+      int known = prefixes.add(BlockHashes.of(chain), length);
 
       int expected = 0;
       while (expected < length && blocks.contains(chain[expected])) {
@@ -43,10 +43,10 @@ final class KnownPrefixesTest {
   @Test
   void add_aHashAtTwoDepths_isNotKnownAtTheOther() {
     KnownPrefixes prefixes = new KnownPrefixes();
-    prefixes.add(new long[] {1, 2, 3}, 3);
+    prefixes.add(BlockHashes.of(1, 2, 3), 3);
 
-    assertThat(prefixes.add(new long[] {5, 6, 7}, 3)).isZero();
-    assertThat(prefixes.add(new long[] {5, 6, 7, 1, 2}, 5)).isEqualTo(3);
-    assertThat(prefixes.add(new long[] {7, 6}, 2)).isZero();
+    assertThat(prefixes.add(BlockHashes.of(5, 6, 7), 3)).isZero();
+    assertThat(prefixes.add(BlockHashes.of(5, 6, 7, 1, 2), 5)).isEqualTo(3);
+    assertThat(prefixes.add(BlockHashes.of(7, 6), 2)).isZero();
   }
 }

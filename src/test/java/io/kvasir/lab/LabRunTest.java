@@ -19,7 +19,7 @@ final class LabRunTest {
 
   @Test
   void execute_oneRequest_takesItsStepsTimes() {
-    WorkloadTrace trace = new WorkloadTrace(512, List.of(LabRequest.at(100, 10_000, 3, new long[0], "")));
+    WorkloadTrace trace = new WorkloadTrace(512, List.of(LabRequest.at(100, 10_000, 3, BlockHashes.of(), "")));
 
     RunReport report = TestTraces.report(trace, 1, "random", "exact", 1);
 
@@ -34,7 +34,7 @@ final class LabRunTest {
 
   @Test
   void execute_theSamePromptAgain_findsItsFullBlocksButForTheLastToken() {
-    long[] chain = {WorkloadTrace.hash(1), WorkloadTrace.hash(2)};
+    BlockHashes chain = BlockHashes.of(WorkloadTrace.hash(1), WorkloadTrace.hash(2));
     WorkloadTrace trace =
         new WorkloadTrace(512, List.of(LabRequest.at(0, 1024, 1, chain, ""), LabRequest.at(5000, 1024, 1, chain, "")));
 
@@ -47,9 +47,9 @@ final class LabRunTest {
 
   @Test
   void execute_aTurnThatWaits_comesAfterTheAnswerAndTheThought() {
-    LabRequest first = LabRequest.at(50, 100, 20, new long[0], "s");
+    LabRequest first = LabRequest.at(50, 100, 20, BlockHashes.of(), "s");
     WorkloadTrace trace =
-        new WorkloadTrace(512, List.of(first, LabRequest.at(0, 100, 1, new long[0], "s").following(0, 700)));
+        new WorkloadTrace(512, List.of(first, LabRequest.at(0, 100, 1, BlockHashes.of(), "s").following(0, 700)));
     RunReport alone = TestTraces.report(new WorkloadTrace(512, List.of(first)), 1, "random", "exact", 1);
     double answerMs = alone.latencies().e2e().mean();
 
@@ -97,7 +97,8 @@ final class LabRunTest {
         for (int block = 0; block < chain.length; block++) {
           chain[block] = WorkloadTrace.hash(session * 1_000L + block);
         }
-        LabRequest request = LabRequest.at(turn == 0 ? 5_000 * session : 0, chain.length * 512 + 1, 20, chain, "");
+        int atMs = turn == 0 ? 5_000 * session : 0;
+        LabRequest request = LabRequest.at(atMs, chain.length * 512 + 1, 20, BlockHashes.of(chain), "");
         turns.add(turn == 0 ? request : request.following(turns.size() - 1, random.nextInt(60_000)));
       }
     }
@@ -106,7 +107,7 @@ final class LabRunTest {
 
   @Test
   void execute_anEngineSlowerThanItsName_takesSoMuchLonger() {
-    WorkloadTrace trace = new WorkloadTrace(512, List.of(LabRequest.at(100, 10_000, 3, new long[0], "")));
+    WorkloadTrace trace = new WorkloadTrace(512, List.of(LabRequest.at(100, 10_000, 3, BlockHashes.of(), "")));
 
     RunReport asNamed = report(trace, TestTraces.ENGINE, "off", 0);
     RunReport slow = report(trace, TestTraces.ENGINE + "/2", "off", 0);
@@ -182,12 +183,12 @@ final class LabRunTest {
     for (int block = 0; block < blocks; block++) {
       chain[block] = WorkloadTrace.hash(number * 1_000_000L + block);
     }
-    return LabRequest.at(atMs, blocks * 512 + 1, 1, chain, "");
+    return LabRequest.at(atMs, blocks * 512 + 1, 1, BlockHashes.of(chain), "");
   }
 
   @Test
   void execute_warmUp_doesNotCountButFillsTheCaches() {
-    long[] chain = {WorkloadTrace.hash(1), WorkloadTrace.hash(2)};
+    BlockHashes chain = BlockHashes.of(WorkloadTrace.hash(1), WorkloadTrace.hash(2));
     LabRequest cold = LabRequest.at(0, 1024, 1, chain, "");
     WorkloadTrace trace = new WorkloadTrace(512, List.of(cold, cold.arriving(5000)));
 
@@ -226,7 +227,9 @@ final class LabRunTest {
   void execute_aPromptThatFitsNoCache_isRejectedAndIsAMiss() {
     WorkloadTrace trace =
         new WorkloadTrace(
-            512, List.of(LabRequest.at(0, 2_000_000, 5, new long[0], ""), LabRequest.at(0, 20, 5, new long[0], "")));
+            512,
+            List.of(
+                LabRequest.at(0, 2_000_000, 5, BlockHashes.of(), ""), LabRequest.at(0, 20, 5, BlockHashes.of(), "")));
 
     RunReport report = TestTraces.report(trace, 2, "expected-cost", "exact", 1);
 
@@ -303,7 +306,7 @@ final class LabRunTest {
   private static WorkloadTrace agents(int programs) {
     List<LabRequest> requests = new ArrayList<>();
     for (int program = 0; program < programs; program++) {
-      long[] chain = Chains.of(100_000, 512, 0, 0, program);
+      BlockHashes chain = Chains.of(100_000, 512, 0, 0, program);
       for (int turn = 0; turn < 10; turn++) {
         LabRequest request = LabRequest.at(program * 1_000, 54_000 + turn * 5_000, 100, chain, "");
         requests.add(turn == 0 ? request : request.following(requests.size() - 1, 2_000));
@@ -315,7 +318,7 @@ final class LabRunTest {
   /** One prompt alone: read by one engine, copied, and continued by another. */
   @Test
   void prefillAndDecode_takeAsLongAsReadingAndCopying() {
-    LabRequest request = LabRequest.at(0, 8000, 20, new long[0], "");
+    LabRequest request = LabRequest.at(0, 8000, 20, BlockHashes.of(), "");
     WorkloadTrace trace = new WorkloadTrace(512, List.of(request));
     RunReport whole = TestTraces.report(trace, "1", "random", "");
     RunReport divided = TestTraces.report(

@@ -54,7 +54,8 @@ final class TestTraces {
       for (int block = 0; block < chain.length; block++) {
         chain[block] = WorkloadTrace.hash(block < shared ? group * 1000L + block : 1_000_000L + i * 100L + block);
       }
-      list.add(LabRequest.at(atMs, chain.length * 512 + random.nextInt(512) + 1, random.nextInt(1, 60), chain, ""));
+      int tokens = chain.length * 512 + random.nextInt(512) + 1;
+      list.add(LabRequest.at(atMs, tokens, random.nextInt(1, 60), BlockHashes.of(chain), ""));
     }
     return new WorkloadTrace(512, list);
   }

@@ -6,7 +6,8 @@ import java.util.List;
 
 /** One engine iteration: the sequences in it and how many tokens of each are computed. */
 public final class EngineStep<S extends Sequence> {
-  private final List<S> sequences = new ArrayList<>();
+  /** As {@link #sequences()}, for the scheduler, which looks at them in every iteration. */
+  final List<S> sequences = new ArrayList<>();
   private int tokens;
   private int decoding;
   private double attentionPairs;

@@ -15,33 +15,31 @@ import java.util.Arrays;
  * sequence is always left to compute.
  *
  * <p>Everything of a block stands side by side in one array, so that what the laboratory does most, to look a block up,
- * to take it or to release it, waits for memory once: the free queue is an intrusive list (no allocation, any block can
- * leave its middle), the key table a chained hash whose links are the blocks themselves. Not thread-safe.
+ * to take it or to release it, waits for memory once, and blocks that are taken together wait together. The key table
+ * is a chained hash whose links are the blocks themselves. Not thread-safe.
  */
 public final class PagedCache {
   private static final int NONE = -1;
 
   // What a block has, and where, from its first place on.
 
-  /** Neighbours of a free block in the queue; those of block {@code capacity} are its end and its front. */
-  private static final int BEFORE = 0;
+  /** Twice how many sequences hold it, and one more while it is in the key table, under its key. */
+  private static final int USES = 0;
 
-  private static final int AFTER = 1;
-
-  /** How many sequences hold it. */
-  private static final int REFERENCES = 2;
+  private static final int CACHED = 1;
+  private static final int REFERENCE = 2;
 
   /** The next block with the same bucket in the key table. */
-  private static final int SAME_BUCKET = 3;
+  private static final int SAME_BUCKET = 1;
 
-  /** 1 while it is in the key table, under its key. */
-  private static final int CACHED = 4;
+  private static final int KEY_HIGH = 2;
+  private static final int KEY_LOW = 3;
 
-  private static final int KEY_HIGH = 5;
-  private static final int KEY_LOW = 6;
+  /** Four blocks to a line of the processor's cache. */
+  private static final int PLACES_LOG2 = 2;
 
-  /** Two blocks to a line of the processor's cache. */
-  private static final int PLACES_LOG2 = 3;
+  /** As many blocks as stay in the processor's first cache with their buckets. */
+  private static final int MAX_TOUCHED = 128;
 
   private static final int MAX_CAPACITY = (Integer.MAX_VALUE >>> PLACES_LOG2) - 2;
 
@@ -54,7 +52,13 @@ public final class PagedCache {
   /** The keys of blocks that are evicted together. */
   private long[] evicted = new long[64];
 
-  private int free;
+  private final FreeQueue free;
+
+  /** The blocks that are to be taken next. */
+  private final int[] next = new int[MAX_TOUCHED];
+
+  @SuppressWarnings("UnusedVariable")
+  private int touched;
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
@@ -66,14 +70,10 @@ public final class PagedCache {
     this.capacity = capacity;
     this.blockSize = blockSize;
     this.listener = listener;
-    this.blocks = new int[(capacity + 1) << PLACES_LOG2];
+    this.blocks = new int[capacity << PLACES_LOG2];
+    this.free = new FreeQueue(capacity);
     this.buckets = new int[Integer.highestOneBit(Math.max(2, capacity)) * 4];
     Arrays.fill(buckets, NONE);
-    set(capacity, BEFORE, capacity);
-    set(capacity, AFTER, capacity);
-    for (int block = 0; block < capacity; block++) {
-      enqueue(block);
-    }
   }
 
   /** The number of tokens in a block. */
@@ -88,7 +88,7 @@ public final class PagedCache {
 
   /** The number of blocks that no sequence holds, cached or not. */
   public int free() {
-    return free;
+    return free.size();
   }
 
   /** The number of leading keys whose blocks are cached; they do not count as used. */
@@ -130,17 +130,18 @@ public final class PagedCache {
     for (int i = 0; i < hits; i++) {
       int block = find(sequence.key(i));
       sequence.hold(block);
-      idle += get(block, REFERENCES) == 0 ? 1 : 0;
+      idle += references(block) == 0 ? 1 : 0;
     }
-    if (blocksFor(tokens) - hits + idle > free) {
+    if (blocksFor(tokens) - hits + idle > free.size()) {
       sequence.blockCount = 0;
       return false;
     }
     for (int i = 0; i < hits; i++) {
       int block = sequence.blocks[i];
-      if (add(block, REFERENCES, 1) == 1) {
-        unqueue(block);
+      if (references(block) == 0) {
+        free.remove(block);
       }
+      add(block, USES, REFERENCE);
     }
     sequence.keyed = hits;
     take(sequence, tokens);
@@ -166,7 +167,7 @@ public final class PagedCache {
    * @return false, with nothing changed, when too few blocks are free
    */
   boolean extend(Sequence sequence, int tokens) {
-    if (blocksFor(tokens) - sequence.blockCount > free) {
+    if (blocksFor(tokens) - sequence.blockCount > free.size()) {
       return false;
     }
     take(sequence, tokens);
@@ -185,8 +186,11 @@ public final class PagedCache {
   void release(Sequence sequence) {
     for (int i = sequence.blockCount - 1; i >= 0; i--) {
       int block = sequence.blocks[i];
-      if (add(block, REFERENCES, -1) == 0) {
-        enqueue(block);
+      int uses = add(block, USES, -REFERENCE);
+      if (uses == CACHED) {
+        free.addLast(block);
+      } else if (uses == 0) {
+        free.addFirst(block);
       }
     }
     sequence.blockCount = 0;
@@ -196,12 +200,12 @@ public final class PagedCache {
 
   /** Removes all content; refused, as by vLLM, while a sequence holds a block. */
   public boolean clear() {
-    if (free != capacity) {
+    if (free.size() != capacity) {
       return false;
     }
     Arrays.fill(buckets, NONE);
     for (int block = 0; block < capacity; block++) {
-      set(block, CACHED, 0);
+      set(block, USES, 0);
     }
     listener.cleared();
     return true;
@@ -209,7 +213,7 @@ public final class PagedCache {
 
   /** The number of sequences that hold {@code block}. */
   int references(int block) {
-    return get(block, REFERENCES);
+    return get(block, USES) >> 1;
   }
 
   private int blocksFor(int tokens) {
@@ -218,17 +222,18 @@ public final class PagedCache {
 
   private void take(Sequence sequence, int tokens) {
     int evictions = 0;
-    for (int missing = blocksFor(tokens) - sequence.blockCount; missing > 0; missing--) {
-      int block = get(capacity, AFTER);
-      unqueue(block);
-      if (get(block, CACHED) == 1) {
+    int wanted = blocksFor(tokens) - sequence.blockCount;
+    touched = wanted > 1 ? touch(Math.min(wanted, MAX_TOUCHED)) : 0;
+    for (int missing = wanted; missing > 0; missing--) {
+      int block = free.removeFirst();
+      if (get(block, USES) == CACHED) {
         unindex(block);
         if (evictions == evicted.length) {
           evicted = Arrays.copyOf(evicted, evictions * 2);
         }
         evicted[evictions++] = key(block);
       }
-      set(block, REFERENCES, 1);
+      set(block, USES, REFERENCE);
       sequence.hold(block);
     }
     if (evictions > 0) {
@@ -236,23 +241,17 @@ public final class PagedCache {
     }
   }
 
-  /** Queues a free block: a cached one at the back, another one at the front. */
-  private void enqueue(int block) {
-    int previous = get(block, CACHED) == 1 ? get(capacity, BEFORE) : capacity;
-    int next = get(previous, AFTER);
-    set(block, BEFORE, previous);
-    set(block, AFTER, next);
-    set(previous, AFTER, block);
-    set(next, BEFORE, block);
-    free++;
-  }
-
-  private void unqueue(int block) {
-    int previous = get(block, BEFORE);
-    int next = get(block, AFTER);
-    set(previous, AFTER, next);
-    set(next, BEFORE, previous);
-    free--;
+  /**
+   * Reads the first {@code count} blocks in the queue and their buckets, before each is looked for there: so these
+   * reads wait for memory together.
+   */
+  private int touch(int count) {
+    int seen = 0;
+    int found = free.first(count, next);
+    for (int i = 0; i < found; i++) {
+      seen += buckets[bucket(key(next[i]))];
+    }
+    return seen;
   }
 
   private int bucket(long key) {
@@ -271,7 +270,7 @@ public final class PagedCache {
   private void index(int block, long key) {
     set(block, KEY_HIGH, (int) (key >>> Integer.SIZE));
     set(block, KEY_LOW, (int) key);
-    set(block, CACHED, 1);
+    add(block, USES, CACHED);
     set(block, SAME_BUCKET, NONE);
     int bucket = bucket(key);
     int at = buckets[bucket];
@@ -286,7 +285,7 @@ public final class PagedCache {
   }
 
   private void unindex(int block) {
-    set(block, CACHED, 0);
+    add(block, USES, -CACHED);
     int bucket = bucket(key(block));
     if (buckets[bucket] == block) {
       buckets[bucket] = get(block, SAME_BUCKET);

@@ -122,7 +122,7 @@ public final class Scheduler<S extends Sequence> {
 
   /** Completes an iteration: its tokens count as computed, sequences sample and may end. */
   public void complete(EngineStep<S> step) {
-    for (S sequence : step.sequences()) {
+    for (S sequence : step.sequences) {
       if (!sequence.running) {
         continue; // aborted while the step ran
       }
@@ -147,7 +147,7 @@ public final class Scheduler<S extends Sequence> {
    * with less work than one by one.
    */
   public int repeats(EngineStep<S> step) {
-    if (!waiting.isEmpty() || !step.decodesOnly() || step.sequences().size() < running.size()) {
+    if (!waiting.isEmpty() || !step.decodesOnly() || step.sequences.size() < running.size()) {
       return 0;
     }
     int repeats = Integer.MAX_VALUE;
@@ -161,7 +161,7 @@ public final class Scheduler<S extends Sequence> {
 
   /** Completes a step and those that follow it but the last, {@code count} in all, at most {@link #repeats}. */
   public void repeat(EngineStep<S> step, int count) {
-    for (S sequence : step.sequences()) {
+    for (S sequence : step.sequences) {
       sequence.computed += count;
       sequence.samplePlain(count);
     }

@@ -34,14 +34,14 @@ public record StepTime(
 
   /** The milliseconds of {@code step}; 0 when it is empty. */
   public double millis(EngineStep<?> step) {
-    if (step.sequences().isEmpty()) {
+    if (step.sequences.isEmpty()) {
       return 0;
     }
     return weightMs
         + tokenUs * 1e-3 * Math.max(0, step.tokens() - kneeTokens)
         + attentionNs * 1e-6 * step.attentionPairs()
         + decodeContextUs * 1e-6 * step.decodeContext()
-        + (sequenceUs + sequenceOverheadUs) * 1e-3 * step.sequences().size()
+        + (sequenceUs + sequenceOverheadUs) * 1e-3 * step.sequences.size()
         + overheadMs;
   }
 }
