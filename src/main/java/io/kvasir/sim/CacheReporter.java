@@ -1,11 +1,14 @@
 package io.kvasir.sim;
 
 import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.HostTier;
 import io.kvasir.lab.engine.Sequence;
+import io.kvasir.sim.lmcache.CacheEventReporter;
 import io.kvasir.sim.lmcache.CacheWorker;
 import io.kvasir.sim.lmcache.ChunkNames;
 import io.kvasir.sim.lmcache.ControllerAddress;
+import io.kvasir.sim.lmcache.ReportedChunks;
 import io.kvasir.sim.publisher.CacheEvent;
 import io.kvasir.sim.publisher.EventEncoder;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
@@ -15,9 +18,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Publishes the changes of a rank's caches: the device's as events, one batch a step; host memory's to an LMCache
- * controller and, if enabled, as the events of LMCache's connector, which never include that a chunk was dropped. Used
- * by the rank's thread.
+ * Publishes the changes of a rank's caches: the device's as events, one batch a step; host memory's to LMCache's
+ * controller, to its coordinator, and, if enabled, as the events of LMCache's connector, which never include that a
+ * chunk was dropped. Used by the rank's thread.
  */
 final class CacheReporter implements CacheListener, HostTier.Listener, AutoCloseable {
   private static final String DEVICE = "GPU";
@@ -31,12 +34,14 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
   private final @Nullable CacheWorker worker;
   private final EventEncoder encoder;
   private final ChunkNames names;
+  private final @Nullable ReportedChunks chunks;
   private final List<CacheEvent> events = new ArrayList<>();
   private volatile boolean storesOnly;
   private volatile boolean fastClock;
   private volatile boolean unsalted;
 
-  CacheReporter(int rank, SimSettings settings, @Nullable EventPublisher publisher) {
+  CacheReporter(
+      int rank, SimSettings settings, @Nullable EventPublisher publisher, @Nullable CacheEventReporter coordinator) {
     this.rank = rank;
     this.settings = settings;
     this.publisher = publisher;
@@ -46,6 +51,12 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
     }
     HostTierSettings host = settings.kv().hostTier();
     names = new ChunkNames(host.noneHash());
+    chunks =
+        coordinator == null
+            ? null
+            : new ReportedChunks(
+                coordinator, settings.model().root(),
+                EngineModel.named(settings.engine().coefficients()).kvBytesPerToken());
     ControllerAddress controller = host.controller();
     worker =
         controller == null
@@ -116,13 +127,19 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
   @Override
   public void copied(Sequence sequence, int chunk, long key) {
     boolean publishes = publisher != null && settings.kv().hostTier().events();
-    if (!publishes && worker == null) {
+    if (!publishes && worker == null && chunks == null) {
       return;
     }
     GeneratedSequence generation = (GeneratedSequence) sequence;
     int chunkTokens = HostTierSettings.CHUNK_TOKENS;
     int[] tokens = generation.tokens(chunk * chunkTokens, (chunk + 1) * chunkTokens);
     Long before = chunk == 0 ? null : generation.key(chunk * (chunkTokens / settings.engine().blockSize()) - 1);
+    if (chunks != null) {
+      chunks.add(before, key, tokens, chunk * chunkTokens, generation.salt);
+    }
+    if (!publishes && worker == null) {
+      return;
+    }
     long name = names.add(before, key, tokens);
     if (worker != null) {
       worker.admit(name);
@@ -136,6 +153,9 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
 
   @Override
   public void dropped(long key) {
+    if (chunks != null) {
+      chunks.remove(key);
+    }
     if (names.isEmpty()) {
       return;
     }

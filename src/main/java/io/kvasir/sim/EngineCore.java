@@ -7,6 +7,7 @@ import io.kvasir.lab.engine.PagedCache;
 import io.kvasir.lab.engine.Scheduler;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
+import io.kvasir.sim.lmcache.CacheEventReporter;
 import io.kvasir.sim.publisher.EventPublisher;
 import java.util.List;
 import java.util.Queue;
@@ -54,14 +55,16 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
   private volatile long hostHitTokens;
   private long externalTokens;
 
-  EngineCore(int rank, SimSettings settings, @Nullable EventPublisher publisher, EngineMetrics metrics) {
+  EngineCore(
+      int rank, SimSettings settings, @Nullable EventPublisher publisher, @Nullable CacheEventReporter coordinator,
+      EngineMetrics metrics) {
     this.rank = rank;
     this.settings = settings;
     this.metrics = metrics;
     this.counters = metrics.forRank(rank);
     this.stepTime = settings.engine().stepTime();
     this.hostLink = settings.kv().hostTier().link(settings.engine().coefficients());
-    this.reporter = new CacheReporter(rank, settings, publisher);
+    this.reporter = new CacheReporter(rank, settings, publisher, coordinator);
     this.cache = new PagedCache(settings.engine().blocks(), settings.engine().blockSize(), reporter);
     this.scheduler =
         new Scheduler<>(cache, hostTier(), settings.engine().maxBatchedTokens(), settings.engine().maxSequences());

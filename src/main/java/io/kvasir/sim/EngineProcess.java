@@ -2,6 +2,7 @@ package io.kvasir.sim;
 
 import io.kvasir.sim.http.SimHttpLimits;
 import io.kvasir.sim.http.SimHttpServer;
+import io.kvasir.sim.lmcache.CacheEventReporter;
 import io.kvasir.sim.lmcache.CoordinatorMember;
 import io.kvasir.sim.publisher.EventPublisher;
 import io.kvasir.sim.transfer.TransferAgent;
@@ -28,6 +29,7 @@ final class EngineProcess implements AutoCloseable {
   private final SimHttpServer server;
   private final HttpApi api;
   private final RequestDispatcher dispatcher;
+  private final @Nullable CacheEventReporter coordinator;
   private final @Nullable CoordinatorMember member;
   private final @Nullable LoadPublisher load;
 
@@ -41,12 +43,13 @@ final class EngineProcess implements AutoCloseable {
     SyntheticText syntheticText = new SyntheticText(text);
     EngineMetrics metrics = new EngineMetrics(settings.model().name(), settings.http().api());
     publishers = publishers(settings);
+    coordinator = coordinator(settings.kv().hostTier());
     TransferAgent agent = null;
     LoadPublisher loadPublisher = null;
     try {
       for (int rank = 0; rank < settings.engine().ranks(); rank++) {
         EventPublisher publisher = settings.kv().events().enabled() ? publishers.get(rank) : null;
-        ranks.add(new EngineCore(rank, settings, publisher, metrics));
+        ranks.add(new EngineCore(rank, settings, publisher, coordinator, metrics));
       }
       Integer loadPort = settings.loadPort();
       if (loadPort != null) {
@@ -79,6 +82,9 @@ final class EngineProcess implements AutoCloseable {
         loadPublisher.close();
       }
       ranks.forEach(EngineCore::close);
+      if (coordinator != null) {
+        coordinator.close();
+      }
       String port = agent == null ? "" : "port " + settings.http().port() + ": ";
       throw new IOException(port + e.getMessage(), e);
     }
@@ -90,13 +96,18 @@ final class EngineProcess implements AutoCloseable {
     return host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
   }
 
+  private static @Nullable CacheEventReporter coordinator(HostTierSettings host) {
+    URI address = host.coordinator();
+    return address == null ? null : new CacheEventReporter(address, host.instance());
+  }
+
   private @Nullable CoordinatorMember member() {
     HostTierSettings host = settings.kv().hostTier();
-    URI coordinator = host.coordinator();
-    return coordinator == null
+    URI address = host.coordinator();
+    return address == null
         ? null
         : new CoordinatorMember(
-            coordinator, host.instance(), reachable(settings.http().host()), port(), host.coordinatorHeartbeat());
+            address, host.instance(), reachable(settings.http().host()), port(), host.coordinatorHeartbeat());
   }
 
   int port() {
@@ -164,6 +175,9 @@ final class EngineProcess implements AutoCloseable {
     }
     transfer.close();
     ranks.forEach(EngineCore::close);
+    if (coordinator != null) {
+      coordinator.close();
+    }
   }
 
   /** The settings of the next run: on the same ports. */

@@ -86,7 +86,7 @@ public record HostTierSettings(
       wrong.add("lmcache-controller: there is nothing to tell without a host tier; give host-blocks");
     }
     if (blocks == 0 && coordinator != null) {
-      wrong.add("lmcache-coordinator: there is nothing to prefetch into without a host tier; give host-blocks");
+      wrong.add("lmcache-coordinator: there is nothing to report or prefetch without a host tier; give host-blocks");
     }
     if (coordinator != null && (coordinator.getHost() == null || !"http".equals(coordinator.getScheme()))) {
       wrong.add("lmcache-coordinator: must look like http://host:port, is '" + coordinator + "'");

@@ -115,7 +115,7 @@ final class IdentityPages {
       model.put("context_window", settings.maxModelLen());
       return;
     }
-    model.put("root", parent == null ? root() : name).put("parent", parent);
+    model.put("root", parent == null ? settings.model().root() : name).put("parent", parent);
     if (api != EngineApi.LLM_D) {
       model.put("max_model_len", settings.maxModelLen());
     }
@@ -139,13 +139,6 @@ final class IdentityPages {
     };
   }
 
-  /** Where the model's files are. */
-  private String root() {
-    return settings.model().directory() == null
-        ? settings.model().name()
-        : settings.model().directory().toAbsolutePath().toString();
-  }
-
   private @Nullable JsonNode serverInfo() {
     return switch (api) {
       case VLLM -> settings.http().developerMode() ? vllmConfig() : null;
@@ -159,7 +152,7 @@ final class IdentityPages {
   private JsonNode vllmConfig() {
     ObjectNode info = object();
     ObjectNode config = info.putObject("vllm_config");
-    config.putObject("model_config").put("model", root()).put("tokenizer", root())
+    config.putObject("model_config").put("model", settings.model().root()).put("tokenizer", settings.model().root())
         .put("max_model_len", settings.maxModelLen());
     config.putObject("cache_config").put("block_size", settings.engine().blockSize())
         .put("num_gpu_blocks", settings.engine().blocks()).put("enable_prefix_caching", settings.kv().prefixCaching())
@@ -242,7 +235,8 @@ final class IdentityPages {
   /** The arguments of its command line, and what became of them. */
   private JsonNode sglangInfo() {
     ObjectNode info = object();
-    info.put("model_path", root()).put("tokenizer_path", root()).put("served_model_name", settings.model().name());
+    info.put("model_path", settings.model().root()).put("tokenizer_path", settings.model().root());
+    info.put("served_model_name", settings.model().name());
     info.put("page_size", settings.engine().blockSize()).put("dp_size", settings.engine().ranks());
     info.put("context_length", settings.maxModelLen()).put("disable_radix_cache", !settings.kv().prefixCaching());
     info.put("max_total_num_tokens", settings.engine().blocks() * settings.engine().blockSize());

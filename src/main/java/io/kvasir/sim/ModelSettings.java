@@ -19,6 +19,11 @@ public record ModelSettings(String name, @Nullable Path directory, List<String> 
     loras = List.copyOf(loras);
   }
 
+  /** What the engine was started with: the directory, or the name where there is none. */
+  String root() {
+    return directory == null ? name : directory.toAbsolutePath().toString();
+  }
+
   void validate(SettingFaults faults) {
     if (name.isBlank()) {
       faults.add("model: give a name to serve the model under");

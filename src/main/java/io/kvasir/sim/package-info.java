@@ -14,7 +14,7 @@
  * {@code transfer.TransferAgent} and carried out by {@code RequestTransfer}.
  *
  * <p>With host memory ({@code lab.engine.HostTier}) prompts that the device has evicted are loaded back instead of
- * computed; {@code CacheReporter} reports its content to an LMCache controller ({@code lmcache}).
+ * computed; {@code CacheReporter} reports its content to LMCache's controller and coordinator ({@code lmcache}).
  *
  * <p>{@code ControlApi} makes a running engine misbehave, {@code FaultInjector} single requests.
  *

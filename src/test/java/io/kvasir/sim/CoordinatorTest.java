@@ -13,6 +13,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -95,6 +96,30 @@ final class CoordinatorTest extends EngineTest {
   }
 
   @Test
+  void whatHostMemoryKeeps_isInTheDirectory_untilItIsDroppedOrTheEngineIsSilent() throws Exception {
+    coordinator.close();
+    coordinator = CacheCoordinator.start("127.0.0.1", 0, Duration.ofSeconds(3));
+    SimEngine engine =
+        start(settings().hostTier(HostTierSettings.of(32).withCoordinator(coordinator.url(), "mp-1", BEAT)));
+    ask(engine, "/v1/completions", "{\"model\":\"kvasir-demo\",\"max_tokens\":1,\"cache_salt\":\"s\","
+        + tokens("prompt", 600).toString().substring(1));
+    await(() -> directory(600, "s").findValuesAsText("instance_id").equals(List.of("mp-1", "mp-1")));
+    JsonNode first = directory(600, "s").at("/results/0");
+    assertThat(first.path("token_ids")).hasSize(256);
+    assertThat(first.at("/placements/0/tier").asText()).isEqualTo("l1");
+    assertThat(first.at("/placements/0/size_bytes").asLong()).isPositive();
+    assertThat(directory(600, "").findValuesAsText("instance_id")).isEmpty();
+
+    ask(engine, "/v1/completions",
+        tokens("prompt", 512).put("model", "kvasir-demo").put("max_tokens", 1).toString());
+    await(() -> directory(600, "").findValuesAsText("instance_id").equals(List.of("mp-1", "mp-1")));
+    assertThat(directory(600, "s").findValuesAsText("instance_id")).isEmpty();
+
+    engine.close();
+    await(() -> directory(600, "").findValuesAsText("instance_id").isEmpty());
+  }
+
+  @Test
   void prefetch_ofLessThanAChunk_isNothing() throws Exception {
     member("mp-1");
     awaitMember();
@@ -145,6 +170,11 @@ final class CoordinatorTest extends EngineTest {
 
   private JsonNode instances() throws IOException, InterruptedException {
     return JSON.readTree(body(send("GET", "/instances", ""))).path("instances");
+  }
+
+  private JsonNode directory(int length, String salt) throws IOException, InterruptedException {
+    ObjectNode lookup = tokens("token_ids", length).put("model_name", "kvasir-demo").put("cache_salt", salt);
+    return JSON.readTree(body(send("POST", "/directory/lookup", lookup.toString())));
   }
 
   private static String prefetch(String instance, int length) {

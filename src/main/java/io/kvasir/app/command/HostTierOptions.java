@@ -33,7 +33,10 @@ final class HostTierOptions {
   @Option(
       names = "--lmcache-coordinator",
       paramLabel = "URL",
-      description = "Coordinator of LMCache's multi-process mode to join, such as http://127.0.0.1:9300.")
+      description = {
+        "Coordinator of LMCache's multi-process mode to join, and to report to what host memory keeps, such as",
+        "http://127.0.0.1:9300."
+      })
   private @Nullable URI coordinator;
 
   @Option(

@@ -27,8 +27,8 @@ final class LmCacheOptions {
   @Option(
       names = "--coordinator",
       description = {
-        "Run a stand-in for the coordinator of LMCache's multi-process mode in place of an engine, on --port (9300 if",
-        "not given)."
+        "Run a stand-in for the coordinator of LMCache's multi-process mode, with its directory, instead of an engine,",
+        "on --port (9300 if not given)."
       })
   private boolean coordinator;
 

@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A stand-in for the coordinator of LMCache's multi-process mode: servers are members as long as they send heartbeats,
- * and prefetches are forwarded to the one they name. It starts without members. Thread-safe.
+ * prefetches are forwarded to the one they name, and prompts are looked up in what they report to keep. It starts
+ * without members. Thread-safe.
  */
 public final class CacheCoordinator implements AutoCloseable {
   /** LMCache's usual port. */

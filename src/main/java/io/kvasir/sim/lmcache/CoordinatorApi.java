@@ -22,13 +22,18 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The coordinator's HTTP surface: {@code /instances}, {@code /healthz} and {@code /cache/prefetches}. */
+/**
+ * The coordinator's HTTP surface: {@code /instances}, {@code /healthz}, {@code /cache/prefetches}, and what {@link
+ * DirectoryApi} answers.
+ */
 final class CoordinatorApi implements SimHttpHandler, AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final long expiryNanos;
   /** In the order in which they registered; guarded by itself. */
   private final Map<String, Member> members = new LinkedHashMap<>();
+  private final PlacementDirectory directory = new PlacementDirectory();
+  private final DirectoryApi directoryApi = new DirectoryApi(directory);
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
 
   /** A server, as {@code GET /instances} shows it, and the time of its last heartbeat. */
@@ -38,7 +43,8 @@ final class CoordinatorApi implements SimHttpHandler, AutoCloseable {
     }
 
     URI uri(String path) {
-      return URI.create("http://" + description.path("ip").asText() + ":" + description.path("http_port").asInt() + path);
+      String authority = description.path("ip").asText() + ":" + description.path("http_port").asInt();
+      return URI.create("http://" + authority + path);
     }
   }
 
@@ -57,6 +63,12 @@ final class CoordinatorApi implements SimHttpHandler, AutoCloseable {
   }
 
   private Reply answer(SimHttpExchange request) throws HttpException {
+    if (DirectoryApi.serves(request.path())) {
+      synchronized (members) {
+        removeExpired();
+      }
+      return directoryApi.answer(request);
+    }
     String[] path = request.path().substring(1).split("/", -1);
     String form = request.method() + " " + path[0] + (path.length > 1 ? "/" + (path.length - 1) : "");
     return switch (form) {
@@ -126,6 +138,7 @@ final class CoordinatorApi implements SimHttpHandler, AutoCloseable {
     synchronized (members) {
       members.remove(id);
     }
+    directory.remove(id);
     return new Reply(204, null);
   }
 
@@ -195,6 +208,12 @@ final class CoordinatorApi implements SimHttpHandler, AutoCloseable {
 
   private void removeExpired() {
     long now = System.nanoTime();
-    members.values().removeIf(member -> now - member.lastHeartbeatNanos() > expiryNanos);
+    members.values().removeIf(member -> {
+      boolean expired = now - member.lastHeartbeatNanos() > expiryNanos;
+      if (expired) {
+        directory.remove(member.description().path("instance_id").asText());
+      }
+      return expired;
+    });
   }
 }
