@@ -161,8 +161,8 @@ public final class ReloadingTls {
   private X509ExtendedTrustManager trust() throws IOException, GeneralSecurityException {
     return switch (files.verification()) {
       case HOST -> authorities();
-      case AUTHORITY -> new AnyHost(authorities());
-      case NONE -> new AnyCertificate();
+      case AUTHORITY -> new AnyHostTrust(authorities());
+      case NONE -> new AnyCertificateTrust();
     };
   }
 
@@ -319,80 +319,6 @@ public final class ReloadingTls {
     @Override
     public X509Certificate[] getAcceptedIssuers() {
       return current().trust.getAcceptedIssuers();
-    }
-  }
-
-  /** Checks who issued a certificate, but not for which host: the JDK's manager does that with a socket or engine. */
-  private static final class AnyHost extends X509ExtendedTrustManager {
-    private final X509ExtendedTrustManager authorities;
-
-    AnyHost(X509ExtendedTrustManager authorities) {
-      this.authorities = authorities;
-    }
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String authType) throws CertificateException {
-      authorities.checkClientTrusted(chain, authType);
-    }
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String authType, Socket socket)
-        throws CertificateException {
-      authorities.checkClientTrusted(chain, authType);
-    }
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
-        throws CertificateException {
-      authorities.checkClientTrusted(chain, authType);
-    }
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String authType) throws CertificateException {
-      authorities.checkServerTrusted(chain, authType);
-    }
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String authType, Socket socket)
-        throws CertificateException {
-      authorities.checkServerTrusted(chain, authType);
-    }
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
-        throws CertificateException {
-      authorities.checkServerTrusted(chain, authType);
-    }
-
-    @Override
-    public X509Certificate[] getAcceptedIssuers() {
-      return authorities.getAcceptedIssuers();
-    }
-  }
-
-  /** Accepts every certificate for any host, as operators may choose. */
-  private static final class AnyCertificate extends X509ExtendedTrustManager {
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String authType) {}
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String authType, Socket socket) {}
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String authType, SSLEngine engine) {}
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String authType) {}
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String authType, Socket socket) {}
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String authType, SSLEngine engine) {}
-
-    @Override
-    public X509Certificate[] getAcceptedIssuers() {
-      return new X509Certificate[0];
     }
   }
 }

@@ -48,8 +48,8 @@ public sealed interface Selection {
     /**
      * The decision in one line for {@code X-Router-Reason}, such as
      * {@code expected-cost; depth=12/24; cached=192/389; candidates=4}, with {@code best=320} behind it where another
-     * worker held more, and {@code pull=320@vllm-1} where it takes that from there: printable ASCII, at most 160
-     * characters.
+     * worker held more, and {@code pull=320@vllm-1} where it takes that from there: printable ASCII, below 160
+     * characters besides the names in it.
      */
     public String reason() {
       String reason =
