@@ -26,8 +26,8 @@ public final class AdmissionMetrics {
     waits =
         Histogram.builder()
             .name("kvasir_admission_wait_seconds")
-            .help("How long requests waited that then went to a worker, by class. Those that did not wait are not"
-                + " counted.")
+            .help("How long requests waited that then went to a worker, by class; one that was taken back from a worker"
+                + " before since it came. Those that did not wait are not counted.")
             .labelNames("class")
             .classicUpperBounds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
             .classicOnly()
