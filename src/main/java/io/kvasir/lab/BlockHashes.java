@@ -18,6 +18,14 @@ sealed interface BlockHashes {
     return new Listed(hashes);
   }
 
+  /** The hash of a block that a trace names by a number: unique, never 0. */
+  static long hashOf(long id) {
+    long z = id + 1;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+
   /** Hashes as they are. */
   final class Listed implements BlockHashes {
     private final long[] hashes;
@@ -54,7 +62,7 @@ sealed interface BlockHashes {
   record Computed(int length, int common, long group, long own) implements BlockHashes {
     @Override
     public long hash(int block) {
-      return WorkloadTrace.hash((block < common ? group : own) | block);
+      return BlockHashes.hashOf((block < common ? group : own) | block);
     }
 
     @Override

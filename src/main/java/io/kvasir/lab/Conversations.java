@@ -19,7 +19,7 @@ final class Conversations {
   static long[] chain(TraceLine line, int blockSize) {
     long[] chain = new long[Math.min(line.ids().length, line.known() / blockSize)];
     for (int i = 0; i < chain.length; i++) {
-      chain[i] = WorkloadTrace.hash(line.ids()[i]);
+      chain[i] = BlockHashes.hashOf(line.ids()[i]);
     }
     return chain;
   }

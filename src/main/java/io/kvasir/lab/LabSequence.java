@@ -84,7 +84,7 @@ final class LabSequence extends Sequence {
   protected long key(int block) {
     BlockHashes chain = request.chain();
     // The high bit keeps answers apart from the numbers that traces give.
-    return block < chain.length() ? chain.hash(block) : WorkloadTrace.hash(Long.MIN_VALUE | (long) index << 24 | block);
+    return block < chain.length() ? chain.hash(block) : BlockHashes.hashOf(Long.MIN_VALUE | (long) index << 24 | block);
   }
 
   @Override

@@ -12,14 +12,6 @@ record WorkloadTrace(int blockSize, List<LabRequest> requests) {
     requests = List.copyOf(requests);
   }
 
-  /** The hash of a block that a trace names by a number: unique, never 0. */
-  static long hash(long id) {
-    long z = id + 1;
-    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
-  }
-
   /** The share of all prompt tokens that a single unlimited cache would serve, with the requests in order. */
   double ceiling() {
     KnownPrefixes seen = new KnownPrefixes();

@@ -20,7 +20,7 @@ final class KnownPrefixesTest {
       long[] chain = new long[random.nextInt(12)];
       long hash = 0;
       for (int block = 0; block < chain.length; block++) {
-        hash = WorkloadTrace.hash(hash * 31 + random.nextInt(block == 0 || random.nextInt(4) > 0 ? 2 : 9));
+        hash = BlockHashes.hashOf(hash * 31 + random.nextInt(block == 0 || random.nextInt(4) > 0 ? 2 : 9));
         chain[block] = hash;
       }
       int length = chain.length == 0 ? 0 : random.nextInt(chain.length + 1);

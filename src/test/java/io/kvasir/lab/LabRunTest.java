@@ -34,7 +34,7 @@ final class LabRunTest {
 
   @Test
   void execute_theSamePromptAgain_findsItsFullBlocksButForTheLastToken() {
-    BlockHashes chain = BlockHashes.of(WorkloadTrace.hash(1), WorkloadTrace.hash(2));
+    BlockHashes chain = BlockHashes.of(BlockHashes.hashOf(1), BlockHashes.hashOf(2));
     WorkloadTrace trace =
         new WorkloadTrace(512, List.of(LabRequest.at(0, 1024, 1, chain, ""), LabRequest.at(5000, 1024, 1, chain, "")));
 
@@ -95,7 +95,7 @@ final class LabRunTest {
       for (int turn = 0; turn < 25; turn++) {
         long[] chain = new long[150 + turn];
         for (int block = 0; block < chain.length; block++) {
-          chain[block] = WorkloadTrace.hash(session * 1_000L + block);
+          chain[block] = BlockHashes.hashOf(session * 1_000L + block);
         }
         int atMs = turn == 0 ? 5_000 * session : 0;
         LabRequest request = LabRequest.at(atMs, chain.length * 512 + 1, 20, BlockHashes.of(chain), "");
@@ -181,14 +181,14 @@ final class LabRunTest {
   private static LabRequest prompt(int number, double atMs, int blocks) {
     long[] chain = new long[blocks];
     for (int block = 0; block < blocks; block++) {
-      chain[block] = WorkloadTrace.hash(number * 1_000_000L + block);
+      chain[block] = BlockHashes.hashOf(number * 1_000_000L + block);
     }
     return LabRequest.at(atMs, blocks * 512 + 1, 1, BlockHashes.of(chain), "");
   }
 
   @Test
   void execute_warmUp_doesNotCountButFillsTheCaches() {
-    BlockHashes chain = BlockHashes.of(WorkloadTrace.hash(1), WorkloadTrace.hash(2));
+    BlockHashes chain = BlockHashes.of(BlockHashes.hashOf(1), BlockHashes.hashOf(2));
     LabRequest cold = LabRequest.at(0, 1024, 1, chain, "");
     WorkloadTrace trace = new WorkloadTrace(512, List.of(cold, cold.arriving(5000)));
 

@@ -52,7 +52,7 @@ final class TestTraces {
       int own = random.nextInt(0, 10);
       long[] chain = new long[shared + own];
       for (int block = 0; block < chain.length; block++) {
-        chain[block] = WorkloadTrace.hash(block < shared ? group * 1000L + block : 1_000_000L + i * 100L + block);
+        chain[block] = BlockHashes.hashOf(block < shared ? group * 1000L + block : 1_000_000L + i * 100L + block);
       }
       int tokens = chain.length * 512 + random.nextInt(512) + 1;
       list.add(LabRequest.at(atMs, tokens, random.nextInt(1, 60), BlockHashes.of(chain), ""));

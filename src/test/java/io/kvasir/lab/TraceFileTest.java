@@ -28,7 +28,7 @@ final class TraceFileTest {
     assertThat(trace.blockSize()).isEqualTo(512);
     LabRequest first = trace.requests().get(0);
     LabRequest second = trace.requests().get(1);
-    assertThat(hashes(first)).isEqualTo(new long[] {WorkloadTrace.hash(0), WorkloadTrace.hash(1)});
+    assertThat(hashes(first)).isEqualTo(new long[] {BlockHashes.hashOf(0), BlockHashes.hashOf(1)});
     assertThat(hashes(second)).hasSize(3).startsWith(hashes(first));
     assertThat(second.arrivalMs()).isEqualTo(27482);
     assertThat(second.outputTokens()).isOne();
