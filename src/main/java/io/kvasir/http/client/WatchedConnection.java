@@ -36,18 +36,35 @@ final class WatchedConnection extends PodConnection implements ChannelLoop.Reade
 
   /** Begins an exchange and writes its request; false when the connection has ended and nothing was begun. */
   boolean begin(ShortExchange exchange, long now) {
-    synchronized (this) {
-      if (!over && exchange.attach(this)) {
-        current = exchange;
-        exchange.startTimer(now);
-        if (isWritten(exchange)) {
-          return true;
-        }
-        current = null;
-      }
+    if (!isTaken(exchange, now)) {
+      close();
+      return false;
     }
+    // Without the lock: the answer of a pod nearby comes before the writing is over, and would have its reader spin.
+    if (isWritten(exchange)) {
+      return true;
+    }
+    boolean open = isGivenUp(exchange);
     close();
-    return false;
+    return !open;
+  }
+
+  private synchronized boolean isTaken(ShortExchange exchange, long now) {
+    if (over || !exchange.attach(this)) {
+      return false;
+    }
+    current = exchange;
+    exchange.startTimer(now);
+    return true;
+  }
+
+  /** Whether an exchange that could not be written ends by that; not where its reader has ended it before. */
+  private synchronized boolean isGivenUp(ShortExchange exchange) {
+    if (current != exchange) {
+      return false;
+    }
+    current = null;
+    return true;
   }
 
   /** Writes the request; false where the connection takes not all of it at once, as one does that has ended. */
