@@ -7,6 +7,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
@@ -92,8 +93,9 @@ public final class PodClient implements PodTransport, AutoCloseable {
             settings.keepAlive().toMillis(),
             Math.min(settings.headTimeout().toMillis(), settings.idleTimeout().toMillis()));
     long tick = Math.clamp(shortest / 4, 10, 250);
-    long expiryTicks = Math.max(1, settings.keepAlive().toMillis() / 4 / tick);
-    this.deadlines = Thread.ofVirtual().name("pod-deadlines").start(() -> watchDeadlines(tick, expiryTicks));
+    long expiry = Math.max(tick, settings.keepAlive().toMillis() / 4);
+    long rest = Math.min(shortest, expiry);
+    this.deadlines = Thread.ofVirtual().name("pod-deadlines").start(() -> watchDeadlines(tick, rest, expiry));
   }
 
   /** A call with the client's own time limits; nothing is sent yet. */
@@ -140,16 +142,22 @@ public final class PodClient implements PodTransport, AutoCloseable {
     exchanges.close();
   }
 
-  /** A connection that is too old is not used; in how many ticks it is closed matters less. */
-  private void watchDeadlines(long tickMillis, long expiryTicks) {
+  /**
+   * Checks deadlines at each tick, and while there is no call as seldom as none that begins meanwhile can be late. A
+   * connection that is too old is not used; how soon it is closed matters less.
+   */
+  private void watchDeadlines(long tickMillis, long restMillis, long expiryMillis) {
+    long expiryNanos = TimeUnit.MILLISECONDS.toNanos(expiryMillis);
     try {
-      for (long ticks = 1; !connections.isClosed(); ticks++) {
-        Thread.sleep(tickMillis);
+      long expired = clock.nanos();
+      while (!connections.isClosed()) {
+        Thread.sleep(calls.isEmpty() ? restMillis : tickMillis);
         long now = clock.nanos();
         for (RunningCall call : calls) {
           call.checkDeadline(now);
         }
-        if (ticks % expiryTicks == 0) {
+        if (now - expired >= expiryNanos) {
+          expired = now;
           connections.closeExpired(now);
           exchanges.closeExpired(now);
         }

@@ -15,6 +15,7 @@ final class DeadlineWatch {
   private final MemoryBudget memory;
   private final NanoClock clock;
   private final Duration tick;
+  private final Duration rest;
   private final Thread thread;
 
   DeadlineWatch(HttpSettings.Timeouts timeouts, OpenConnections connections, MemoryBudget memory, NanoClock clock) {
@@ -23,6 +24,8 @@ final class DeadlineWatch {
     this.clock = clock;
     // Often enough for the shortest time limit, and not more than that.
     this.tick = Duration.ofMillis(Math.clamp(timeouts.shortest().toMillis() / 4, 10, 250));
+    // While nothing is open: what is opened meanwhile has more time than that.
+    this.rest = Duration.ofMillis(Math.clamp(timeouts.shortest().toMillis(), 10, 1_000));
     this.thread = Thread.ofVirtual().name("http-deadlines").unstarted(this::watch);
   }
 
@@ -38,7 +41,7 @@ final class DeadlineWatch {
   private void watch() {
     try {
       while (true) {
-        Thread.sleep(tick);
+        Thread.sleep(connections.count() == 0 ? rest : tick);
         long now = clock.nanos();
         for (ClientConnection connection : connections) {
           check(connection, now);
