@@ -121,6 +121,11 @@ final class ParityTracker {
     return open;
   }
 
+  /** Whether the latest checks, as many as operators are told after, had no result. */
+  synchronized boolean isSilent() {
+    return silentChecks >= SILENT_CHECKS;
+  }
+
   /** Records the result of a probe. */
   synchronized void probed(PromptShape shape, Parity result) {
     metrics.parity(model, result.verdict());

@@ -335,6 +335,11 @@ public final class PromptModel {
     return checker != null && !parityTracker.openProbes().isEmpty();
   }
 
+  /** Whether so many comparisons in a row had no answer that it may take a while until one does. */
+  public boolean isEngineSilent() {
+    return parityTracker.isSilent();
+  }
+
   /** Compares our tokens of the open {@link ProbePrompt}s with the engine's. Waits for the engine. */
   public void check() {
     if (checker != null) {

@@ -258,22 +258,25 @@ final class ParityTest {
   }
 
   @Test
-  void check_neverAnswered_isTold() {
+  void check_neverAnswered_isToldAndTheEngineIsSilent() {
     engine.failure = new IOException("http://pod answered 404");
     for (int i = 0; i < 4; i++) {
       model.check();
     }
     assertThat(model.problems()).isEmpty();
+    assertThat(model.isEngineSilent()).isFalse();
     for (int i = 0; i < 4; i++) {
       model.check();
     }
     assertThat(model.problems()).singleElement().asString().contains("8 checks", "http://pod answered 404");
+    assertThat(model.isEngineSilent()).isTrue();
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_parity_silent_checks", "m")).isEqualTo(8);
     assertThat(logged.list).filteredOn(event -> event.getFormattedMessage().contains("could not be compared"))
         .hasSize(1);
     engine.failure = null;
     model.check();
     assertThat(model.problems()).isEmpty();
+    assertThat(model.isEngineSilent()).isFalse();
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_parity_silent_checks", "m")).isZero();
   }
 

@@ -37,8 +37,12 @@ final class ServedModels implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ServedModels.class);
   private static final Duration TOKENIZE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
-  /** An engine's version is asked for when the model has one, and every half minute: it may have been replaced. */
-  private static final int CHECKS_PER_VERSION = 15;
+
+  /**
+   * Of so many checks one, every half minute, asks an engine for its version again, as it may have been replaced, and
+   * one that has not tokenised any probe, as those do that have no such route.
+   */
+  private static final int SELDOM = 15;
 
   private final Cells cells;
   private final Prompts prompts;
@@ -118,7 +122,8 @@ final class ServedModels implements AutoCloseable {
 
   private void check() throws InterruptedException {
     learnt.check();
-    if (checks++ % CHECKS_PER_VERSION == 0) {
+    boolean seldom = checks++ % SELDOM == 0;
+    if (seldom) {
       versionAsked.clear();
     }
     for (PromptModel model : prompts.models()) {
@@ -126,7 +131,7 @@ final class ServedModels implements AutoCloseable {
       if (served && versionAsked.add(model.name())) {
         model.learnEngineVersion();
       }
-      if (served && model.needsCheck()) {
+      if (served && model.needsCheck() && (seldom || !model.isEngineSilent())) {
         model.check();
       }
     }
