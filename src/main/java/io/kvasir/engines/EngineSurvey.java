@@ -83,12 +83,14 @@ public final class EngineSurvey {
     return switch (engine.identity().kind()) {
       // TensorRT-LLM gives its figures once, and Dynamo's frontend has none of its engines'.
       case TENSORRT_LLM, DYNAMO -> new LoadOrigin.None(without);
-      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN ->
-          LoadGauge.isOn(inquiry.textOrNone(engine.url(), LoadGauge.ALONE, key))
-              ? new LoadOrigin.Polled(true, remark)
-              : LoadGauge.isOn(inquiry.textOrNone(engine.url(), LoadGauge.ALL_METRICS, key))
-              ? new LoadOrigin.Polled(false, remark)
-              : new LoadOrigin.None(without);
+      case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN -> {
+        for (String path : LoadGauge.pages()) {
+          if (LoadGauge.isOn(inquiry.textOrNone(engine.url(), path, key))) {
+            yield new LoadOrigin.Polled(path, remark);
+          }
+        }
+        yield new LoadOrigin.None(without);
+      }
     };
   }
 

@@ -1,11 +1,14 @@
 package io.kvasir.engines;
 
+import static java.util.Map.entry;
+
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** What the Prometheus pages of vLLM, SGLang and llama.cpp tell of their load: a gauge of each rank. */
+/** What the pages of vLLM, SGLang and llama.cpp tell of their load in Prometheus' format: a gauge of each rank. */
 public enum LoadGauge {
   /** Requests that run. */
   RUNNING,
@@ -15,17 +18,21 @@ public enum LoadGauge {
   KV_USE;
 
   private static final Map<String, LoadGauge> BY_NAME =
-      Map.of(
-          "vllm:num_requests_running", RUNNING,
-          "vllm:num_requests_waiting", WAITING,
-          "vllm:kv_cache_usage_perc", KV_USE,
+      Map.ofEntries(
+          entry("vllm:num_requests_running", RUNNING),
+          entry("vllm:num_requests_waiting", WAITING),
+          entry("vllm:kv_cache_usage_perc", KV_USE),
           // Before vLLM 0.12.
-          "vllm:gpu_cache_usage_perc", KV_USE,
-          "sglang:num_running_reqs", RUNNING,
-          "sglang:num_queue_reqs", WAITING,
-          "sglang:token_usage", KV_USE,
-          "llamacpp:requests_processing", RUNNING,
-          "llamacpp:requests_deferred", WAITING);
+          entry("vllm:gpu_cache_usage_perc", KV_USE),
+          entry("sglang:num_running_reqs", RUNNING),
+          entry("sglang:num_queue_reqs", WAITING),
+          entry("sglang:token_usage", KV_USE),
+          // At its page of loads.
+          entry("sglang_num_running_reqs", RUNNING),
+          entry("sglang_num_waiting_reqs", WAITING),
+          entry("sglang_token_usage", KV_USE),
+          entry("llamacpp:requests_processing", RUNNING),
+          entry("llamacpp:requests_deferred", WAITING));
 
   /** The page of all metrics. */
   public static final String ALL_METRICS = "/metrics";
@@ -37,9 +44,21 @@ public enum LoadGauge {
    */
   public static final String ALONE =
       BY_NAME.keySet().stream()
+          .filter(name -> name.contains(":"))
           .sorted()
           .map(name -> encode("name[]") + "=" + encode(name))
           .collect(Collectors.joining("&", ALL_METRICS + "/?", ""));
+
+  /**
+   * SGLang's page of these and some more gauges (its {@code entrypoints/v1_loads.py}), which it has with and without
+   * {@code --enable-metrics}, and which takes no metrics of several processes together.
+   */
+  public static final String SGLANG_LOADS = "/v1/loads?include=core&format=prometheus";
+
+  /** The pages that may have them, those that cost the engine least first. */
+  public static List<String> pages() {
+    return List.of(ALONE, SGLANG_LOADS, ALL_METRICS);
+  }
 
   /** The gauges by the names that engines have for them. */
   public static Map<String, LoadGauge> byName() {

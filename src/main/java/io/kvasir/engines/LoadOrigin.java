@@ -8,12 +8,12 @@ public sealed interface LoadOrigin {
   record Pushed(LoadFeed feed) implements LoadOrigin {}
 
   /**
-   * From its metrics, which are polled.
+   * From a page of its own, which is polled.
    *
-   * @param alone whether it has a page of these gauges alone, which costs it a tenth of that of all its metrics
+   * @param path one of the pages of {@link LoadGauge}
    * @param remark what would serve better, in whole sentences; null for nothing
    */
-  record Polled(boolean alone, @Nullable String remark) implements LoadOrigin {}
+  record Polled(String path, @Nullable String remark) implements LoadOrigin {}
 
   /**
    * From nowhere: what the router itself has sent is all that it knows.
@@ -28,9 +28,12 @@ public sealed interface LoadOrigin {
       case Pushed(LoadFeed feed) ->
           "pushed by the engine at " + String.join(", ", feed.endpoints()) + ", as its " + SglangLoad.PAGE
               + " tells.";
-      case Polled(boolean alone, String remark) ->
-          (alone ? "read at /metrics/?name[]=..., which has these gauges alone."
-              : "read among all metrics, at /metrics.") + (remark == null ? "" : " " + remark);
+      case Polled(String path, String remark) ->
+          (path.equals(LoadGauge.ALL_METRICS)
+              ? "read among all metrics, at /metrics."
+              : "read at " + (path.equals(LoadGauge.ALONE) ? "/metrics/?name[]=..." : path)
+                  + ", which has these gauges alone.")
+              + (remark == null ? "" : " " + remark);
       case None(String remark) ->
           "not told, so that what the router has sent is all that it knows." + (remark == null ? "" : " " + remark);
     };

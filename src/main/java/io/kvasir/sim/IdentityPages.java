@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class IdentityPages {
   private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
-  private static final String SGLANG_VERSION = "0.6.2+kvasir.sim";
+  static final String SGLANG_VERSION = "0.6.2+kvasir.sim";
   private static final String TENSORRT_VERSION = "1.3.0+kvasir.sim";
 
   private final SimSettings settings;

@@ -63,6 +63,17 @@ final class OperationsApi {
           case TENSORRT_LLM, LLM_D, DYNAMO -> throw EngineApiException.notFound("Not Found", null);
         }
       }
+      case "/v1/loads" -> {
+        if (settings.http().api() != EngineApi.SGLANG) {
+          throw EngineApiException.notFound("Not Found", null);
+        }
+        if (exchange.queryValues("format").contains("prometheus")) {
+          byte[] page = RankLoads.gauges(ranks, settings.engine()).getBytes(StandardCharsets.UTF_8);
+          exchange.reply(200, EngineMetrics.CONTENT_TYPE, page);
+        } else {
+          JsonReply.send(exchange, RankLoads.json(ranks, settings.engine()));
+        }
+      }
       case "/sim" -> JsonReply.send(exchange, controls.state());
       default -> {
         if (!exchange.path().startsWith(PREFETCHES + "/")) {

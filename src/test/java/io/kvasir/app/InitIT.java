@@ -142,7 +142,8 @@ final class InitIT {
       assertThat(words(init(pushing.url().toString()).out()))
           .containsPattern("Load: pushed by the engine at tcp://127.0.0.1:\\d+, tcp://127.0.0.1:\\d+, as its");
       assertThat(words(init(sglang.url().toString()).out()))
-          .contains("Load: read among all metrics, at /metrics. With --load-publish-endpoint auto");
+          .contains("Load: read at /v1/loads?include=core&format=prometheus, which has these gauges alone. With"
+              + " --load-publish-endpoint auto");
       assertThat(words(init(tensorRt.url().toString()).out())).contains("Load: not told");
       assertThat(words(init(silent.url().toString()).out())).contains("Start it with --enable-metrics");
     }

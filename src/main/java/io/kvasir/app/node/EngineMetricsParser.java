@@ -12,7 +12,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A parser of an engine's load in its {@code /metrics}: each {@link LoadGauge}, by rank. The text comes in pieces and
+ * A parser of an engine's load in Prometheus' format: each {@link LoadGauge}, by rank. The text comes in pieces and
  * may have thousands of lines, of which only those with these names are parsed; malformed ones are ignored. One thread
  * at a time.
  */

@@ -25,14 +25,14 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Health probes by a pod's {@code GET /health} and {@code GET /metrics}, of which only the gauges of load are requested
- * where the pod can tell them alone. An exchange has no thread of its own and is, where the pod keeps it open, on the
- * connection of the one before. Thread-safe. Owns its HTTP client: connections for requests are others, and only those
- * are counted in the node's metrics.
+ * Health probes by a pod's {@code GET /health}, and its load by the first page of {@link LoadGauge#pages} that has it:
+ * all metrics are requested only where the pod does not tell its load alone. An exchange has no thread of its own and
+ * is, where the pod keeps it open, on the connection of the one before. Thread-safe. Owns its HTTP client: connections
+ * for requests are others, and only those are counted in the node's metrics.
  */
 public final class HttpProbe implements HealthProbe, AutoCloseable {
-  /** After how long a pod that did not tell its load alone is asked for that again: its engine may be another. */
-  private static final Duration UNFILTERED = Duration.ofMinutes(10);
+  /** After how long a pod whose load is not on the first page is asked for that again: its engine may be another. */
+  private static final Duration LATER_PAGE = Duration.ofMinutes(10);
 
   private static final int MAX_PODS = 10_000;
 
@@ -50,9 +50,9 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
 
   private final PodClient client;
 
-  /** The pods whose load is only on the page of all their metrics. */
-  private final Cache<URI, Boolean> unfiltered =
-      Caffeine.newBuilder().maximumSize(MAX_PODS).expireAfterWrite(UNFILTERED).executor(Runnable::run).build();
+  /** The page that has a pod's load, where it is not the first. */
+  private final Cache<URI, String> laterPages =
+      Caffeine.newBuilder().maximumSize(MAX_PODS).expireAfterWrite(LATER_PAGE).executor(Runnable::run).build();
 
   /**
    * A probe.
@@ -87,11 +87,17 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
 
   @Override
   public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
-    if (unfiltered.getIfPresent(pod) != null) {
-      return readReports(pod, LoadGauge.ALL_METRICS);
+    String known = laterPages.getIfPresent(pod);
+    if (known != null) {
+      return readReports(pod, known).thenApply(reports -> {
+        if (reports.isEmpty() && known.equals(LoadGauge.SGLANG_LOADS)) {
+          laterPages.invalidate(pod);
+        }
+        return reports;
+      });
     }
-    return readAlone(pod)
-        .thenCompose(alone -> alone.isEmpty() ? readAll(pod) : CompletableFuture.completedStage(alone));
+    return readIfThere(pod, LoadGauge.ALONE).thenCompose(alone ->
+        alone.isEmpty() ? readLater(pod) : CompletableFuture.completedStage(alone));
   }
 
   /**
@@ -115,24 +121,30 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     return page.toByteArray();
   }
 
-  /** The gauges of load alone; empty where the pod has no such page, or breaks off the exchange instead. */
-  private CompletionStage<Map<Integer, EngineReport>> readAlone(URI pod) {
-    return readReports(pod, LoadGauge.ALONE).exceptionally(failure -> {
+  /** SGLang's loads; all metrics where there is no page of these alone. */
+  private CompletionStage<Map<Integer, EngineReport>> readLater(URI pod) {
+    return readIfThere(pod, LoadGauge.SGLANG_LOADS).thenCompose(loads -> {
+      if (!loads.isEmpty()) {
+        laterPages.put(pod, LoadGauge.SGLANG_LOADS);
+        return CompletableFuture.completedStage(loads);
+      }
+      return readReports(pod, LoadGauge.ALL_METRICS).thenApply(reports -> {
+        // Only now: one that gives no page at all may still have another.
+        laterPages.put(pod, LoadGauge.ALL_METRICS);
+        return reports;
+      });
+    });
+  }
+
+  /** The gauges of a page; none where the pod has no such page, or breaks off the exchange instead. */
+  private CompletionStage<Map<Integer, EngineReport>> readIfThere(URI pod, String path) {
+    return readReports(pod, path).exceptionally(failure -> {
       PodException why = cause(failure);
       return switch (why.kind()) {
         case RESET, TRUNCATED, PROTOCOL -> Map.of();
         case CONNECT, UNSENT, HEAD_TIMEOUT, IDLE_TIMEOUT, ABORTED ->
             throw new CompletionException(why.getMessage(), why);
       };
-    });
-  }
-
-  /** All metrics, because there is no page of these alone. */
-  private CompletionStage<Map<Integer, EngineReport>> readAll(URI pod) {
-    return readReports(pod, LoadGauge.ALL_METRICS).thenApply(reports -> {
-      // Only now: one that gives no page at all may still have this one.
-      unfiltered.put(pod, true);
-      return reports;
     });
   }
 

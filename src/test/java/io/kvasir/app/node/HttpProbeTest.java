@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.engines.LoadGauge;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.sim.EngineApi;
@@ -180,6 +181,7 @@ final class HttpProbeTest {
         assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
       }
       assertThat(pod.next().target()).startsWith("/metrics/?");
+      assertThat(pod.next().target()).isEqualTo(LoadGauge.SGLANG_LOADS);
       assertThat(pod.next().target()).isEqualTo("/metrics");
       assertThat(pod.next().target()).isEqualTo("/metrics");
     }
@@ -206,8 +208,47 @@ final class HttpProbeTest {
         assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
       }
       assertThat(pod.next().target()).startsWith("/metrics/?");
+      assertThat(pod.next().target()).isEqualTo(LoadGauge.SGLANG_LOADS);
       assertThat(pod.next().target()).isEqualTo("/metrics");
       assertThat(pod.next().target()).isEqualTo("/metrics");
+    }
+  }
+
+  /** As SGLang 0.5.23 answers with two ranks, with or without --enable-metrics. */
+  @Test
+  void sglangsLoads_areReadRankByRank_andItsOtherMetricsNotAskedFor_untilItIsAnotherEngine() throws Exception {
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      if (request.target().startsWith("/v1/loads?")) {
+        out.json(200, """
+            # TYPE sglang_num_running_reqs gauge
+            sglang_num_running_reqs{dp_rank="0"} 3
+            sglang_num_running_reqs{dp_rank="1"} 0
+            # TYPE sglang_num_waiting_reqs gauge
+            sglang_num_waiting_reqs{dp_rank="0"} 2
+            sglang_num_waiting_reqs{dp_rank="1"} 0
+            # TYPE sglang_num_waiting_uncached_tokens gauge
+            sglang_num_waiting_uncached_tokens{dp_rank="0"} 4096
+            sglang_num_waiting_uncached_tokens{dp_rank="1"} 0
+            # TYPE sglang_token_usage gauge
+            sglang_token_usage{dp_rank="0"} 0.25
+            sglang_token_usage{dp_rank="1"} 0.0
+            """);
+      } else {
+        out.json(404, "{\"detail\":\"Not Found\"}");
+      }
+    })) {
+      for (int i = 0; i < 2; i++) {
+        assertThat(reports(pod.url()).join())
+            .isEqualTo(Map.of(0, new EngineReport(3, 2, 0.25), 1, new EngineReport(0, 0, 0)));
+      }
+      assertThat(pod.next().target()).startsWith("/metrics/?");
+      assertThat(pod.next().target()).isEqualTo(LoadGauge.SGLANG_LOADS);
+      assertThat(pod.next().target()).isEqualTo(LoadGauge.SGLANG_LOADS);
+
+      pod.script((request, out) ->
+          out.json(request.target().startsWith("/metrics/?") ? 200 : 404, "vllm:num_requests_waiting 7\n"));
+      assertThat(reports(pod.url()).join()).isEmpty();
+      assertThat(reports(pod.url()).join()).containsOnly(Map.entry(0, new EngineReport(-1, 7, -1)));
     }
   }
 
