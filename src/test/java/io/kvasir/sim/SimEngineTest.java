@@ -316,7 +316,7 @@ final class SimEngineTest extends EngineTest {
     assertThat(loads).hasSize(2);
     assertThat(loads.at("/1/dp_rank").asInt()).isEqualTo(1);
     assertThat(loads.at("/1/num_running_reqs").isInt()).isTrue();
-    assertThat(loads.at("/1/max_total_num_tokens").asInt()).isEqualTo(512 * 32);
+    assertThat(loads.at("/1/max_total_num_tokens").asInt()).isEqualTo(512 * 16);
     assertThat(get(engine, "/v1/loads?format=prometheus").body())
         .contains("# TYPE sglang_token_usage gauge\n", "sglang_num_waiting_reqs{dp_rank=\"1\"} 0\n");
     assertThat(get(start(settings()), "/v1/loads").statusCode()).isEqualTo(404);
