@@ -44,6 +44,7 @@ public enum LoadGauge {
    */
   public static final String ALONE =
       BY_NAME.keySet().stream()
+          // Those of SGLang's page of loads, which are no metrics, have no colon.
           .filter(name -> name.contains(":"))
           .sorted()
           .map(name -> encode("name[]") + "=" + encode(name))
@@ -55,9 +56,11 @@ public enum LoadGauge {
    */
   public static final String SGLANG_LOADS = "/v1/loads?include=core&format=prometheus";
 
-  /** The pages that may have them, those that cost the engine least first. */
+  private static final List<String> PAGES = List.of(ALONE, SGLANG_LOADS, ALL_METRICS);
+
+  /** The pages that may have them, those that cost the engine least first, that of all metrics last. */
   public static List<String> pages() {
-    return List.of(ALONE, SGLANG_LOADS, ALL_METRICS);
+    return PAGES;
   }
 
   /** The gauges by the names that engines have for them. */

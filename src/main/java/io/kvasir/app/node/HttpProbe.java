@@ -17,6 +17,7 @@ import java.io.ByteArrayOutputStream;
 import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -90,14 +91,13 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     String known = laterPages.getIfPresent(pod);
     if (known != null) {
       return readReports(pod, known).thenApply(reports -> {
-        if (reports.isEmpty() && known.equals(LoadGauge.SGLANG_LOADS)) {
+        if (reports.isEmpty() && !known.equals(LoadGauge.pages().getLast())) {
           laterPages.invalidate(pod);
         }
         return reports;
       });
     }
-    return readIfThere(pod, LoadGauge.ALONE).thenCompose(alone ->
-        alone.isEmpty() ? readLater(pod) : CompletableFuture.completedStage(alone));
+    return readFirst(pod, LoadGauge.pages());
   }
 
   /**
@@ -121,18 +121,24 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     return page.toByteArray();
   }
 
-  /** SGLang's loads; all metrics where there is no page of these alone. */
-  private CompletionStage<Map<Integer, EngineReport>> readLater(URI pod) {
-    return readIfThere(pod, LoadGauge.SGLANG_LOADS).thenCompose(loads -> {
-      if (!loads.isEmpty()) {
-        laterPages.put(pod, LoadGauge.SGLANG_LOADS);
-        return CompletableFuture.completedStage(loads);
-      }
-      return readReports(pod, LoadGauge.ALL_METRICS).thenApply(reports -> {
+  /** The gauges of the first of some pages that has any; of the last, whatever that has. */
+  private CompletionStage<Map<Integer, EngineReport>> readFirst(URI pod, List<String> pages) {
+    String page = pages.getFirst();
+    if (pages.size() == 1) {
+      return readReports(pod, page).thenApply(reports -> {
         // Only now: one that gives no page at all may still have another.
-        laterPages.put(pod, LoadGauge.ALL_METRICS);
+        laterPages.put(pod, page);
         return reports;
       });
+    }
+    return readIfThere(pod, page).thenCompose(reports -> {
+      if (reports.isEmpty()) {
+        return readFirst(pod, pages.subList(1, pages.size()));
+      }
+      if (!page.equals(LoadGauge.pages().getFirst())) {
+        laterPages.put(pod, page);
+      }
+      return CompletableFuture.completedStage(reports);
     });
   }
 

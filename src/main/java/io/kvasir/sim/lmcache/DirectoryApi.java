@@ -26,6 +26,8 @@ import java.util.stream.IntStream;
 final class DirectoryApi {
   private static final int CHUNK_TOKENS = 256;
   private static final int MAX_TOKENS = 1_000_000;
+  /** Of all shares of a prompt's chunks: as many as 256 workers have. LMCache has no such bound. */
+  private static final int MAX_KEYS = MAX_TOKENS / CHUNK_TOKENS * 256;
 
   private final PlacementDirectory directory;
 
@@ -127,6 +129,9 @@ final class DirectoryApi {
     if (tokens > MAX_TOKENS) {
       throw new HttpException(
           400, "too many token_ids in a single request (limit=%d, got=%d)".formatted(MAX_TOKENS, tokens));
+    }
+    if ((long) chunks.size() * workers > MAX_KEYS) {
+      throw new HttpException(400, "world_size is too large for so many token_ids (limit=%d keys)".formatted(MAX_KEYS));
     }
     requireAcceptable(ChunkKey.saltFault(salt));
     List<ChunkKey> keys = new ArrayList<>();
