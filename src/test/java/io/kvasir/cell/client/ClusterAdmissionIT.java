@@ -14,11 +14,9 @@ import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
-import io.kvasir.cell.Pods;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -62,19 +60,7 @@ final class ClusterAdmissionIT {
 
   private final String model = "model-" + MODELS.incrementAndGet();
 
-  private record Node(ActorSystem<Void> system, NodeCells clients, PrometheusRegistry registry) {
-    ClusterCells cells() {
-      return clients.cells();
-    }
-
-    Pods pods() {
-      return clients.pods();
-    }
-
-    FleetDescription fleet() {
-      return clients.fleet();
-    }
-
+  private record Node(ActorSystem<Void> system, NodeCells clients, PrometheusRegistry registry) implements TestNode {
     /** Requests that wait in the cells whose home it is. */
     int waiting() {
       double sum = 0;

@@ -9,7 +9,6 @@ import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
-import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
@@ -81,19 +80,7 @@ final class ClusterCellsTest {
 
   private final String model = "model-" + CELLS.incrementAndGet();
 
-  private record Node(ActorSystem<Void> system, NodeCells clients, PrometheusRegistry registry) {
-    ClusterCells cells() {
-      return clients.cells();
-    }
-
-    Pods pods() {
-      return clients.pods();
-    }
-
-    FleetDescription fleet() {
-      return clients.fleet();
-    }
-  }
+  private record Node(ActorSystem<Void> system, NodeCells clients, PrometheusRegistry registry) implements TestNode {}
 
   @BeforeAll
   static void start() {

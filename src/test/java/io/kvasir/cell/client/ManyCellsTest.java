@@ -51,7 +51,7 @@ final class ManyCellsTest {
   private static final int MOST = 2;
   private static final List<Node> NODES = new ArrayList<>();
 
-  private record Node(ActorSystem<Void> system, NodeCells clients) {}
+  private record Node(ActorSystem<Void> system, NodeCells clients) implements TestNode {}
 
   @BeforeAll
   static void start() {
@@ -76,7 +76,7 @@ final class ManyCellsTest {
     }
     adding.forEach(CompletableFuture::join);
     for (Node node : NODES) {
-      FleetDescription fleet = node.clients().fleet();
+      FleetDescription fleet = node.fleet();
       await(() -> sizes(fleet, "both").values().stream().mapToLong(size -> size).sum() == 7);
       await(() -> sizes(fleet, "both").keySet().containsAll(List.of("both", "both~2", "both~3", "both~4")));
       assertThat(sizes(fleet, "both").values()).allMatch(size -> size <= MOST);
@@ -177,7 +177,7 @@ final class ManyCellsTest {
   void explained_withItsCells_andThePressureOnThem_onEveryNode() {
     addAll("seen", 4, 2);
     Decision.Planned one = (Decision.Planned) cells(0).decide(session("seen", "x"));
-    await(() -> NODES.stream().allMatch(node -> pressure(node.clients().fleet(), cell(one)) == 0.25));
+    await(() -> NODES.stream().allMatch(node -> pressure(node.fleet(), cell(one)) == 0.25));
     DecisionRecord told = cells(1).explain(session("seen", "x"));
     assertThat(told.refused()).isNull();
     List<DecisionRecord.CellOption> options = Objects.requireNonNull(told.cells());
@@ -221,15 +221,15 @@ final class ManyCellsTest {
     for (Node node : NODES) {
       await(
           () ->
-              workers(node.clients().fleet(), model).stream()
+              workers(node.fleet(), model).stream()
                       .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)
                       .count()
                   == count);
       // Until the word is out, they are known as cells that can take nothing.
       await(
           () ->
-              cellsByWorker(node.clients().fleet(), model).values().stream().distinct().allMatch(
-                  cell -> Math.abs(pressure(node.clients().fleet(), cell)) < 0.5));
+              cellsByWorker(node.fleet(), model).values().stream().distinct().allMatch(
+                  cell -> Math.abs(pressure(node.fleet(), cell)) < 0.5));
     }
   }
 
@@ -237,7 +237,7 @@ final class ManyCellsTest {
     return NODES.stream()
         .allMatch(
             node -> {
-              if (node.clients().cells().decide(request) instanceof Decision.Planned planned) {
+              if (node.cells().decide(request) instanceof Decision.Planned planned) {
                 planned.close(new Outcome.Cancelled());
                 return true;
               }
@@ -246,15 +246,15 @@ final class ManyCellsTest {
   }
 
   private static ClusterCells cells(int node) {
-    return NODES.get(node).clients().cells();
+    return NODES.get(node).cells();
   }
 
   private static Pods pods(int node) {
-    return NODES.get(node).clients().pods();
+    return NODES.get(node).pods();
   }
 
   private static FleetDescription fleet(int node) {
-    return NODES.get(node).clients().fleet();
+    return NODES.get(node).fleet();
   }
 
   private static DecisionRequest session(String model, String session) {

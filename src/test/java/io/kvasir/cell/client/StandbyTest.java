@@ -9,11 +9,9 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.EventSources;
-import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.Pods;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -76,19 +74,7 @@ final class StandbyTest {
   private final Map<String, Engine> engines = new ConcurrentHashMap<>();
   private final List<Node> nodes = new ArrayList<>();
 
-  private record Node(ActorSystem<Void> system, NodeCells clients) {
-    ClusterCells cells() {
-      return clients.cells();
-    }
-
-    Pods pods() {
-      return clients.pods();
-    }
-
-    FleetDescription fleet() {
-      return clients.fleet();
-    }
-  }
+  private record Node(ActorSystem<Void> system, NodeCells clients) implements TestNode {}
 
   /** An engine that remembers all it has told. */
   private static final class Engine {
