@@ -1,7 +1,6 @@
 package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.EventMode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.ReservationLifecycle.State;
@@ -160,7 +159,7 @@ public final class BookedReservation implements Reservation {
   public void awaitEarlier() {
     int confirmed = hitPrediction.confirmed();
     // Without events nothing is ever confirmed, so that all that begin alike would wait for one another, always.
-    if (unsent != null && confirmed < depth && member.eventMode() == EventMode.LIVE) {
+    if (unsent != null && confirmed < depth && member.confirmsPredictions()) {
       try {
         boolean _ = unsent.awaitEarlier(confirmed, MAX_WAIT_NANOS);
       } catch (InterruptedException stopping) {

@@ -209,6 +209,12 @@ public final class Member {
     return EventMode.of(eventProgress.status(now.connected()), now.suspect(), now.lastSequence());
   }
 
+  /** Whether its engine's events will tell what becomes of what it is sent: the first of them may be yet to come. */
+  public boolean confirmsPredictions() {
+    EventState now = events;
+    return now.connected() && !now.suspect();
+  }
+
   /** What a cache beside its engine may hold, null when nothing is known of one. */
   public @Nullable ChunkHints hints() {
     return hints;

@@ -17,6 +17,7 @@ import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
+import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
@@ -282,6 +283,20 @@ final class CellViewTest {
     assertThat(third.awaitEarlier(0, 0)).as("the second is not sent").isFalse();
     second.reservation().close(new Outcome.Cancelled());
     assertThat(third.awaitEarlier(0, 0)).isTrue();
+  }
+
+  /** Before the first event of an engine, too: else the first requests of a cold fleet overtake each other. */
+  @Test
+  void worker_confirmsPredictions_fromTheMomentItsEventsAreConnected() {
+    Member member = members.all().getFirst();
+    assertThat(member.confirmsPredictions()).as("not connected").isFalse();
+
+    EventState.Ignored none = EventState.START.ignored();
+    member.events(new EventState(-1, -1, true, 0, 0, 0, 0, 0, 0, none));
+    assertThat(member.confirmsPredictions()).as("connected, and nothing has come").isTrue();
+
+    member.events(new EventState(7, 1_000, true, 16, 0, 3, 0, 0, 0, none));
+    assertThat(member.confirmsPredictions()).as("some were lost").isFalse();
   }
 
   /** Its events would confirm neither: what they tell is of prompts under no salt. */
