@@ -49,6 +49,13 @@ final class Truth implements Callable<Integer> {
   @Option(names = "--vllm", paramLabel = "PROGRAM", description = "That vLLM, instead of the one that is installed.")
   private Path vllm = Path.of("load-tests/.venv-vllm/bin/vllm");
 
+  @Option(
+      names = "--sliding-window",
+      paramLabel = "TOKENS",
+      description = "The model of --with-vllm has a second layer, which sees as many tokens, so that engines keep two"
+          + " groups of blocks.")
+  private int slidingWindow;
+
   @Option(names = "--router", description = "Gateway of a router that runs; none: a node of its own.")
   private @Nullable URI gateway;
 
@@ -145,7 +152,7 @@ final class Truth implements Callable<Integer> {
       if (!engines.isEmpty() || gateway != null) {
         throw new IOException("--with-vllm starts the engines, and a router before them: name neither");
       }
-      return VllmEngines.start(vllm, vllms, http);
+      return VllmEngines.start(vllm, vllms, slidingWindow, http);
     }
     return engines.isEmpty() && gateway == null ? new TruthSimulators(simulators, pairs, blocks, conditions()) : null;
   }

@@ -39,13 +39,15 @@ final class VllmEngines implements TruthFleet {
    * Starts engines and waits until all of them answer.
    *
    * @param command the program {@code vllm}
+   * @param slidingWindow of the {@link WordModel}
    * @throws IOException when one does not come up; its log is named
    */
-  static VllmEngines start(Path command, int count, HttpClient http) throws IOException, InterruptedException {
+  static VllmEngines start(Path command, int count, int slidingWindow, HttpClient http)
+      throws IOException, InterruptedException {
     VllmEngines engines = new VllmEngines();
     try {
       Path work = Files.createTempDirectory("kvasir-vllm-");
-      Path model = WordModel.write(work.resolve(WordModel.NAME));
+      Path model = WordModel.write(work.resolve(WordModel.NAME), slidingWindow);
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, work.resolve("engine-" + i + ".log"));
       }

@@ -21,7 +21,8 @@ import java.util.Random;
 
 /**
  * A Llama of one tiny layer as engines load it, with the tokenizer and template of {@code kvasir-demo} and random
- * weights. All that it generates is whole words, so that its text is tokenised to what was generated: the next turn of
+ * weights; with a sliding window it has another layer, which sees no more than that, so that engines keep two groups of
+ * blocks. All that it generates is whole words, so that its text is tokenised to what was generated: the next turn of
  * a conversation finds the blocks of the answer before, as with a real model, and a cut answer can be continued. It
  * never ends an answer itself. The weights are in the format of <a
  * href="https://github.com/huggingface/safetensors">safetensors</a>: eight bytes of length, as many of JSON with each
@@ -45,21 +46,33 @@ final class WordModel {
   private static final String CONFIG =
       """
       {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
-       "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": 1,
+       "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": %d,
        "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
        "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
-       "bos_token_id": 8000, "eos_token_id": 8002}
+       "bos_token_id": 8000, "eos_token_id": 8002%s}
+      """;
+
+  private static final String WINDOW =
       """
-          .formatted(VOCABULARY, HIDDEN, INTERMEDIATE, MAX_LENGTH);
+      , "layer_types": ["full_attention", "sliding_attention"], "sliding_window": %d""";
 
   private record Tensor(String name, int[] shape, float[] values) {}
 
   private WordModel() {}
 
-  /** Writes it into a directory, which is made; the same bytes each time. */
-  static Path write(Path directory) throws IOException {
+  /**
+   * Writes it into a directory, which is made; the same bytes each time.
+   *
+   * @param slidingWindow tokens that its second layer sees, 0 for no such layer
+   */
+  static Path write(Path directory, int slidingWindow) throws IOException {
+    int layers = slidingWindow > 0 ? 2 : 1;
     Files.createDirectories(directory);
-    Files.writeString(directory.resolve("config.json"), CONFIG);
+    Files.writeString(
+        directory.resolve("config.json"),
+        CONFIG.formatted(
+            VOCABULARY, HIDDEN, INTERMEDIATE, layers, MAX_LENGTH,
+            slidingWindow > 0 ? WINDOW.formatted(slidingWindow) : ""));
     for (String name : FILES) {
       try (InputStream file = WordModel.class.getResourceAsStream("/models/" + NAME + "/" + name)) {
         if (file == null) {
@@ -68,7 +81,7 @@ final class WordModel {
         Files.copy(file, directory.resolve(name));
       }
     }
-    writeTensors(directory.resolve("model.safetensors"), tensors(words(directory.resolve("tokenizer.json"))));
+    writeTensors(directory.resolve("model.safetensors"), tensors(words(directory.resolve("tokenizer.json")), layers));
     return directory;
   }
 
@@ -93,19 +106,21 @@ final class WordModel {
   }
 
   /** What is no word gets a logit of 0, below the best of some thousand words. */
-  private static List<Tensor> tensors(BitSet words) {
+  private static List<Tensor> tensors(BitSet words, int layers) {
     Random random = new Random(1);
     List<Tensor> tensors = new ArrayList<>();
     tensors.add(random(random, 1, "model.embed_tokens.weight", VOCABULARY, HIDDEN));
-    String layer = "model.layers.0.";
-    tensors.add(ones(layer + "input_layernorm.weight"));
-    tensors.add(ones(layer + "post_attention_layernorm.weight"));
-    for (String projection : List.of("q", "k", "v", "o")) {
-      tensors.add(random(random, 0.1f, layer + "self_attn." + projection + "_proj.weight", HIDDEN, HIDDEN));
+    for (int i = 0; i < layers; i++) {
+      String layer = "model.layers." + i + ".";
+      tensors.add(ones(layer + "input_layernorm.weight"));
+      tensors.add(ones(layer + "post_attention_layernorm.weight"));
+      for (String projection : List.of("q", "k", "v", "o")) {
+        tensors.add(random(random, 0.1f, layer + "self_attn." + projection + "_proj.weight", HIDDEN, HIDDEN));
+      }
+      tensors.add(random(random, 0.1f, layer + "mlp.gate_proj.weight", INTERMEDIATE, HIDDEN));
+      tensors.add(random(random, 0.1f, layer + "mlp.up_proj.weight", INTERMEDIATE, HIDDEN));
+      tensors.add(random(random, 0.1f, layer + "mlp.down_proj.weight", HIDDEN, INTERMEDIATE));
     }
-    tensors.add(random(random, 0.1f, layer + "mlp.gate_proj.weight", INTERMEDIATE, HIDDEN));
-    tensors.add(random(random, 0.1f, layer + "mlp.up_proj.weight", INTERMEDIATE, HIDDEN));
-    tensors.add(random(random, 0.1f, layer + "mlp.down_proj.weight", HIDDEN, INTERMEDIATE));
     tensors.add(ones("model.norm.weight"));
     Tensor head = random(random, 3, "lm_head.weight", VOCABULARY, HIDDEN);
     for (int token = words.nextClearBit(0); token < VOCABULARY; token = words.nextClearBit(token + 1)) {
