@@ -36,9 +36,9 @@ final class EventDraft {
               "full_attention", Spec.FULL,
               "mla_attention", Spec.FULL,
               "sink_full_attention", Spec.FULL,
-              "sliding_window", Spec.OTHER,
-              "sliding_window_mla", Spec.OTHER,
-              "mamba", Spec.OTHER,
+              "sliding_window", Spec.SLIDING_WINDOW,
+              "sliding_window_mla", Spec.SLIDING_WINDOW,
+              "mamba", Spec.STATE,
               "chunked_local_attention", Spec.OTHER,
               "encoder_only_attention", Spec.OTHER,
               "cross_attention", Spec.OTHER,
@@ -62,6 +62,7 @@ final class EventDraft {
   private boolean remote;
   private int group;
   private Spec spec = Spec.UNSPECIFIED;
+  private int window;
   private List<List<ExtraKey>> extraKeys = List.of();
 
   EventDraft(WireReader reader, DecodedMessage.FaultCollector faults) {
@@ -83,6 +84,7 @@ final class EventDraft {
     remote = false;
     group = KvEvent.UNSPECIFIED;
     spec = Spec.UNSPECIFIED;
+    window = 0;
     extraKeys = List.of();
   }
 
@@ -107,7 +109,7 @@ final class EventDraft {
       case GROUP -> group = reader.nil() ? KvEvent.UNSPECIFIED : reader.count(Integer.MAX_VALUE, "group");
       case SPEC -> spec = spec();
       case LOCALITY -> remote = locality();
-      case WINDOW -> reader.skip();
+      case WINDOW -> window = reader.nil() ? 0 : reader.count(Integer.MAX_VALUE, "sliding window");
     }
   }
 
@@ -135,7 +137,8 @@ final class EventDraft {
     }
     String adapter = lora != null && !lora.isEmpty() ? lora : loraId;
     return new KvEvent.Stored(
-        parent == 0, parent, keys, tokens, blockSize, tier(), adapter, cacheSalt, group, spec, extraKeys);
+        parent == 0, parent, keys, tokens, blockSize, tier(), adapter, cacheSalt, group,
+        spec.withWindow(window), extraKeys);
   }
 
   private KvEvent removed() {

@@ -162,7 +162,18 @@ final class JsonEvent {
       return Spec.UNSPECIFIED;
     }
     Spec spec = named(EventDraft.SPECS, kind);
-    return spec == null ? Spec.OTHER : spec;
+    return spec == null ? Spec.OTHER : spec.withWindow(window(tree));
+  }
+
+  private int window(JsonNode tree) {
+    JsonNode window = member(tree, "kv_cache_spec_sliding_window");
+    if (window == null) {
+      return 0;
+    }
+    if (!window.isInt() || window.intValue() < 0) {
+      throw wrong("kv_cache_spec_sliding_window", "has to be a whole number of at least 0", window);
+    }
+    return window.intValue();
   }
 
   private List<List<ExtraKey>> extraKeys(@Nullable JsonNode node) {

@@ -81,13 +81,35 @@ public sealed interface KvEvent {
   /** The transport lost its connection to the engine. */
   record Disconnected() implements KvEvent {}
 
-  /** The kind of attention of a KV cache group: only full attention makes a prefix. */
-  enum Spec {
-    /** Every block back to the beginning. */
-    FULL,
-    /** A sliding window, a state space, cross attention: no prefix. */
-    OTHER,
-    /** Not given, as by engines with one group, or an unknown kind. */
-    UNSPECIFIED
+  /**
+   * What a KV cache group is for, and so which of its blocks a prompt needs to go on from a place.
+   *
+   * @param window tokens that a sliding window sees, the next one included; 0 for other kinds and where it is not given
+   */
+  record Spec(Kind kind, int window) {
+    /** The kind of attention of a group: only full attention makes a prefix. */
+    public enum Kind {
+      /** Every block back to the beginning. */
+      FULL,
+      /** The last blocks, as far as the window reaches. */
+      SLIDING_WINDOW,
+      /** The last block, which has the state of a linear attention or state space. */
+      STATE,
+      /** Chunks, cross attention and what is not known: no prefix. */
+      OTHER,
+      /** Not given, as by engines with one group, or named as unknown. */
+      UNSPECIFIED
+    }
+
+    public static final Spec FULL = new Spec(Kind.FULL, 0);
+    public static final Spec SLIDING_WINDOW = new Spec(Kind.SLIDING_WINDOW, 0);
+    public static final Spec STATE = new Spec(Kind.STATE, 0);
+    public static final Spec OTHER = new Spec(Kind.OTHER, 0);
+    public static final Spec UNSPECIFIED = new Spec(Kind.UNSPECIFIED, 0);
+
+    /** The same with its window, if it is a sliding one. */
+    Spec withWindow(int tokens) {
+      return kind == Kind.SLIDING_WINDOW ? new Spec(kind, tokens) : this;
+    }
   }
 }

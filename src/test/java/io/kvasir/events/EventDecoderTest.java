@@ -126,7 +126,7 @@ final class EventDecoderTest {
                 "my-lora",
                 null,
                 1,
-                Spec.OTHER,
+                new Spec(Spec.Kind.SLIDING_WINDOW, 1024),
                 List.of(
                     List.of(
                         new ExtraKey.Name("my-lora"),

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * the index knows by key: {@code key → hash} is all the memory this takes, but for chains under a cache
  * salt ({@link EventSalts}) and for blocks whose parent is not there ({@link EventOrphans}).
  *
- * <p>Only whole blocks of the group that makes a prefix are indexed; everything else is left out and
- * counted. In doubt a block is left out: a missed hit costs time, a false one sends requests astray.
+ * <p>Only whole blocks of the group that makes a prefix are indexed, a hybrid model's other groups are {@link
+ * CacheGroups} beside it; everything else is left out and counted. In doubt a block is left out: a missed hit costs time, a false one sends requests astray.
  *
  * <p>One thread at a time applies; any thread may read {@link #state}. No clock, no I/O.
  */
@@ -39,6 +39,10 @@ public final class EventApplier {
 
   /** What a connector has stored in chunks of its own; null while none has shown itself. */
   private volatile @Nullable ChunkHints hints;
+
+  /** The groups beside the prefix's; null while none has shown itself. */
+  private volatile @Nullable CacheGroups groups;
+
   private long[] hashes = new long[64];
 
   /** Tokens in a block: as configured until the events prove it, then as they have it. */
@@ -113,7 +117,8 @@ public final class EventApplier {
   /** How far it is. */
   public EventPosition position() {
     return new EventPosition(
-        new StreamPosition(lastSequence, lastPublished), blockSizeSeen ? blockSize : 0, prefixGroup, lost);
+        new StreamPosition(lastSequence, lastPublished), blockSizeSeen ? blockSize : 0, prefixGroup, lost,
+        groups != null);
   }
 
   /** The cache salts of what is there, to be read only. */
@@ -124,6 +129,11 @@ public final class EventApplier {
   /** The chunks that a cache beside the engine may hold, null when none was reported. Any thread. */
   public @Nullable ChunkHints hints() {
     return hints;
+  }
+
+  /** What a hybrid model's other groups hold, null while none has shown itself. Any thread. */
+  public @Nullable CacheGroups groups() {
+    return groups;
   }
 
   /** As of the last batch applied. Any thread. */
@@ -209,10 +219,15 @@ public final class EventApplier {
     changes.cleared();
     salts.clear();
     orphans.clear();
+    groups = null;
   }
 
   private void store(Stored stored, boolean counted) {
-    if (stored.keys().length == 0 || !isPrefix(stored) || !isWhole(stored)) {
+    if (!isPrefix(stored)) {
+      storeOfOtherGroup(stored, counted);
+      return;
+    }
+    if (stored.keys().length == 0 || !isWhole(stored)) {
       return;
     }
     long parent = BlockHash.NONE;
@@ -283,13 +298,20 @@ public final class EventApplier {
     restored += registered - (blocks.size() - held);
     refused += count - registered;
     salts.stored(stored.keys(), registered, salt);
+    CacheGroups known = groups;
+    if (known != null) {
+      known.placed(stored.keys(), hashes, registered);
+    }
     orphans.take(stored.keys(), registered, ready);
   }
 
   private void remove(Removed removed, boolean counted) {
-    if (removed.group() != KvEvent.UNSPECIFIED && prefixGroup != KvEvent.UNSPECIFIED
-        && removed.group() != prefixGroup) {
+    if (isOfOtherGroup(removed)) {
       otherGroup++;
+      CacheGroups others = groups;
+      if (others != null && removed.tier() == Tier.DEVICE) {
+        others.removed(removed, counted);
+      }
       return;
     }
     applied++;
@@ -306,6 +328,15 @@ public final class EventApplier {
     take(keys, tier, counted);
   }
 
+  private boolean isOfOtherGroup(Removed removed) {
+    int group = removed.group();
+    if (group == KvEvent.UNSPECIFIED || group == prefixGroup) {
+      return false;
+    }
+    CacheGroups others = groups;
+    return prefixGroup != KvEvent.UNSPECIFIED || (others != null && others.has(group));
+  }
+
   private void take(long[] keys, Tier tier, boolean counted) {
     evicted += blocks.remove(keys, keys.length, tier, counted);
     changes.removed(keys, tier, counted);
@@ -315,17 +346,28 @@ public final class EventApplier {
   /** Whether the event's group makes a prefix: the first group of full attention that shows itself does. */
   private boolean isPrefix(Stored stored) {
     int group = stored.group();
-    boolean prefix = stored.spec() != Spec.OTHER;
+    Spec.Kind kind = stored.spec().kind();
+    boolean prefix = kind == Spec.Kind.FULL || kind == Spec.Kind.UNSPECIFIED;
     if (prefix && group != KvEvent.UNSPECIFIED) {
-      if (prefixGroup == KvEvent.UNSPECIFIED && (stored.spec() == Spec.FULL || group == 0)) {
+      if (prefixGroup == KvEvent.UNSPECIFIED && (kind == Spec.Kind.FULL || group == 0)) {
         prefixGroup = group;
       }
       prefix = group == prefixGroup;
     }
-    if (!prefix) {
-      otherGroup++;
-    }
     return prefix;
+  }
+
+  private void storeOfOtherGroup(Stored stored, boolean counted) {
+    otherGroup += stored.keys().length == 0 ? 0 : 1;
+    if (stored.group() == KvEvent.UNSPECIFIED || stored.tier() != Tier.DEVICE) {
+      return;
+    }
+    CacheGroups known = groups;
+    if (known == null) {
+      known = new CacheGroups(blockSize);
+      groups = known;
+    }
+    known.stored(stored, blocks::hashOf, counted);
   }
 
   private void hint(Stored stored) {
@@ -360,6 +402,7 @@ public final class EventApplier {
     if (!blockSizeSeen && stored.tier() == Tier.DEVICE && (size > blockSize || count > 1)) {
       blockSize = size;
       blockSizeSeen = true;
+      groups = null;
       return true;
     }
     if (size < blockSize && count == 1 && stored.tier() == Tier.DEVICE) {

@@ -13,8 +13,9 @@ import io.kvasir.events.StreamPosition;
  * @param prefixGroup the hybrid model's group that makes the prefix, {@link KvEvent#UNSPECIFIED} until one has shown
  *     itself
  * @param lost whether messages are missing for good
+ * @param hybrid whether the engine has groups beside that one, whose blocks are known to the first applier alone
  */
-public record EventPosition(StreamPosition stream, int blockSize, int prefixGroup, boolean lost) {
+public record EventPosition(StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid) {
   public static final EventPosition START =
-      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false);
+      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false);
 }

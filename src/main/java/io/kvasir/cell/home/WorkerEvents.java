@@ -136,7 +136,9 @@ public final class WorkerEvents {
     this.sources = services.eventSources();
     this.acknowledgements = context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new);
     PodSpec pod = member.pod();
-    Source<KvBatch, NotUsed> rest = seed == null ? null : resumed(seed.position().stream());
+    // What a hybrid model's other groups hold was not copied.
+    Source<KvBatch, NotUsed> rest =
+        seed == null || seed.position().hybrid() ? null : resumed(seed.position().stream());
     if (seed != null && rest != null) {
       this.applier = new EventApplier(member.blocks(), pod.engine().blockSize(), replicas, seed);
       member.events(applier.state());
@@ -314,6 +316,7 @@ public final class WorkerEvents {
     replicas.batchApplied(applier.position(), 1);
     member.events(applier.state());
     member.hints(applier.hints());
+    member.groups(applier.groups());
     stream = open();
   }
 
@@ -391,6 +394,7 @@ public final class WorkerEvents {
     EventState after = applier.state();
     member.events(after);
     member.hints(applier.hints());
+    member.groups(applier.groups());
     if (after.connected()) {
       member.onEvents();
     }

@@ -103,8 +103,7 @@ public final class BookedReservation implements Reservation {
     this.local = local;
     this.ofBatch = request.shape().severalPrompts();
     this.unsent = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
-    this.hitPrediction =
-        !prefills() ? HitPrediction.none(chain) : pulls ? member.held(chain) : member.predict(chain, depth);
+    this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.held(chain) : predict();
     this.stallWatched = request.stream() && prefills() && generates();
     this.silent = !request.stream() && prefills() && generates();
     if (silent) {
@@ -210,7 +209,7 @@ public final class BookedReservation implements Reservation {
     if (!prefills() && lifecycle.prefillLocally()) {
       member.load().rebook(booking, localPrefill);
       if (local != null) {
-        hitPrediction = member.predict(chain, depth);
+        hitPrediction = predict();
       }
       Reservation next = successor;
       if (next != null) {
@@ -281,10 +280,14 @@ public final class BookedReservation implements Reservation {
     return before == State.PREFILLING_LOCALLY ? localPrefill : booking;
   }
 
+  private HitPrediction predict() {
+    return member.predict(chain, depth, booking.promptTokens());
+  }
+
   /** Predicts the blocks that have been handed over. */
   private void predictTransferred() {
     if (local != null && generates() && (pulls || !prefills())) {
-      member.predictTransferred(chain, depth);
+      member.predictTransferred(chain, depth, booking.promptTokens());
     }
   }
 

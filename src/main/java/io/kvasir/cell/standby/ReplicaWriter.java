@@ -25,6 +25,11 @@ final class ReplicaWriter {
   static final byte CLEARED = 7;
   static final byte POSITION = 8;
 
+  /** Of a position. */
+  static final byte LOST = 1;
+
+  static final byte HYBRID = 2;
+
   /** Keys in one frame: what is written of one change stays well below a cluster message's size. */
   static final int MAX_KEYS = 1024;
 
@@ -131,7 +136,8 @@ final class ReplicaWriter {
       out.writeLong(position.stream().publishedAt());
       out.writeInt(position.blockSize());
       out.writeInt(position.prefixGroup());
-      out.writeBoolean(position.lost());
+      // Who does not know of hybrids takes them for lost, and reads the stream anew.
+      out.writeByte((position.lost() ? LOST : 0) | (position.hybrid() ? HYBRID : 0));
     });
   }
 

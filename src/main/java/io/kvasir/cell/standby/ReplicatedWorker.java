@@ -120,10 +120,7 @@ public final class ReplicatedWorker {
           blocks.clear();
           salts.clear();
         }
-        case ReplicaWriter.POSITION ->
-            position =
-                new EventPosition(
-                    new StreamPosition(in.getLong(), in.getLong()), in.getInt(), in.getInt(), flag(in));
+        case ReplicaWriter.POSITION -> position = position(in);
         default -> throw new IllegalArgumentException("a change of an unknown kind: " + change);
       }
     }
@@ -149,6 +146,15 @@ public final class ReplicatedWorker {
       int registered = blocks.store(parentKey, root, keys, hashes, keys.length, tier, counted);
       salts.stored(keys, registered, salt);
     }
+  }
+
+  private static EventPosition position(ByteBuffer in) {
+    StreamPosition stream = new StreamPosition(in.getLong(), in.getLong());
+    int blockSize = in.getInt();
+    int prefixGroup = in.getInt();
+    byte flags = in.get();
+    return new EventPosition(
+        stream, blockSize, prefixGroup, (flags & ReplicaWriter.LOST) != 0, (flags & ReplicaWriter.HYBRID) != 0);
   }
 
   private static boolean flag(ByteBuffer in) {

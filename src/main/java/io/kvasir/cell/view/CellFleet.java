@@ -88,6 +88,7 @@ public final class CellFleet implements Fleet {
       deepest = deeper;
       release();
     }
+    health.shorten(chain, candidates);
     health.discount(candidates);
   }
 
@@ -98,7 +99,7 @@ public final class CellFleet implements Fleet {
 
   @Override
   public int reported(Chain chain, int slot) {
-    return table.index().reported(chain, slot);
+    return member(slot).resumable(chain, table.index().reported(chain, slot));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.kvasir.cell.view;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.index.Chain;
 import io.kvasir.routing.Candidates;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +32,9 @@ final class HealthSnapshot {
   /** The trust in the index of each worker, 0 to 1; null while it is 1 for all. */
   private final double @Nullable [] trust;
 
+  /** A bit for each worker of a hybrid model, of whose groups more is known than what the prefix is; null for none. */
+  private final long @Nullable [] hybrid;
+
   /**
    * The health of all members of a table.
    *
@@ -40,7 +44,9 @@ final class HealthSnapshot {
     int slots = table.slots();
     long[] trippedBits = new long[slots >>> 6];
     double[] trustBySlot = new double[slots];
+    long[] hybridBits = new long[slots >>> 6];
     boolean anyTripped = false;
+    boolean anyHybrid = false;
     boolean anyDoubt = false;
     this.table = table;
     this.revision = revision;
@@ -62,6 +68,10 @@ final class HealthSnapshot {
         trippedBits[slot >>> 6] |= 1L << slot;
         anyTripped = true;
       }
+      if (member.groups() != null) {
+        hybridBits[slot >>> 6] |= 1L << slot;
+        anyHybrid = true;
+      }
       EngineReport report = member.report();
       waiting[slot] = report.waiting();
       kvUse[slot] = report.kvUse();
@@ -70,6 +80,7 @@ final class HealthSnapshot {
     }
     this.tripped = anyTripped ? trippedBits : null;
     this.trust = anyDoubt ? trustBySlot : null;
+    this.hybrid = anyHybrid ? hybridBits : null;
   }
 
   /** Whether this is still the health of the members of a table. */
@@ -154,6 +165,22 @@ final class HealthSnapshot {
 
   private static boolean has(long[] bits, int slot) {
     return (bits[slot >>> 6] & (1L << slot)) != 0;
+  }
+
+  /**
+   * Shortens the depth of hybrid models' engines to what they can go on from. Looks up some blocks of each: as many as
+   * the windows are long where that is at the depth itself.
+   */
+  void shorten(Chain chain, Candidates candidates) {
+    for (int word = 0; hybrid != null && word < hybrid.length; word++) {
+      for (long bits = hybrid[word] & candidates.live[word]; bits != 0; bits &= bits - 1) {
+        int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
+        Member member = table.members()[slot];
+        if (member != null) {
+          candidates.depth[slot] = member.resumable(chain, candidates.depth[slot]);
+        }
+      }
+    }
   }
 
   /** Discounts the depth of each worker by the trust in its index. */

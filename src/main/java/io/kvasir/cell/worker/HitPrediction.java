@@ -1,10 +1,12 @@
 package io.kvasir.cell.worker;
 
+import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Prediction;
 import io.kvasir.routing.PromptSize;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,13 +16,22 @@ import org.jspecify.annotations.Nullable;
  * @param depth leading blocks it was found to hold, predicted ones included
  * @param reported whether the worker's events cover such blocks; what it holds of others can only be predicted
  * @param prediction what was predicted; null when there was nothing to predict
+ * @param groups the same of a hybrid model's other groups; null for other models, and where nothing was predicted
  * @param hinted ages of the prompt's leading chunks that a cache beside the engine was reported to hold, see {@link
  *     ChunkHints#ages}; empty where there is none
  * @param eventState how far the worker's events had come by then
  */
 public record HitPrediction(int blockSize, int depth, boolean reported, @Nullable Prediction prediction,
-    int[] hinted, EventState eventState) {
+    @Nullable InGroups groups, int[] hinted, EventState eventState) {
   private static final int[] NO_HINTS = {};
+
+  /**
+   * What a hybrid model's other groups let an engine go on from.
+   *
+   * @param confirmed leading blocks at whose end it can, by what events have told
+   * @param ends places from which it will be able to
+   */
+  record InGroups(int confirmed, List<CacheGroups.PredictedEnd> ends) {}
 
   /** The ages of hinted chunks where there are hints. */
   static int[] hinted(@Nullable ChunkHints hints, Chain chain) {
@@ -29,12 +40,17 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
 
   /** The prediction for a worker that computes nothing of the prompt: no hit is expected, none can be missed. */
   public static HitPrediction none(Chain chain) {
-    return new HitPrediction(chain.blockSize(), 0, true, null, NO_HINTS, EventState.START);
+    return new HitPrediction(chain.blockSize(), 0, true, null, null, NO_HINTS, EventState.START);
   }
 
   /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */
   public int confirmed() {
-    return reported ? Math.min(depth, prediction == null ? depth : Math.max(0, prediction.confirmed())) : 0;
+    return reported ? Math.min(depth, prediction == null ? depth : Math.max(0, reportedBlocks(prediction))) : 0;
+  }
+
+  /** Leading blocks that the engine has reported, and can go on from; negative while that is not known. */
+  private int reportedBlocks(Prediction placed) {
+    return groups == null ? placed.confirmed() : Math.min(placed.confirmed(), groups.confirmed());
   }
 
   /** As {@link #confirmed}, in tokens of a prompt of {@code promptTokens}. */
@@ -47,7 +63,7 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
    * engine that reports none, those it was sent. 0 while that is not known.
    */
   public int expectedTokens(int promptTokens) {
-    int blocks = prediction == null ? depth : reported ? prediction.confirmed() : prediction.held();
+    int blocks = prediction == null ? depth : reported ? reportedBlocks(prediction) : prediction.held();
     return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
   }
 
@@ -60,6 +76,9 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
   public void retract() {
     if (prediction != null) {
       prediction.retract();
+    }
+    if (groups != null) {
+      groups.ends().forEach(CacheGroups.PredictedEnd::retract);
     }
   }
 }

@@ -6,9 +6,11 @@ import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Prediction;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.KvTransfer;
@@ -16,6 +18,8 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.PrefillSample;
 import io.kvasir.time.NanoClock;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +47,7 @@ public final class Member {
   private volatile EngineReport report = EngineReport.NONE;
   private volatile EventState events = EventState.START;
   private volatile @Nullable ChunkHints hints;
+  private volatile @Nullable CacheGroups groups;
 
   /** What became of the index's word that blocks of a prompt are cached. */
   public enum HitOutcome {
@@ -225,6 +230,36 @@ public final class Member {
     hints = known;
   }
 
+  /** What the other groups of a hybrid model's engine hold, null where there are none. */
+  public @Nullable CacheGroups groups() {
+    return groups;
+  }
+
+  /** Its engine's other groups are these from now on. */
+  @SuppressWarnings("ReferenceEquality") // of one engine's time they are the same, and grow
+  public void groups(@Nullable CacheGroups known) {
+    if (groups != known) {
+      groups = known;
+      changes.increment();
+    }
+  }
+
+  /**
+   * The longest beginning of a prompt from whose end its engine can go on, in blocks: less than it holds where a hybrid
+   * model's other groups lack what they need there.
+   *
+   * @param depth leading blocks of it that the index has for the worker
+   */
+  public int resumable(Chain chain, int depth) {
+    CacheGroups known = groups;
+    return known == null || depth == 0 ? depth : known.resumable(chain.hashes(), depth, reported(known, chain, depth));
+  }
+
+  /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress only if it matters. */
+  private int reported(CacheGroups known, Chain chain, int depth) {
+    return known.isSparse() || blocks.predicted() == 0 ? depth : blocks.reported(chain.hashes());
+  }
+
   /** Has it get nothing new, or again something. */
   public void drain(boolean drain) {
     draining = drain;
@@ -285,31 +320,52 @@ public final class Member {
    * Predicts that the worker will have a prompt that has just been booked on it. Never waits.
    *
    * @param depth leading blocks of it the worker was found to hold
+   * @param tokens of the prompt
    */
-  public HitPrediction predict(Chain chain, int depth) {
+  public HitPrediction predict(Chain chain, int depth, int tokens) {
     boolean reported = reports(chain);
     boolean nothing = chain.length() == 0 || (reported && depth == chain.length() && blocks.predicted() == 0);
+    long expiry = reported ? expiry() : NEVER;
+    Prediction prediction = nothing ? null : blocks.predict(chain.hashes(), expiry);
+    CacheGroups known = reported ? groups : null;
     return new HitPrediction(
         chain.blockSize(),
         depth,
         reported,
-        nothing ? null : blocks.predict(chain.hashes(), reported ? expiry() : NEVER),
+        prediction,
+        known == null || prediction == null ? null : inGroups(known, chain, depth, tokens, prediction, expiry),
         HitPrediction.hinted(hints, chain),
         events);
+  }
+
+  private HitPrediction.InGroups inGroups(
+      CacheGroups known, Chain chain, int depth, int tokens, Prediction prediction, long expiry) {
+    long[] hashes = chain.hashes();
+    List<CacheGroups.PredictedEnd> ends = new ArrayList<>(2);
+    // The last token of a prompt is computed in any case.
+    int end = Math.min(chain.length(), (tokens - 1) / chain.blockSize());
+    if (end > 0) {
+      ends.add(known.predict(hashes[end - 1], expiry));
+    }
+    int shared = prediction.held();
+    if (shared > depth && shared < end) {
+      ends.add(known.predict(hashes[shared - 1], expiry));
+    }
+    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported(known, chain, depth)), ends);
   }
 
   /** What its engine has reported to hold of a prompt, and nothing that it will have. */
   public HitPrediction held(Chain chain) {
     return new HitPrediction(
-        chain.blockSize(), blocks.reported(chain.hashes()), reports(chain), null, HitPrediction.hinted(hints, chain),
-        events);
+        chain.blockSize(), resumable(chain, blocks.reported(chain.hashes())), reports(chain), null, null,
+        HitPrediction.hinted(hints, chain), events);
   }
 
   /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
-  public void predictTransferred(Chain chain, int depth) {
+  public void predictTransferred(Chain chain, int depth, int tokens) {
     KvTransfer transfer = worker.kvTransfer();
     if (reports(chain) || (transfer != null && transfer.dialect().keepsTransferredBlocks())) {
-      predict(chain, depth);
+      predict(chain, depth, tokens);
     }
   }
 
@@ -328,6 +384,10 @@ public final class Member {
   /** Forgets predictions whose time is over. */
   public void expire(long now) {
     blocks.expire(now);
+    CacheGroups known = groups;
+    if (known != null) {
+      known.expire(now);
+    }
   }
 
   /**

@@ -631,7 +631,7 @@ final class CellViewTest {
     assertThat(doubted.depth()).isLessThan(20);
 
     for (int i = 0; i < 32; i++) {
-      HitPrediction forecast = liar.predict(chain(3, 64), 64);
+      HitPrediction forecast = liar.predict(chain(3, 64), 64, PROMPT);
       liar.requestEnded(null, "m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
     }
     assertThat(liar.accuracy().trust()).isEqualTo(1);
@@ -703,12 +703,12 @@ final class CellViewTest {
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
 
     for (int i = 0; i < 20; i++) {
-      HitPrediction forecast = member.predict(oldest, 0);
+      HitPrediction forecast = member.predict(oldest, 0, PROMPT);
       member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isZero();
 
-    HitPrediction again = member.predict(oldest, 0);
+    HitPrediction again = member.predict(oldest, 0, PROMPT);
     member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
   }
@@ -719,7 +719,7 @@ final class CellViewTest {
     long[] hashes = new long[6];
     int[] tokens = IntStream.range(0, 6 * BLOCK).toArray();
     BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, BLOCK, hashes, 0);
-    return member.predict(new Chain(hashes, BLOCK), 4);
+    return member.predict(new Chain(hashes, BLOCK), 4, PROMPT);
   }
 
   private static void tell(Member member, EventApplier applier, int sequence, KvEvent event) {
@@ -747,7 +747,7 @@ final class CellViewTest {
                     KvEvent.Spec.UNSPECIFIED, List.of()))),
         0);
     member.events(applier.state());
-    assertThat(member.predict(chain(1, 5), 0).reported()).isFalse();
-    assertThat(member.predict(new Chain(chain(1, 5).hashes(), 32), 0).reported()).isTrue();
+    assertThat(member.predict(chain(1, 5), 0, PROMPT).reported()).isFalse();
+    assertThat(member.predict(new Chain(chain(1, 5).hashes(), 32), 0, PROMPT).reported()).isTrue();
   }
 }

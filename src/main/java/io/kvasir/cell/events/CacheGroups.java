@@ -1,0 +1,201 @@
+package io.kvasir.cell.events;
+
+import io.kvasir.events.KvEvent.Removed;
+import io.kvasir.events.KvEvent.Stored;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The KV cache groups of a hybrid model's engine beside the one that makes the prefix: layers with a sliding window or
+ * a state need, to go on from a place in a prompt, the blocks before it that they see, and evict theirs on their own.
+ * So an engine finds the longest beginning of a prompt whose prefix it holds and at whose end every group has what it
+ * needs, as vLLM's {@code HybridKVCacheCoordinator} does.
+ *
+ * <p>Which blocks a group keeps of a prompt that is being computed is up to the engine. vLLM keeps, by default, only
+ * those at the end of the prompt and where it parts from what the prefix has of others, and none of the answer: as soon
+ * as an event shows that blocks were left out, only such {@linkplain #predict places} of prompts that are on their way
+ * are predicted, else all of their blocks.
+ *
+ * <p>One thread at a time applies events; any thread asks, wait-free, and predicts.
+ */
+public final class CacheGroups {
+  /** Groups that are followed; models have up to a dozen. */
+  private static final int MAX_GROUPS = 32;
+
+  /** Places that are predicted at a time; the oldest go first. */
+  private static final int MAX_ENDS = 4096;
+
+  private final int prefixBlockSize;
+  private volatile GroupBlocks[] groups = new GroupBlocks[0];
+  private int[] numbers = new int[0];
+  private volatile boolean sparse;
+
+  /** What is predicted, oldest first. Guarded by {@link #expected}, as are changes to that. */
+  private final ArrayDeque<PredictedEnd> ends = new ArrayDeque<>();
+
+  private final BlockSet expected = new BlockSet();
+  private volatile boolean anyExpected;
+
+  /**
+   * No groups yet.
+   *
+   * @param prefixBlockSize tokens in a block of the group that makes the prefix
+   */
+  CacheGroups(int prefixBlockSize) {
+    this.prefixBlockSize = prefixBlockSize;
+  }
+
+  /** A place in a prompt that is on its way: the groups will have what they need to go on from there. */
+  public final class PredictedEnd {
+    private final long hash;
+    private final long expiry;
+    private boolean over;
+
+    private PredictedEnd(long hash, long expiry) {
+      this.hash = hash;
+      this.expiry = expiry;
+    }
+
+    /** The prompt will not be computed. Any thread; idempotent. */
+    public void retract() {
+      synchronized (expected) {
+        end(this);
+      }
+    }
+  }
+
+  /**
+   * Blocks of a group were stored.
+   *
+   * @param hashOf the chain hash of a key's prefix block, 0 if it is not there yet
+   */
+  void stored(Stored stored, LongUnaryOperator hashOf, boolean counted) {
+    if (!GroupBlocks.follows(stored.spec(), stored.blockSize(), prefixBlockSize)) {
+      return;
+    }
+    if ((long) stored.keys().length * stored.blockSize() < stored.tokens().length) {
+      sparse = true;
+    }
+    GroupBlocks group = group(stored.group());
+    if (group == null) {
+      if (groups.length == MAX_GROUPS) {
+        return;
+      }
+      group = new GroupBlocks(stored.spec(), stored.blockSize(), prefixBlockSize);
+      numbers = Arrays.copyOf(numbers, numbers.length + 1);
+      numbers[numbers.length - 1] = stored.group();
+      GroupBlocks[] more = Arrays.copyOf(groups, groups.length + 1);
+      more[more.length - 1] = group;
+      groups = more;
+    }
+    group.stored(stored.keys(), hashOf, counted);
+  }
+
+  /** Blocks of a group were removed. */
+  void removed(Removed removed, boolean counted) {
+    GroupBlocks group = group(removed.group());
+    if (group != null) {
+      group.removed(removed.keys(), counted);
+    }
+  }
+
+  /** Blocks of the prefix were stored: the first {@code count} of these. */
+  void placed(long[] keys, long[] hashes, int count) {
+    for (GroupBlocks group : groups) {
+      for (int i = 0; i < count; i++) {
+        group.placed(keys[i], hashes[i]);
+      }
+    }
+  }
+
+  /** Whether a group is followed. */
+  boolean has(int number) {
+    return group(number) != null;
+  }
+
+  private @Nullable GroupBlocks group(int number) {
+    for (int i = 0; i < numbers.length; i++) {
+      if (numbers[i] == number) {
+        return groups[i];
+      }
+    }
+    return null;
+  }
+
+  /** Whether the engine leaves blocks out, so that it can go on from some places only. Any thread. */
+  public boolean isSparse() {
+    return sparse;
+  }
+
+  /**
+   * The longest beginning of a prompt from whose end the engine can go on, by its events. Any thread.
+   *
+   * @param prompt the chain hashes of its blocks
+   * @param depth leading blocks of which the prefix is held
+   * @param reported of these, those that events have confirmed; the rest is predicted
+   */
+  public int confirmed(long[] prompt, int depth, int reported) {
+    GroupBlocks[] now = groups;
+    int assumed = sparse ? Integer.MAX_VALUE : reported;
+    int boundary = depth;
+    int agreed = 0;
+    // Each group may shorten it, until all agree.
+    for (int i = 0; agreed < now.length; i = (i + 1) % now.length) {
+      int shorter = now[i].boundary(prompt, boundary, assumed);
+      agreed = shorter == boundary ? agreed + 1 : 1;
+      boundary = shorter;
+    }
+    return boundary;
+  }
+
+  /** As {@link #confirmed}, and by what is predicted. Any thread. */
+  public int resumable(long[] prompt, int depth, int reported) {
+    int boundary = confirmed(prompt, depth, reported);
+    if (anyExpected) {
+      for (int end = depth; end > boundary; end--) {
+        if (expected.contains(prompt[end - 1])) {
+          return end;
+        }
+      }
+    }
+    return boundary;
+  }
+
+  /**
+   * Predicts that the engine will be able to go on from a place in a prompt that is being sent there. Any thread.
+   *
+   * @param hash the chain hash of the block that ends there
+   * @param expiry when that is no longer believed without an event, on the clock of {@link #expire}
+   */
+  public PredictedEnd predict(long hash, long expiry) {
+    PredictedEnd end = new PredictedEnd(hash, expiry);
+    synchronized (expected) {
+      if (ends.size() == MAX_ENDS) {
+        end(ends.removeFirst());
+      }
+      ends.addLast(end);
+      expected.add(end.hash, true);
+      anyExpected = true;
+    }
+    return end;
+  }
+
+  /** Forgets what was predicted and has not come by {@code now}. */
+  public void expire(long now) {
+    synchronized (expected) {
+      while (!ends.isEmpty() && (ends.getFirst().over || ends.getFirst().expiry <= now)) {
+        end(ends.removeFirst());
+      }
+    }
+  }
+
+  private void end(PredictedEnd end) {
+    if (!end.over) {
+      end.over = true;
+      boolean _ = expected.remove(end.hash, true);
+      anyExpected = expected.size() > 0;
+    }
+  }
+}

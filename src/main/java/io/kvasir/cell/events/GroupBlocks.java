@@ -1,0 +1,146 @@
+package io.kvasir.cell.events;
+
+import io.kvasir.events.KvEvent.Spec;
+import io.kvasir.index.BlockHash;
+import java.util.function.LongUnaryOperator;
+import org.agrona.collections.Long2LongHashMap;
+
+/**
+ * What one KV cache group of a hybrid model holds beside the group that makes the prefix. Its blocks have the keys that
+ * the prefix's have which end at the same token, so that is how they are known: a key whose prefix block has not been
+ * stored yet waits for it.
+ *
+ * <p>One thread at a time writes; any thread may ask for a {@link #boundary}.
+ */
+final class GroupBlocks {
+  /** The most blocks that are followed, and the most keys that wait: an engine of a terabyte has fewer. */
+  private static final int MAX_BLOCKS = 1 << 20;
+
+  private final int step;
+  private final int needed;
+  private final BlockSet held = new BlockSet();
+  private final Long2LongHashMap hashes = new Long2LongHashMap(BlockHash.NONE);
+
+  /** Keys without a hash, with their copies. */
+  private final Long2LongHashMap unplaced = new Long2LongHashMap(0);
+
+  /**
+   * An empty group.
+   *
+   * @param blockSize tokens in its blocks, a multiple of the prefix's
+   * @param prefixBlockSize tokens in the prefix's blocks
+   */
+  GroupBlocks(Spec spec, int blockSize, int prefixBlockSize) {
+    this.step = blockSize / prefixBlockSize;
+    this.needed =
+        switch (spec.kind()) {
+          // The next token is the first of those that the window sees.
+          case SLIDING_WINDOW -> Math.max(1, Math.ceilDiv(spec.window() - 1, blockSize));
+          case STATE -> 1;
+          case FULL -> Integer.MAX_VALUE;
+          case OTHER, UNSPECIFIED -> throw new IllegalArgumentException(spec + " needs no blocks that are known");
+        };
+  }
+
+  /** Whether a group can be followed: what it needs is known, and its blocks end where the prefix's do. */
+  static boolean follows(Spec spec, int blockSize, int prefixBlockSize) {
+    return switch (spec.kind()) {
+      case SLIDING_WINDOW -> spec.window() > 0 && isMultiple(blockSize, prefixBlockSize);
+      case STATE, FULL -> isMultiple(blockSize, prefixBlockSize);
+      case OTHER, UNSPECIFIED -> false;
+    };
+  }
+
+  private static boolean isMultiple(int blockSize, int prefixBlockSize) {
+    return prefixBlockSize > 0 && blockSize > 0 && blockSize % prefixBlockSize == 0;
+  }
+
+  /** Blocks of the prefix in one of the group's. */
+  int step() {
+    return step;
+  }
+
+  /**
+   * Blocks were stored.
+   *
+   * @param hashOf the chain hash of a key's prefix block, {@link BlockHash#NONE} if there is none yet
+   * @param counted as of {@link BlockSet#add}
+   */
+  void stored(long[] keys, LongUnaryOperator hashOf, boolean counted) {
+    for (long key : keys) {
+      long hash = hashes.get(key);
+      if (hash == BlockHash.NONE) {
+        hash = hashOf.applyAsLong(key);
+      }
+      if (hash == BlockHash.NONE) {
+        if (unplaced.size() < MAX_BLOCKS) {
+          unplaced.put(key, counted ? unplaced.get(key) + 1 : 1);
+        }
+      } else {
+        add(key, hash, 1, counted);
+      }
+    }
+  }
+
+  /** A prefix block was stored, for which a key may have waited. */
+  void placed(long key, long hash) {
+    if (!unplaced.isEmpty()) {
+      add(key, hash, unplaced.remove(key), true);
+    }
+  }
+
+  private void add(long key, long hash, long copies, boolean counted) {
+    if (held.size() < MAX_BLOCKS) {
+      for (long copy = 0; copy < copies; copy++) {
+        hashes.put(key, hash);
+        held.add(hash, counted);
+      }
+    }
+  }
+
+  /** A copy of each was removed, or all where they are not counted. */
+  void removed(long[] keys, boolean counted) {
+    for (long key : keys) {
+      long hash = hashes.get(key);
+      if (hash != BlockHash.NONE) {
+        if (held.remove(hash, counted)) {
+          hashes.remove(key);
+        }
+      } else {
+        long waiting = unplaced.remove(key);
+        if (counted && waiting > 1) {
+          unplaced.put(key, waiting - 1);
+        }
+      }
+    }
+  }
+
+  /**
+   * The longest beginning of a prompt from whose end the group can go on. Wait-free, without allocation.
+   *
+   * @param prompt the chain hashes of its blocks
+   * @param most its length at most, in blocks
+   * @param assumed blocks from this one on count as held
+   */
+  int boundary(long[] prompt, int most, int assumed) {
+    int end = most / step;
+    while (end > 0) {
+      int from = Math.max(0, end - needed);
+      int missing = from;
+      while (missing < end && isHeld(prompt, missing, assumed)) {
+        missing++;
+      }
+      if (missing == end) {
+        break;
+      }
+      // Every end behind the missing block, up to this one, needs it as well.
+      end = missing;
+    }
+    return end * step;
+  }
+
+  private boolean isHeld(long[] prompt, int block, int assumed) {
+    int last = (block + 1) * step - 1;
+    return last >= assumed || held.contains(prompt[last]);
+  }
+}
