@@ -19,13 +19,25 @@ public final class Recording {
 
   /** Every line of the recording: requests, events, the reset and the replay. */
   public static List<JsonNode> lines() throws IOException {
+    return lines("vllm-0.32.0");
+  }
+
+  /**
+   * The same of a model with a layer of full attention and one with a window of 256 tokens, by an engine of 160 blocks,
+   * whose 150 requests go on from others, part from them, repeat them and evict them: requests and events.
+   */
+  public static List<JsonNode> slidingWindow() throws IOException {
+    return lines("vllm-0.32.0-sliding-window");
+  }
+
+  private static List<JsonNode> lines(String name) throws IOException {
     List<JsonNode> lines = new ArrayList<>();
     ObjectMapper mapper = new ObjectMapper();
     try (BufferedReader reader =
         new BufferedReader(
             new InputStreamReader(
                 new GZIPInputStream(
-                    Objects.requireNonNull(Recording.class.getResourceAsStream("/events/vllm-0.32.0.jsonl.gz"))),
+                    Objects.requireNonNull(Recording.class.getResourceAsStream("/events/" + name + ".jsonl.gz"))),
                 StandardCharsets.UTF_8))) {
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {
         lines.add(mapper.readTree(line));

@@ -70,10 +70,11 @@ public final class CacheGroups {
    * Blocks of a group were stored.
    *
    * @param hashOf the chain hash of a key's prefix block, 0 if it is not there yet
+   * @return whether the group is followed
    */
-  void stored(Stored stored, LongUnaryOperator hashOf, boolean counted) {
+  boolean stored(Stored stored, LongUnaryOperator hashOf, boolean counted) {
     if (!GroupBlocks.follows(stored.spec(), stored.blockSize(), prefixBlockSize)) {
-      return;
+      return false;
     }
     if ((long) stored.keys().length * stored.blockSize() < stored.tokens().length) {
       sparse = true;
@@ -81,7 +82,7 @@ public final class CacheGroups {
     GroupBlocks group = group(stored.group());
     if (group == null) {
       if (groups.length == MAX_GROUPS) {
-        return;
+        return false;
       }
       group = new GroupBlocks(stored.spec(), stored.blockSize(), prefixBlockSize);
       numbers = Arrays.copyOf(numbers, numbers.length + 1);
@@ -91,14 +92,17 @@ public final class CacheGroups {
       groups = more;
     }
     group.stored(stored.keys(), hashOf, counted);
+    return true;
   }
 
-  /** Blocks of a group were removed. */
-  void removed(Removed removed, boolean counted) {
+  /** Blocks of a group were removed; returns whether it is followed. */
+  boolean removed(Removed removed, boolean counted) {
     GroupBlocks group = group(removed.group());
-    if (group != null) {
-      group.removed(removed.keys(), counted);
+    if (group == null) {
+      return false;
     }
+    group.removed(removed.keys(), counted);
+    return true;
   }
 
   /** Blocks of the prefix were stored: the first {@code count} of these. */

@@ -307,10 +307,9 @@ public final class EventApplier {
 
   private void remove(Removed removed, boolean counted) {
     if (isOfOtherGroup(removed)) {
-      otherGroup++;
       CacheGroups others = groups;
-      if (others != null && removed.tier() == Tier.DEVICE) {
-        others.removed(removed, counted);
+      if (others == null || removed.tier() != Tier.DEVICE || !others.removed(removed, counted)) {
+        otherGroup++;
       }
       return;
     }
@@ -358,16 +357,16 @@ public final class EventApplier {
   }
 
   private void storeOfOtherGroup(Stored stored, boolean counted) {
-    otherGroup += stored.keys().length == 0 ? 0 : 1;
     if (stored.group() == KvEvent.UNSPECIFIED || stored.tier() != Tier.DEVICE) {
+      otherGroup++;
       return;
     }
-    CacheGroups known = groups;
-    if (known == null) {
-      known = new CacheGroups(blockSize);
+    CacheGroups known = groups == null ? new CacheGroups(blockSize) : groups;
+    if (known.stored(stored, blocks::hashOf, counted)) {
       groups = known;
+    } else {
+      otherGroup++;
     }
-    known.stored(stored, blocks::hashOf, counted);
   }
 
   private void hint(Stored stored) {

@@ -50,7 +50,7 @@ public record EventState(
   /**
    * Counts of events that do not describe whole prefix blocks.
    *
-   * @param otherGroup of a KV cache group that makes no prefix (sliding window, state …)
+   * @param otherGroup of a KV cache group that is not followed: of a kind whose needs are not known, or on another tier
    * @param partial of a block that is not full yet
    * @param placeholder without tokens
    * @param unassignable whose tokens do not match their blocks, since the engine skipped some

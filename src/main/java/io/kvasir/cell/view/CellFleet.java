@@ -99,7 +99,7 @@ public final class CellFleet implements Fleet {
 
   @Override
   public int reported(Chain chain, int slot) {
-    return member(slot).resumable(chain, table.index().reported(chain, slot));
+    return member(slot).confirmed(chain, table.index().reported(chain, slot));
   }
 
   @Override

@@ -255,6 +255,12 @@ public final class Member {
     return known == null || depth == 0 ? depth : known.resumable(chain.hashes(), depth, reported(known, chain, depth));
   }
 
+  /** As {@link #resumable}, by what its engine itself has reported: {@code depth} leading blocks, and their groups. */
+  public int confirmed(Chain chain, int depth) {
+    CacheGroups known = groups;
+    return known == null ? depth : known.confirmed(chain.hashes(), depth, depth);
+  }
+
   /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress only if it matters. */
   private int reported(CacheGroups known, Chain chain, int depth) {
     return known.isSparse() || blocks.predicted() == 0 ? depth : blocks.reported(chain.hashes());
@@ -357,7 +363,7 @@ public final class Member {
   /** What its engine has reported to hold of a prompt, and nothing that it will have. */
   public HitPrediction held(Chain chain) {
     return new HitPrediction(
-        chain.blockSize(), resumable(chain, blocks.reported(chain.hashes())), reports(chain), null, null,
+        chain.blockSize(), confirmed(chain, blocks.reported(chain.hashes())), reports(chain), null, null,
         HitPrediction.hinted(hints, chain), events);
   }
 

@@ -35,6 +35,7 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -78,6 +79,8 @@ final class StandbyTest {
 
   /** An engine that remembers all it has told. */
   private static final class Engine {
+    static final int IN_WINDOW = BLOCKS - 2;
+
     private final AtomicInteger opened = new AtomicInteger();
     private final AtomicInteger resumed = new AtomicInteger();
     private final List<KvBatch> log = new ArrayList<>();
@@ -96,6 +99,18 @@ final class StandbyTest {
                   new Stored(
                       true, 0, keys, tokens, BLOCK, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,
                       List.of()))));
+    }
+
+    /** Keeps the last blocks of the prompt but two in a second group. */
+    void withWindow() {
+      long[] keys = ((Stored) log.getFirst().events().getFirst()).keys();
+      log.add(
+          new KvBatch(
+              1, 1, KvBatch.UNKNOWN_RANK,
+              List.of(
+                  new Stored(
+                      true, 0, Arrays.copyOfRange(keys, IN_WINDOW - 4, IN_WINDOW), new int[IN_WINDOW * BLOCK], BLOCK,
+                      Tier.DEVICE, null, null, 1, new Spec(Spec.Kind.SLIDING_WINDOW, 3 * BLOCK), List.of()))));
     }
 
     Source<KvBatch, NotUsed> open() {
@@ -144,6 +159,26 @@ final class StandbyTest {
     assertThat(engine("m").opened).hasValue(1);
     awaitWarm("m"); // on the node that is left
     awaitMove(other, "m", CellMove.Reason.HOME_LOST);
+  }
+
+  /** What its other groups hold is not copied, and without it more would be promised than the engine finds. */
+  @Test
+  void homeThatDies_ofAHybridModel_isReadFromTheBeginning() {
+    start(3);
+    Engine hybrid = new Engine(1);
+    hybrid.withWindow();
+    add("m", hybrid, Engine.IN_WINDOW);
+    awaitWarm("m");
+    Node home = home("m");
+    Node other = other(home);
+
+    nodes.remove(home);
+    home.system().terminate();
+
+    await(() -> engine("m").opened.get() == 2);
+    await(() -> nodes.stream().anyMatch(node -> node.cells().isHome("m")));
+    await(() -> closed(awaitDecision(other, "m")) == Engine.IN_WINDOW);
+    assertThat(engine("m").resumed).hasValue(0);
   }
 
   /** Also while no home answers. */
@@ -320,8 +355,13 @@ final class StandbyTest {
   }
 
   private void add(String model) {
+    add(model, new Engine(engines.size() + 1), BLOCKS);
+  }
+
+  /** Adds a model with an engine, and waits until as many blocks of its prompt are found there. */
+  private void add(String model, Engine engine, int depth) {
     String pod = model + "-pod";
-    engines.put(pod, new Engine(engines.size() + 1));
+    engines.put(pod, engine);
     nodes.getFirst().pods().add(
         TestPods.pod(pod)
             .models(model)
@@ -331,7 +371,7 @@ final class StandbyTest {
             .build());
     await(() -> nodes.stream().anyMatch(node -> node.cells().isHome(model)));
     Node home = home(model);
-    await(() -> closed(awaitDecision(home, model)) == BLOCKS);
+    await(() -> closed(awaitDecision(home, model)) == depth);
   }
 
   private static int closed(Decision.Planned planned) {

@@ -70,6 +70,28 @@ final class RecordedStreamTest {
     assertThat(state.blockSize()).isEqualTo(BLOCK);
   }
 
+  /** Of 150 requests, most of which find what a window lets them go on from, and not what the prefix has. */
+  @Test
+  void slidingWindow_everyPrediction_isWhatTheEngineReported() throws IOException {
+    int requests = 0;
+    int shortened = 0;
+    for (JsonNode line : Recording.slidingWindow()) {
+      if (line.get("kind").asText().equals("request")) {
+        long[] hashes = hashes(line);
+        int depth = index.search(new Chain(hashes, BLOCK), new long[] {1}, new int[64]);
+        CacheGroups groups = applier.groups();
+        int boundary = groups == null ? depth : groups.resumable(hashes, depth, depth);
+        assertThat(cached(line, boundary)).as("request %d", requests).isEqualTo(line.get("cached_tokens").asInt());
+        shortened += boundary < depth ? 1 : 0;
+        requests++;
+      } else {
+        apply(line);
+      }
+    }
+    assertThat(requests).isEqualTo(150);
+    assertThat(shortened).as("requests that find less than the prefix").isGreaterThan(40);
+  }
+
   /**
    * The same messages dropped, doubled, swapped and cut at random, and replays that lose some again. Whenever the
    * worker is not marked and has the last message, every prediction is what the engine reported; so it is for every
@@ -170,6 +192,10 @@ final class RecordedStreamTest {
   }
 
   private int predicted(JsonNode request) {
+    return cached(request, index.search(new Chain(hashes(request), BLOCK), new long[] {1}, new int[64]));
+  }
+
+  private static long[] hashes(JsonNode request) {
     int[] prompt = new int[request.get("prompt").size()];
     for (int i = 0; i < prompt.length; i++) {
       prompt[i] = request.get("prompt").get(i).asInt();
@@ -178,8 +204,11 @@ final class RecordedStreamTest {
     long[] hashes = new long[prompt.length / BLOCK];
     BlockHash.in(null, salt.isNull() ? null : salt.asText())
         .chain(BlockHash.NONE, prompt, 0, prompt.length, BLOCK, hashes, 0);
-    int depth = index.search(new Chain(hashes, BLOCK), new long[] {1}, new int[64]);
-    // An engine computes the last token itself, however much it holds.
-    return Math.min(depth * BLOCK, (prompt.length - 1) / BLOCK * BLOCK);
+    return hashes;
+  }
+
+  /** An engine computes the last token itself, however much it holds. */
+  private static int cached(JsonNode request, int depth) {
+    return Math.min(depth * BLOCK, (request.get("prompt").size() - 1) / BLOCK * BLOCK);
   }
 }

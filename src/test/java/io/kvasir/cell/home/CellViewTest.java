@@ -733,6 +733,49 @@ final class CellViewTest {
         KvEvent.UNSPECIFIED, KvEvent.Spec.UNSPECIFIED, List.of());
   }
 
+  /** A window of two blocks, kept at the end of the prompt alone. */
+  @Test
+  void hybridModel_isPromisedWhatItsEngineCanGoOnFrom() {
+    members.all().stream().skip(1).forEach(other -> other.drain(true));
+    Member member = members.all().getFirst();
+    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    int[] tokens = IntStream.range(0, 8 * BLOCK).toArray();
+    long[] keys = {1, 2, 3, 4, 5, 6, 7, 8};
+    KvEvent.Spec window = new KvEvent.Spec(KvEvent.Spec.Kind.SLIDING_WINDOW, BLOCK + 2);
+    applier.apply(
+        new KvBatch(
+            0, 0, 0,
+            List.of(
+                new Stored(
+                    true, 0, keys, tokens, BLOCK, Tier.DEVICE, null, null, 0, KvEvent.Spec.FULL, List.of()),
+                new Stored(
+                    true, 0, new long[] {4, 5, 6}, tokens, BLOCK, Tier.DEVICE, null, null, 1, window, List.of()))),
+        0);
+    member.events(applier.state());
+    member.groups(applier.groups());
+
+    assertThat(depthOf(ofTokens(8, 8))).as("of 8 blocks the 5th and 6th are in the window").isEqualTo(6);
+    assertThat(depthOf(ofTokens(4, 8))).as("another prompt parts from it after 4: no window ends there").isZero();
+    assertThat(depthOf(ofTokens(4, 9))).as("where it parted the engine keeps a window now").isEqualTo(4);
+    assertThat(members.view().fleet().reported(ofTokens(8, 8), member.worker().slot())).isEqualTo(6);
+  }
+
+  private int depthOf(Chain chain) {
+    Decision.Chosen chosen = decide(chain);
+    chosen.reservation().firstToken();
+    chosen.reservation().close(new Outcome.Cancelled());
+    return chosen.depth();
+  }
+
+  /** A prompt whose first {@code shared} blocks are of tokens from 0 on, and the rest its own. */
+  private static Chain ofTokens(int shared, int own) {
+    int[] tokens =
+        IntStream.range(0, 64 * BLOCK).map(i -> i < shared * BLOCK ? i : own * 1_000_000 + i).toArray();
+    long[] hashes = new long[64];
+    BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, BLOCK, hashes, 0);
+    return new Chain(hashes, BLOCK);
+  }
+
   @Test
   void events_inABlockSizeOfTheirOwn_speakOfOtherBlocks() {
     Member member = members.all().getFirst();
