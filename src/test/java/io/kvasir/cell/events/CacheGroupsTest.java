@@ -148,7 +148,11 @@ final class CacheGroupsTest {
     apply(
         stored(0, Spec.FULL, BLOCK, 1, 12), stored(1, Spec.OTHER, BLOCK, 1, 2),
         stored(2, window(0), BLOCK, 1, 2), stored(3, Spec.STATE, BLOCK / 2, 1, 2));
-    assertThat(resumable(12)).isEqualTo(12);
+    assertThat(applier.groups()).isNull();
+    assertThat(applier.state().ignored().otherGroup()).isEqualTo(3);
+    apply(stored(4, Spec.STATE, BLOCK, 1, 12), removed(1, 1), removed(4, 12));
+    assertThat(resumable(12)).isEqualTo(11);
+    assertThat(applier.state().ignored().otherGroup()).isEqualTo(4);
   }
 
   @Test
