@@ -16,8 +16,15 @@ final class GroupBlocks {
   /** The most blocks that are followed, and the most keys that wait: an engine of a terabyte has fewer. */
   private static final int MAX_BLOCKS = 1 << 20;
 
+  /** Blocks of the prefix in one of the group's. */
+  private final int size;
+
+  /** Blocks of the prefix between two places from which the group may go on. */
   private final int step;
+
+  /** Blocks of its own before such a place that it needs. */
   private final int needed;
+
   private final BlockSet held = new BlockSet();
   private final Long2LongHashMap hashes = new Long2LongHashMap(BlockHash.NONE);
 
@@ -27,11 +34,13 @@ final class GroupBlocks {
   /**
    * An empty group.
    *
-   * @param blockSize tokens in its blocks, a multiple of the prefix's
+   * @param blockSize tokens in its blocks
    * @param prefixBlockSize tokens in the prefix's blocks
    */
   GroupBlocks(Spec spec, int blockSize, int prefixBlockSize) {
-    this.step = blockSize / prefixBlockSize;
+    this.size = Math.max(1, blockSize / prefixBlockSize);
+    // vLLM also keeps states within a block, under the key of the prefix block that ends there.
+    this.step = spec.kind() == Spec.Kind.STATE ? 1 : size;
     this.needed =
         switch (spec.kind()) {
           // The next token is the first of those that the window sees.
@@ -46,18 +55,14 @@ final class GroupBlocks {
   static boolean follows(Spec spec, int blockSize, int prefixBlockSize) {
     return switch (spec.kind()) {
       case SLIDING_WINDOW -> spec.window() > 0 && isMultiple(blockSize, prefixBlockSize);
-      case STATE, FULL -> isMultiple(blockSize, prefixBlockSize);
+      case FULL -> isMultiple(blockSize, prefixBlockSize);
+      case STATE -> blockSize > 0 && prefixBlockSize > 0;
       case OTHER, UNSPECIFIED -> false;
     };
   }
 
   private static boolean isMultiple(int blockSize, int prefixBlockSize) {
     return prefixBlockSize > 0 && blockSize > 0 && blockSize % prefixBlockSize == 0;
-  }
-
-  /** Blocks of the prefix in one of the group's. */
-  int step() {
-    return step;
   }
 
   /**
@@ -140,7 +145,7 @@ final class GroupBlocks {
   }
 
   private boolean isHeld(long[] prompt, int block, int assumed) {
-    int last = (block + 1) * step - 1;
-    return last >= assumed || held.contains(prompt[last]);
+    int end = (block + 1) * step;
+    return (end > assumed && end % size == 0) || held.contains(prompt[end - 1]);
   }
 }

@@ -108,7 +108,10 @@ final class CacheGroupsTest {
     assertThat(resumable(11)).isEqualTo(10);
     apply(removed(1, 12));
     assertThat(resumable(12)).isEqualTo(10);
-    apply(removed(1, 2, 4, 6, 8, 10));
+    apply(stored(1, Spec.STATE, BLOCK, 11, 11));
+    assertThat(resumable(12)).as("a state within a block").isEqualTo(11);
+    assertThat(groups().resumable(prompt, 9, 4)).as("of a prompt on its way at the ends of its own blocks").isEqualTo(8);
+    apply(removed(1, 2, 4, 6, 8, 10, 11));
     assertThat(resumable(12)).isZero();
   }
 
@@ -147,7 +150,7 @@ final class CacheGroupsTest {
   void whatCannotBeFollowed_doesNotLimit() {
     apply(
         stored(0, Spec.FULL, BLOCK, 1, 12), stored(1, Spec.OTHER, BLOCK, 1, 2),
-        stored(2, window(0), BLOCK, 1, 2), stored(3, Spec.STATE, BLOCK / 2, 1, 2));
+        stored(2, window(0), BLOCK, 1, 2), stored(3, window(9), BLOCK / 2, 1, 2));
     assertThat(applier.groups()).isNull();
     assertThat(applier.state().ignored().otherGroup()).isEqualTo(3);
     apply(stored(4, Spec.STATE, BLOCK, 1, 12), removed(1, 1), removed(4, 12));
