@@ -43,19 +43,6 @@ final class WordModel {
   private static final char SPACE = '\u0120';
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private static final String CONFIG =
-      """
-      {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
-       "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": %d,
-       "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
-       "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
-       "bos_token_id": 8000, "eos_token_id": 8002%s}
-      """;
-
-  private static final String WINDOW =
-      """
-      , "layer_types": ["full_attention", "sliding_attention"], "sliding_window": %d""";
-
   private record Tensor(String name, int[] shape, float[] values) {}
 
   private WordModel() {}
@@ -66,13 +53,8 @@ final class WordModel {
    * @param slidingWindow tokens that its second layer sees, 0 for no such layer
    */
   static Path write(Path directory, int slidingWindow) throws IOException {
-    int layers = slidingWindow > 0 ? 2 : 1;
     Files.createDirectories(directory);
-    Files.writeString(
-        directory.resolve("config.json"),
-        CONFIG.formatted(
-            VOCABULARY, HIDDEN, INTERMEDIATE, layers, MAX_LENGTH,
-            slidingWindow > 0 ? WINDOW.formatted(slidingWindow) : ""));
+    Files.writeString(directory.resolve("config.json"), config(slidingWindow));
     for (String name : FILES) {
       try (InputStream file = WordModel.class.getResourceAsStream("/models/" + NAME + "/" + name)) {
         if (file == null) {
@@ -81,8 +63,28 @@ final class WordModel {
         Files.copy(file, directory.resolve(name));
       }
     }
-    writeTensors(directory.resolve("model.safetensors"), tensors(words(directory.resolve("tokenizer.json")), layers));
+    writeTensors(directory.resolve("model.safetensors"), tensors(words(directory.resolve("tokenizer.json")), layers(slidingWindow)));
     return directory;
+  }
+
+  private static int layers(int slidingWindow) {
+    return slidingWindow > 0 ? 2 : 1;
+  }
+
+  private static String config(int slidingWindow) {
+    String window =
+        slidingWindow > 0
+            ? """
+              , "layer_types": ["full_attention", "sliding_attention"], "sliding_window": %d""".formatted(slidingWindow)
+            : "";
+    return """
+        {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
+         "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": %d,
+         "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
+         "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
+         "bos_token_id": 8000, "eos_token_id": 8002%s}
+        """
+        .formatted(VOCABULARY, HIDDEN, INTERMEDIATE, layers(slidingWindow), MAX_LENGTH, window);
   }
 
   /** The tokens that are a space and a word, and are what the tokenizer makes of that. */

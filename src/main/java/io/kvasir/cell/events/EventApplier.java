@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  * the index knows by key: {@code key → hash} is all the memory this takes, but for chains under a cache
  * salt ({@link EventSalts}) and for blocks whose parent is not there ({@link EventOrphans}).
  *
- * <p>Only whole blocks of the group that makes a prefix are indexed, a hybrid model's other groups are {@link
- * CacheGroups} beside it; everything else is left out and counted. In doubt a block is left out: a missed hit costs time, a false one sends requests astray.
+ * <p>Only whole blocks of the group that makes a prefix are indexed, and a hybrid model's other groups are {@link
+ * CacheGroups} beside it; everything else is left out and counted. In doubt a block is left out: a missed hit costs
+ * time, a false one sends requests astray.
  *
  * <p>One thread at a time applies; any thread may read {@link #state}. No clock, no I/O.
  */

@@ -261,7 +261,7 @@ public final class Member {
     return known == null ? depth : known.confirmed(chain.hashes(), depth, depth);
   }
 
-  /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress only if it matters. */
+  /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */
   private int reported(CacheGroups known, Chain chain, int depth) {
     return known.isSparse() || blocks.predicted() == 0 ? depth : blocks.reported(chain.hashes());
   }

@@ -110,7 +110,7 @@ final class CacheGroupsTest {
     assertThat(resumable(12)).isEqualTo(10);
     apply(stored(1, Spec.STATE, BLOCK, 11, 11));
     assertThat(resumable(12)).as("a state within a block").isEqualTo(11);
-    assertThat(groups().resumable(prompt, 9, 4)).as("of a prompt on its way at the ends of its own blocks").isEqualTo(8);
+    assertThat(groups().resumable(prompt, 9, 4)).as("of what is on its way the own blocks").isEqualTo(8);
     apply(removed(1, 2, 4, 6, 8, 10, 11));
     assertThat(resumable(12)).isZero();
   }
