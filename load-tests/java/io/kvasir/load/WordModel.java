@@ -63,7 +63,9 @@ final class WordModel {
         Files.copy(file, directory.resolve(name));
       }
     }
-    writeTensors(directory.resolve("model.safetensors"), tensors(words(directory.resolve("tokenizer.json")), layers(slidingWindow)));
+    writeTensors(
+        directory.resolve("model.safetensors"),
+        tensors(words(directory.resolve("tokenizer.json")), layers(slidingWindow)));
     return directory;
   }
 

@@ -21,7 +21,7 @@ final class BlockSetTest {
       Map<Long, Integer> copies = new HashMap<>();
       int range = 1 + random.nextInt(300);
       for (int i = 0; i < 3_000; i++) {
-        long hash = 1 + random.nextInt(range);
+        long hash = 1L + random.nextInt(range);
         boolean counted = random.nextInt(4) > 0;
         if (random.nextInt(100) < (i / 500 % 2 == 0 ? 70 : 30)) {
           set.add(hash, counted);
