@@ -56,6 +56,7 @@ final class RoomsTest {
           .layer("programs").definedBy("io.kvasir.programs..")
           .layer("lab").definedBy("io.kvasir.lab..")
           .layer("engines").definedBy("io.kvasir.engines..")
+          .layer("vllm").definedBy("io.kvasir.vllm..")
           .layer("doctor").definedBy("io.kvasir.doctor..")
           .layer("sim").definedBy("io.kvasir.sim..")
           .layer("pools").definedBy("io.kvasir.pools..")
@@ -113,13 +114,15 @@ final class RoomsTest {
           .whereLayer("programs").mayOnlyAccessLayers("index")
           .whereLayer("programs").mayOnlyBeAccessedByLayers("cell", "gateway", "lab", "app")
           .whereLayer("lab").mayOnlyAccessLayers("scale", "programs", "prompt", "routing", "index", "telemetry", "time")
-          .whereLayer("engines").mayOnlyAccessLayers("http", "time")
+          .whereLayer("engines").mayOnlyAccessLayers("vllm", "http", "time")
           .whereLayer("engines").mayOnlyBeAccessedByLayers("discovery", "doctor", "app")
+          .whereLayer("vllm").mayNotAccessAnyLayer()
+          .whereLayer("vllm").mayOnlyBeAccessedByLayers("engines", "sim")
           .whereLayer("doctor").mayOnlyAccessLayers(
               "engines", "events", "prompt", "index", "http", "telemetry", "time")
           .whereLayer("doctor").mayOnlyBeAccessedByLayers("app")
           .whereLayer("sim").mayOnlyAccessLayers(
-              "lab", "events", "prompt", "routing", "index", "telemetry", "time")
+              "lab", "events", "prompt", "routing", "index", "telemetry", "time", "vllm")
           .withOptionalLayers(true)
         .check(HOUSE);
   }

@@ -5,6 +5,7 @@ import com.typesafe.config.ConfigException;
 import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.engines.EngineAddress;
 import java.net.URI;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,12 @@ import org.jspecify.annotations.Nullable;
  * @param described what its description has: an entry of the configuration's pods, without defaults
  */
 public record BarePod(URI url, Config described) {
+  /** Where its engine is asked. */
+  EngineAddress address() {
+    boolean asked = described.hasPath(EngineAddress.GRPC_PORT);
+    return new EngineAddress(url, asked ? Integer.valueOf(described.getInt(EngineAddress.GRPC_PORT)) : null);
+  }
+
   /** The pod with what its engine told; null when that does not go together. */
   @Nullable PodSpec completed(LearntPod engine, PodsReader reader, Consumer<String> faults) {
     Config named =

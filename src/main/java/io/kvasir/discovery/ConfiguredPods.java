@@ -2,6 +2,7 @@ package io.kvasir.discovery;
 
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.telemetry.Problem;
 import java.net.URI;
 import java.time.Duration;
@@ -28,7 +29,7 @@ final class ConfiguredPods implements AutoCloseable {
     this.reader = reader;
     this.roster = roster;
     this.learnt = new LearntPods(inquiry, Duration.ofMinutes(2), this::announce);
-    pods.forEach(pod -> learnt.of(pod.url()));
+    pods.forEach(pod -> learnt.of(pod.address()));
   }
 
   /** Engines that have not told what they are. */
@@ -46,23 +47,23 @@ final class ConfiguredPods implements AutoCloseable {
   }
 
   private synchronized void announce() {
-    List<URI> silent = new ArrayList<>();
+    List<EngineAddress> silent = new ArrayList<>();
     for (BarePod pod : pods) {
-      LearntPod engine = learnt.known(pod.url());
+      LearntPod engine = learnt.known(pod.address());
       if (engine != null) {
         StringBuilder fault = new StringBuilder();
         PodSpec completed = pod.completed(engine, reader, fault::append);
         if (completed == null) {
           // Started otherwise, it may tell something that goes together.
           faults.put(pod.url(), fault.toString());
-          silent.add(pod.url());
+          silent.add(pod.address());
         } else {
           faults.remove(pod.url());
           roster.announce(completed);
         }
       } else {
-        learnt.failure(pod.url()).ifPresent(reason -> faults.put(pod.url(), reason));
-        silent.add(pod.url());
+        learnt.failure(pod.address()).ifPresent(reason -> faults.put(pod.url(), reason));
+        silent.add(pod.address());
       }
     }
     // Those that are announced are watched with all others.

@@ -9,7 +9,6 @@ import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -42,8 +41,16 @@ final class EngineWatch implements AutoCloseable {
   private final Counter changes;
   /** How often each worker had been lost when it was well last. */
   private final Map<String, Integer> losses = new HashMap<>();
+  private final Map<String, Watched> watched = new HashMap<>();
   private final Map<String, Compared> compared = new HashMap<>();
   private final Thread thread;
+
+  /** A pod and its description, which is read once. */
+  private record Watched(PodSpec pod, PodSpec.Learnt learnt, BarePod bare) {
+    static Watched of(PodSpec pod, PodSpec.Learnt learnt) {
+      return new Watched(pod, learnt, new BarePod(pod.url(), ConfigFactory.parseString(learnt.described())));
+    }
+  }
 
   /** A pod and what its engine told, which go together or have been seen not to. */
   private record Compared(PodSpec pod, LearntPod engine) {}
@@ -96,26 +103,42 @@ final class EngineWatch implements AutoCloseable {
   private void check() {
     List<PodSpec> pods = new ArrayList<>(roster.of(PodSource.ADMIN));
     pods.addAll(roster.of(PodSource.CONFIG));
-    pods.removeIf(pod -> pod.learnt() == null);
-    learnt.retain(pods.stream().map(PodSpec::url).toList());
+    List<Watched> learntPods = watched(pods);
+    learnt.retain(learntPods.stream().map(pod -> pod.bare().address()).toList());
     Set<String> back = podsThatCameBack();
-    for (PodSpec pod : pods) {
-      LearntPod engine = learnt.laterOf(pod.url());
-      if (back.contains(pod.name())) {
-        learnt.refresh(pod.url());
+    for (Watched pod : learntPods) {
+      String name = pod.pod().name();
+      LearntPod engine = learnt.laterOf(pod.bare().address());
+      if (back.contains(name)) {
+        learnt.refresh(pod.bare().address());
       }
       if (engine != null) {
-        // Comparing reads the description: once for each that is new.
-        Compared now = new Compared(pod, engine);
-        if (!now.equals(compared.get(pod.name()))) {
+        // Comparing reads a pod: once for each that is new.
+        Compared now = new Compared(pod.pod(), engine);
+        if (!now.equals(compared.get(name))) {
           compare(pod, engine);
-          compared.put(pod.name(), now);
+          compared.put(name, now);
         }
       }
     }
+    compared.keySet().retainAll(watched.keySet());
+  }
+
+  /** Those of the pods that were learnt. */
+  private List<Watched> watched(List<PodSpec> pods) {
     Set<String> names = new HashSet<>();
-    pods.forEach(pod -> names.add(pod.name()));
-    compared.keySet().retainAll(names);
+    for (PodSpec pod : pods) {
+      PodSpec.Learnt own = pod.learnt();
+      if (own != null) {
+        names.add(pod.name());
+        Watched known = watched.get(pod.name());
+        if (known == null || !known.pod().equals(pod)) {
+          watched.put(pod.name(), Watched.of(pod, own));
+        }
+      }
+    }
+    watched.keySet().retainAll(names);
+    return List.copyOf(watched.values());
   }
 
   /** The pods with a worker that is well and was lost, were it for a moment between two looks or before the first. */
@@ -138,15 +161,11 @@ final class EngineWatch implements AutoCloseable {
     return back;
   }
 
-  private void compare(PodSpec pod, LearntPod engine) {
-    PodSpec.Learnt before = pod.learnt();
-    URI url = pod.url();
-    if (before == null) {
-      return;
-    }
+  private void compare(Watched known, LearntPod engine) {
+    PodSpec pod = known.pod();
+    PodSpec.Learnt before = known.learnt();
     List<String> faults = new ArrayList<>();
-    PodSpec now =
-        new BarePod(url, ConfigFactory.parseString(before.described())).completed(engine, reader, faults::add);
+    PodSpec now = known.bare().completed(engine, reader, faults::add);
     if (now != null && !engine.announcesEvents() && now.events().isEmpty()
         && engine.engine().toString().equals(before.engine())) {
       // That nobody was found at the default endpoint this time proves nothing of a stream that is read.

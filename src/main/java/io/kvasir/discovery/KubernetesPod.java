@@ -8,6 +8,7 @@ import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigRenderOptions;
 import com.typesafe.config.ConfigSyntax;
 import com.typesafe.config.ConfigValueFactory;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.pools.Pool;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -21,14 +22,15 @@ import java.util.regex.Pattern;
 
 /**
  * A Kubernetes pod, read as an entry of the configuration's pods. Settings come from annotations, or labels, {@code
- * kvasir.io/}{@code port, scheme, models, role, ranks, engine, max-in-flight, capacity-blocks, events-port,
+ * kvasir.io/}{@code port, scheme, models, role, ranks, engine, max-in-flight, capacity-blocks, grpc-port, events-port,
  * replay-port}; ports are also found by their names in a container: {@code http}, {@code kv-events}, {@code kv-replay}.
  * Without a {@code role} of these the label {@code llm-d.ai/role} counts. The annotation {@code kvasir.io/pod} has any
  * other setting as a JSON object, in which {@code {ip}} stands for the pod's address. Immutable.
  */
 final class KubernetesPod {
   private static final String PREFIX = "kvasir.io/";
-  private static final List<String> SETTINGS = List.of("role", "ranks", "engine", "max-in-flight", "capacity-blocks");
+  private static final List<String> SETTINGS =
+      List.of("role", "ranks", "engine", "max-in-flight", "capacity-blocks", EngineAddress.GRPC_PORT);
 
   private static final Pattern ADDRESS = Pattern.compile("(?<host>tcp://.*:)(?<port>\\d{1,5})");
 

@@ -5,6 +5,7 @@ import com.typesafe.config.ConfigException;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.Pods;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.kubernetes.ObjectKey;
 import java.net.URI;
 import java.time.Duration;
@@ -62,13 +63,13 @@ final class KubernetesPods implements AutoCloseable {
     }
     Map<String, DiscoveredPod> found = new TreeMap<>();
     List<String> faults = new ArrayList<>(watches.failures());
-    List<URI> urls = new ArrayList<>();
+    List<EngineAddress> asked = new ArrayList<>();
     for (PodMembership member : members.values()) {
       KubernetesPod pod = member.pod();
       if (pod.isActive()) {
         for (PodEndpoint endpoint : member.endpoints(settings.namespace())) {
           List<String> endpointFaults = new ArrayList<>();
-          DiscoveredPod read = read(pod, endpoint, urls, endpointFaults);
+          DiscoveredPod read = read(pod, endpoint, asked, endpointFaults);
           if (read != null && endpointFaults.isEmpty()) {
             accepted.put(endpoint.name(), read);
           }
@@ -81,13 +82,13 @@ final class KubernetesPods implements AutoCloseable {
       }
     }
     accepted.keySet().retainAll(found.keySet());
-    learnt.retain(urls);
+    learnt.retain(asked);
     faults.addAll(roster.declare(PodSource.KUBERNETES, List.copyOf(found.values())));
     state.accepted(found.size(), faults);
   }
 
   private @Nullable DiscoveredPod read(
-      KubernetesPod pod, PodEndpoint endpoint, List<URI> urls, List<String> faults) {
+      KubernetesPod pod, PodEndpoint endpoint, List<EngineAddress> asked, List<String> faults) {
     try {
       Config described = pod.toPodConfig(endpoint, settings.labels(), settings.pod());
       if (described.hasPath("models") || !described.hasPath("url")) {
@@ -97,11 +98,11 @@ final class KubernetesPods implements AutoCloseable {
       if (pod.isWithheld()) {
         return null;
       }
-      URI url = URI.create(described.getString("url"));
-      urls.add(url);
-      LearntPod engine = learnt.of(url);
+      EngineAddress address = new BarePod(URI.create(described.getString("url")), described).address();
+      asked.add(address);
+      LearntPod engine = learnt.of(address);
       if (engine == null) {
-        learnt.failure(url).ifPresent(reason -> faults.add("names no models, and its engine neither: " + reason));
+        learnt.failure(address).ifPresent(reason -> faults.add("names no models, and its engine neither: " + reason));
         return null;
       }
       DiscoveredPod read = reader.readOne(engine.complete(described), faults::add);

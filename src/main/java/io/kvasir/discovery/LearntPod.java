@@ -40,8 +40,8 @@ public record LearntPod(
     return switch (engine.description().events()) {
       case EventPublishing.Untold _ -> false;
       case EventPublishing.BoundOrDialled _ -> engine.events() instanceof EventOrigin.Announced;
-      case EventPublishing.Zmq _, EventPublishing.TooMany _, EventPublishing.UntoldPorts _,
-          EventPublishing.Withheld _, EventPublishing.Off _ -> true;
+      case EventPublishing.Zmq _, EventPublishing.TooMany _, EventPublishing.Unusable _,
+          EventPublishing.UntoldPorts _, EventPublishing.Withheld _, EventPublishing.Off _ -> true;
     };
   }
 

@@ -1,9 +1,9 @@
 package io.kvasir.discovery;
 
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
-import java.net.URI;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -30,7 +30,7 @@ final class LearntPods implements AutoCloseable {
   private final PodInquiry inquiry;
   private final Duration interval;
   private final Runnable listener;
-  private final Map<URI, Engine> engines = new HashMap<>();
+  private final Map<EngineAddress, Engine> engines = new HashMap<>();
 
   /**
    * Knows nothing yet.
@@ -45,30 +45,30 @@ final class LearntPods implements AutoCloseable {
   }
 
   /** What an engine told last, null until it has answered; one that is not known yet is asked at once. */
-  synchronized @Nullable LearntPod of(URI url) {
-    return engines.computeIfAbsent(url, engine -> new Engine(engine, Duration.ZERO)).pod;
+  synchronized @Nullable LearntPod of(EngineAddress address) {
+    return engines.computeIfAbsent(address, engine -> new Engine(engine, Duration.ZERO)).pod;
   }
 
   /** The same of an engine that has been asked elsewhere just now: one that is not known yet is asked some time. */
-  synchronized @Nullable LearntPod laterOf(URI url) {
-    return engines.computeIfAbsent(url, engine -> new Engine(engine, pause())).pod;
+  synchronized @Nullable LearntPod laterOf(EngineAddress address) {
+    return engines.computeIfAbsent(address, engine -> new Engine(engine, pause())).pod;
   }
 
   /** What an engine told last, null until it has answered. */
-  synchronized @Nullable LearntPod known(URI url) {
-    Engine engine = engines.get(url);
+  synchronized @Nullable LearntPod known(EngineAddress address) {
+    Engine engine = engines.get(address);
     return engine == null ? null : engine.pod;
   }
 
   /** Why an engine has not told anything. */
-  synchronized Optional<String> failure(URI url) {
-    Engine engine = engines.get(url);
+  synchronized Optional<String> failure(EngineAddress address) {
+    Engine engine = engines.get(address);
     return engine == null || engine.pod != null ? Optional.empty() : Optional.ofNullable(engine.failure);
   }
 
   /** Asks an engine again at once, and for all: it may be another. */
-  synchronized void refresh(URI url) {
-    Engine engine = engines.get(url);
+  synchronized void refresh(EngineAddress address) {
+    Engine engine = engines.get(address);
     if (engine != null) {
       engine.anew = true;
       engine.due.release();
@@ -76,17 +76,17 @@ final class LearntPods implements AutoCloseable {
   }
 
   /** Forgets an engine. */
-  private synchronized void forget(URI url) {
-    Engine engine = engines.remove(url);
+  private synchronized void forget(EngineAddress address) {
+    Engine engine = engines.remove(address);
     if (engine != null) {
       engine.thread.interrupt();
     }
   }
 
   /** Forgets all but these. */
-  synchronized void retain(Collection<URI> urls) {
-    Set<URI> retained = Set.copyOf(urls);
-    List.copyOf(engines.keySet()).stream().filter(url -> !retained.contains(url)).forEach(this::forget);
+  synchronized void retain(Collection<EngineAddress> addresses) {
+    Set<EngineAddress> retained = Set.copyOf(addresses);
+    List.copyOf(engines.keySet()).stream().filter(address -> !retained.contains(address)).forEach(this::forget);
   }
 
   @Override
@@ -100,7 +100,7 @@ final class LearntPods implements AutoCloseable {
 
   /** An engine that is asked. */
   private final class Engine {
-    private final URI url;
+    private final EngineAddress address;
     private final Thread thread;
     private final Semaphore due = new Semaphore(0);
     // The thread's.
@@ -111,9 +111,9 @@ final class LearntPods implements AutoCloseable {
     /** Whether it may be another than it was. */
     private boolean anew = true;
 
-    Engine(URI url, Duration first) {
-      this.url = url;
-      this.thread = Thread.ofVirtual().name("kvasir-learns-" + url).start(() -> run(first));
+    Engine(EngineAddress address, Duration first) {
+      this.address = address;
+      this.thread = Thread.ofVirtual().name("kvasir-learns-" + address).start(() -> run(first));
     }
 
     private void run(Duration first) {
@@ -130,7 +130,7 @@ final class LearntPods implements AutoCloseable {
           }
         }
       } catch (InterruptedException forgotten) {
-        LOG.debug("{} is forgotten", url);
+        LOG.debug("{} is forgotten", address);
       }
     }
 
@@ -153,17 +153,17 @@ final class LearntPods implements AutoCloseable {
       LearntPod found = null;
       String reason = null;
       try {
-        found = inquiry.learn(url, known());
+        found = inquiry.learn(address, known());
       } catch (IOException silent) {
         reason = String.valueOf(silent.getMessage());
       } catch (RuntimeException | StackOverflowError unreadable) {
         // Whatever an engine answers: another time it may answer something else.
-        LOG.warn("what the engine at {} tells of itself cannot be read", url, RedactedException.of(unreadable));
+        LOG.warn("what the engine at {} tells of itself cannot be read", address, RedactedException.of(unreadable));
         reason = "what its engine tells of itself cannot be read: " + unreadable;
       }
       boolean changed;
       synchronized (LearntPods.this) {
-        if (!this.equals(engines.get(url))) {
+        if (!this.equals(engines.get(address))) {
           throw new InterruptedException("forgotten");
         }
         found = found == null || pod == null ? found : found.after(pod);
@@ -182,7 +182,7 @@ final class LearntPods implements AutoCloseable {
         unheard = false;
       } catch (RuntimeException busy) {
         // The directory does not answer in time, as when the node is leaving.
-        LOG.warn("what the engine at {} tells of itself could not be passed on: {}", url, busy.getMessage());
+        LOG.warn("what the engine at {} tells of itself could not be passed on: {}", address, busy.getMessage());
         unheard = true;
       }
       return !unheard;

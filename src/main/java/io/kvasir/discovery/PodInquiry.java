@@ -1,8 +1,8 @@
 package io.kvasir.discovery;
 
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import java.io.IOException;
-import java.net.URI;
 import org.jspecify.annotations.Nullable;
 
 /** An inquiry after what an engine is. */
@@ -11,9 +11,9 @@ public interface PodInquiry {
   /**
    * What the engine tells of its pod now. Waits for the engine.
    *
-   * @param engine its base URL
+   * @param engine where it is asked
    * @param known what it was when it was asked last, null to have it asked for whatever an engine may have
    * @throws IOException when it does not answer, or serves no model; the message says why, and the remedy
    */
-  LearntPod learn(URI engine, @Nullable EngineIdentity known) throws IOException, InterruptedException;
+  LearntPod learn(EngineAddress engine, @Nullable EngineIdentity known) throws IOException, InterruptedException;
 }

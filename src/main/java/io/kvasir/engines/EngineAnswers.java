@@ -14,11 +14,18 @@ import org.jspecify.annotations.Nullable;
  * @param url the engine's base URL
  * @param models {@code /v1/models}
  * @param pages those of JSON that it has, of those that it was asked for
+ * @param control what it answered over gRPC; null where it was not asked
  */
-record EngineAnswers(URI url, JsonNode models, Map<EnginePage, JsonNode> pages) {
+record EngineAnswers(
+    URI url, JsonNode models, Map<EnginePage, JsonNode> pages, VllmControl.@Nullable Answers control) {
   /** Copies the map. */
   EngineAnswers {
     pages = Map.copyOf(pages);
+  }
+
+  /** The same with what it answered over gRPC. */
+  EngineAnswers with(VllmControl.Answers answers) {
+    return new EngineAnswers(url, models, pages, answers);
   }
 
   /** A page; a missing node where the engine does not have it. */
@@ -57,7 +64,8 @@ record EngineAnswers(URI url, JsonNode models, Map<EnginePage, JsonNode> pages) 
         case "llamacpp" -> {
           return EngineKind.LLAMA_CPP;
         }
-        case "vllm" -> {
+        // The second is what its frontend in Rust called itself at first.
+        case "vllm", "vllm-frontend-rs" -> {
           // vLLM itself has had /version from its first release with this API.
           return page(EnginePage.ADMIN_CONFIG).isObject() || page(EnginePage.VERSION).isMissingNode()
               ? EngineKind.LLM_D_SIMULATOR

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param load how it publishes its load
  * @param transfer how it hands KV blocks over; null when it does not, or does not tell, see {@code unknowns}
  * @param unknowns what it does not tell
+ * @param grpcPort where it was asked over gRPC what it does not tell over HTTP; null where it was not
  */
 public record EngineDescription(
     URI url,
@@ -24,7 +25,8 @@ public record EngineDescription(
     EventPublishing events,
     LoadPublishing load,
     @Nullable TransferDescription transfer,
-    List<Unknown> unknowns) {
+    List<Unknown> unknowns,
+    @Nullable Integer grpcPort) {
   /** Names that are taken of one engine, which could name as many as it likes; others are left out. */
   public static final int MAX_MODELS = 1024;
 
@@ -35,6 +37,29 @@ public record EngineDescription(
   public EngineDescription {
     models = List.copyOf(models);
     unknowns = List.copyOf(unknowns);
+  }
+
+  /** What an engine told over HTTP alone. */
+  public EngineDescription(
+      URI url,
+      EngineIdentity identity,
+      List<ServedModel> models,
+      CacheDescription cache,
+      EventPublishing events,
+      LoadPublishing load,
+      @Nullable TransferDescription transfer,
+      List<Unknown> unknowns) {
+    this(url, identity, models, cache, events, load, transfer, unknowns, null);
+  }
+
+  /** The same, by an engine that was asked over gRPC, too. */
+  EngineDescription withGrpcPort(int port) {
+    return new EngineDescription(url, identity, models, cache, events, load, transfer, unknowns, port);
+  }
+
+  /** Whether it told where its cache events are and of what size its blocks are, which a router cannot do without. */
+  boolean isEnough() {
+    return cache.blockSize() != null && !(events instanceof EventPublishing.Untold);
   }
 
   /** The models, without LoRA adapters. */

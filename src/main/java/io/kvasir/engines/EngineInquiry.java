@@ -18,7 +18,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** Asks running engines what they are, over HTTP. Thread-safe; waits for the engine. */
+/**
+ * Asks running engines what they are, over HTTP, and vLLM for the rest by its gRPC where it has that. Thread-safe;
+ * waits for the engine.
+ */
 public final class EngineInquiry {
   /** vLLM's metrics have some 100 KB, the configuration at its {@code /server_info} less. */
   private static final long MAX_BYTES = 8 << 20;
@@ -32,43 +35,48 @@ public final class EngineInquiry {
   private static final Set<EnginePage> TELLING = Set.copyOf(EnumSet.complementOf(EnumSet.of(EnginePage.HEALTH)));
 
   private final HttpCalls calls;
+  private final VllmControl control;
   private final Duration timeout;
 
   /**
    * An inquiry.
    *
-   * @param calls owned by the caller
-   * @param timeout of each page; an engine is asked for four after another at most
+   * @param calls owned by the caller, whose certificates are shown over gRPC, too
+   * @param timeout of each page; an engine is asked for five after another at most
    */
   public EngineInquiry(HttpCalls calls, Duration timeout) {
     this.calls = calls;
+    this.control = new VllmControl(calls.tls(), timeout);
     this.timeout = timeout;
   }
 
   /**
-   * Asks for all that an engine tells.
+   * Asks for all that an engine tells over HTTP.
    *
    * @param url its base URL
    * @param key its API key, null when it needs none
    * @throws HttpCallException when it does not answer, refuses the key, or serves no model; the message says which
    */
   public EngineDescription describe(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
-    return described(answers(url, key, TELLING), key);
+    return describe(EngineAddress.of(url), key, null);
   }
 
   /**
-   * Asks an engine again, as long as it is what it was only for the pages that it has.
+   * Asks for all that an engine tells; again, as long as it is what it was, only for the pages that it has.
    *
-   * @param known what it was
-   * @throws HttpCallException as above
+   * @param key its API key, null when it needs none
+   * @param known what it was when it was asked last, null to have it asked for whatever an engine may have
+   * @throws HttpCallException as above; also when it is to be asked over gRPC and does not answer there
    */
-  public EngineDescription describe(URI url, @Nullable String key, EngineIdentity known)
+  public EngineDescription describe(EngineAddress engine, @Nullable String key, @Nullable EngineIdentity known)
       throws HttpCallException, InterruptedException {
-    EngineAnswers answers = answers(url, key, known.pages());
-    return answers.identity().equals(known) ? described(answers, key) : describe(url, key);
+    EngineAnswers answers = answers(engine.url(), key, known == null ? TELLING : known.pages());
+    return known == null || answers.identity().equals(known)
+        ? described(answers, engine, key)
+        : describe(engine, key, null);
   }
 
-  private EngineDescription described(EngineAnswers answers, @Nullable String key)
+  private EngineDescription described(EngineAnswers answers, EngineAddress engine, @Nullable String key)
       throws HttpCallException, InterruptedException {
     EngineKind kind = answers.identity().kind();
     String metrics = switch (kind) {
@@ -77,7 +85,12 @@ public final class EngineInquiry {
       case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, DYNAMO, UNKNOWN ->
           text(requireNotBusy(await(send(answers.url(), LoadGauge.ALL_METRICS, key))));
     };
-    return DescriptionReader.of(kind).read(answers, metrics);
+    DescriptionReader reader = DescriptionReader.of(kind);
+    EngineDescription description = reader.read(answers, metrics);
+    Integer port = engine.grpcPort();
+    return port == null || kind != EngineKind.VLLM || description.isEnough()
+        ? description
+        : reader.read(answers.with(control.query(engine, port)), metrics).withGrpcPort(port);
   }
 
   /**
@@ -105,10 +118,10 @@ public final class EngineInquiry {
     for (Map.Entry<EnginePage, CompletableFuture<Reply>> reply : replies.entrySet()) {
       put(pages, reply.getKey(), await(reply.getValue()));
     }
-    EngineAnswers answers = new EngineAnswers(url, named, pages);
+    EngineAnswers answers = new EngineAnswers(url, named, pages, null);
     if (answers.mayBeDynamo() && !asked.contains(EnginePage.HEALTH)) {
       put(pages, EnginePage.HEALTH, await(send(url, EnginePage.HEALTH.target(), key)));
-      answers = new EngineAnswers(url, named, pages);
+      answers = new EngineAnswers(url, named, pages, null);
     }
     if (answers.servedModels().stream().allMatch(ServedModel::isAdapter)) {
       throw new HttpCallException(Kind.NOT_JSON, url.resolve("/v1/models") + " names no model");

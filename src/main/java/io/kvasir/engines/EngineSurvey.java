@@ -1,6 +1,7 @@
 package io.kvasir.engines;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.grpc.StatusRuntimeException;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import java.net.URI;
@@ -40,25 +41,26 @@ public final class EngineSurvey {
   }
 
   /**
-   * Asks the engine at a URL.
+   * Asks an engine.
    *
    * @param key its API key, null when it needs none
    * @param alone whether no other engine is known on its host, so that what is at the default port is its own
    * @param known what it was when it was asked last, null to have it asked for whatever an engine may have
    * @throws HttpCallException when it cannot be asked; the message says why, and the remedy
    */
-  public SurveyedEngine survey(URI url, @Nullable String key, boolean alone, @Nullable EngineIdentity known)
+  public SurveyedEngine survey(
+      EngineAddress address, @Nullable String key, boolean alone, @Nullable EngineIdentity known)
       throws HttpCallException, InterruptedException {
     EngineDescription engine;
     try {
-      engine = known == null ? inquiry.describe(url, key) : inquiry.describe(url, key, known);
+      engine = inquiry.describe(address, key, known);
     } catch (HttpCallException failed) {
       HttpCallException remedied =
-          new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, url, key));
+          new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, address.url(), key));
       remedied.initCause(failed);
       throw remedied;
     }
-    return new SurveyedEngine(name(url), engine, events(engine, alone));
+    return new SurveyedEngine(name(address.url()), engine, events(engine, alone));
   }
 
   /**
@@ -104,6 +106,9 @@ public final class EngineSurvey {
     if (isTls(failed)) {
       return "; name the authority of the engine's certificate in KVASIR_PODS_TLS_AUTHORITY";
     }
+    if (failed.getCause() instanceof StatusRuntimeException) {
+      return "; is that its --grpc-port, and is it reached from here? Without one leave grpc-port out";
+    }
     return switch (failed.kind()) {
       case IO, TIMEOUT -> "; does the engine run, has it loaded its model, and is it reached from here?";
       case STATUS -> {
@@ -148,6 +153,7 @@ public final class EngineSurvey {
       case EventPublishing.TooMany(int ranks) -> new EventOrigin.None("It names the cache events of " + ranks
           + " data-parallel ranks, and a pod may have " + EngineDescription.MAX_RANKS + ": give the ranks to several"
           + " API servers, such as by --data-parallel-external-lb, and each of these as a pod.");
+      case EventPublishing.Unusable(String why) -> new EventOrigin.None(why);
       case EventPublishing.UntoldPorts _ -> new EventOrigin.None("The system chooses the ports of its cache events,"
           + " which vLLM tells since 0.31: take that, or set ports in endpoint and replay_endpoint of its"
           + " --kv-events-config.");
@@ -173,16 +179,22 @@ public final class EngineSurvey {
     String endpoint = "tcp://" + host + ":" + EVENTS_PORT;
     if (!alone) {
       return new EventOrigin.None("It does not tell whether it publishes cache events, and as other engines are on the"
-          + " same host, whose " + endpoint + " would be is not known.");
+          + " same host, whose " + endpoint + " would be is not known." + orGrpc(engine));
     }
     Integer ranks = engine.cache().ranks();
     for (int rank = 0; rank < (ranks == null ? 1 : ranks); rank++) {
       if (!ZmtpGreeting.comesFrom(host, EVENTS_PORT + rank, timeout)) {
         return new EventOrigin.None("It does not tell whether it publishes cache events, and nobody does at tcp://"
-            + host + ":" + (EVENTS_PORT + rank) + ", the default.");
+            + host + ":" + (EVENTS_PORT + rank) + ", the default." + orGrpc(engine));
       }
     }
     return new EventOrigin.Assumed(endpoint, engine.identity().kind() == EngineKind.TENSORRT_LLM);
+  }
+
+  private static String orGrpc(EngineDescription engine) {
+    return engine.identity().kind() == EngineKind.VLLM && engine.grpcPort() == null
+        ? " Where it has a --grpc-port, give that as grpc-port, and it is asked there."
+        : "";
   }
 
   private static boolean publishesAtDefaultPort(EngineKind kind) {

@@ -54,6 +54,13 @@ public sealed interface EventPublishing {
    */
   record TooMany(int ranks) implements EventPublishing {}
 
+  /**
+   * In a way that the router does not read.
+   *
+   * @param why what it is, with the remedy, in whole sentences
+   */
+  record Unusable(String why) implements EventPublishing {}
+
   /** By ZMQ sockets at ports that the system chose and that the engine does not tell. */
   record UntoldPorts() implements EventPublishing {}
 

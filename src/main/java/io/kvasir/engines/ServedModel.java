@@ -22,6 +22,11 @@ public record ServedModel(
     return parent != null;
   }
 
+  /** The same, where its own length is not told, with that of the engine. */
+  ServedModel withContextLength(@Nullable Integer engines) {
+    return contextLength == null ? new ServedModel(name, root, parent, engines, tokenizer) : this;
+  }
+
   /** The same with a tokenizer of its own. */
   ServedModel withTokenizer(@Nullable String place) {
     return new ServedModel(name, root, parent, contextLength, place);

@@ -1,6 +1,7 @@
 package io.kvasir.engines;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.vllm.ServerInfo;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -8,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the pages of vLLM and of what acts as it: the labels of {@code vllm:cache_config_info}, {@link
  * VllmEventSources}, and the whole configuration at {@code /server_info} where {@code VLLM_SERVER_DEV_MODE=1} opens
- * that.
+ * that. What it answered over gRPC counts where these say nothing.
  */
 final class VllmReader implements DescriptionReader {
   private static final String DEV_MODE =
@@ -23,10 +24,9 @@ final class VllmReader implements DescriptionReader {
   @Override
   public EngineDescription read(EngineAnswers answers, String metrics) {
     JsonNode config = answers.serverInfo().path("vllm_config");
-    JsonNode eventSources = answers.page(EnginePage.EVENT_SOURCES);
-    VllmEventSources sources =
-        eventSources.isObject() ? new VllmEventSources(answers.url(), eventSources) : null;
-    CacheDescription cache = cache(config, metrics, sources);
+    VllmEventSources sources = sources(answers);
+    ServerInfo info = answers.control() == null ? null : answers.control().info();
+    CacheDescription cache = cache(config, metrics, info, sources);
     EventPublishing events = events(answers, config, sources, cache.ranks());
     List<Unknown> unknowns = new ArrayList<>();
     if (answers.identity().version() == null) {
@@ -34,7 +34,7 @@ final class VllmReader implements DescriptionReader {
     }
     if (cache.blockSize() == null) {
       unknowns.add(new Unknown("block size", "Do not start it with --disable-log-stats, so that its /metrics has"
-          + " vllm:cache_config_info; or set models[].block-size as its --block-size."));
+          + " vllm:cache_config_info; or set models[].block-size as its --block-size" + orGrpc(answers) + "."));
     }
     if (cache.reportsCachedTokens() == null) {
       unknowns.add(new Unknown("usage of cached tokens", "One answer tells, or its command line:"
@@ -43,7 +43,7 @@ final class VllmReader implements DescriptionReader {
     if (events instanceof EventPublishing.Untold) {
       unknowns.add(new Unknown(Unknown.EVENTS, "Set events of the pod as its --kv-events-config has them, "
           + (kind == EngineKind.VLLM
-              ? "or take vLLM 0.31 or later: its /kv_event_sources tells."
+              ? "or take vLLM 0.31 or later: its /kv_event_sources tells" + orGrpc(answers) + "."
               : "which it does not tell over HTTP.")));
     }
     if (!config.isObject()) {
@@ -51,28 +51,65 @@ final class VllmReader implements DescriptionReader {
           + " has them, " + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
     }
     return new EngineDescription(
-        answers.url(), answers.identity(), models(answers, config), cache, events,
+        answers.url(), answers.identity(), models(answers, config, info), cache, events,
         new LoadPublishing.Untold(), transfer(config), unknowns);
   }
 
-  private static List<ServedModel> models(EngineAnswers answers, JsonNode config) {
+  private static @Nullable VllmEventSources sources(EngineAnswers answers) {
+    JsonNode page = answers.page(EnginePage.EVENT_SOURCES);
+    if (page.isObject()) {
+      return VllmEventSources.of(answers.url(), page);
+    }
+    VllmControl.Answers control = answers.control();
+    return control == null || control.sources() == null
+        ? null
+        : VllmEventSources.of(answers.url(), control.sources().getSourcesList());
+  }
+
+  /** What is to be said where nothing was asked over gRPC, or that was of no use. */
+  private String orGrpc(EngineAnswers answers) {
+    return kind != EngineKind.VLLM ? ""
+        : answers.control() == null ? "; or, where it has a --grpc-port, give that as grpc-port"
+        : "; its gRPC does not tell either";
+  }
+
+  private static List<ServedModel> models(EngineAnswers answers, JsonNode config, @Nullable ServerInfo info) {
     String tokenizer = config.at("/model_config/tokenizer").textValue();
+    Integer length = info == null ? null : count(Integer.toUnsignedLong(info.getMaxModelLen()));
     return answers.servedModels().stream()
+        .map(model -> model.withContextLength(length))
         .map(model -> model.isAdapter() ? model : model.withTokenizer(tokenizer))
         .toList();
   }
 
-  private static CacheDescription cache(JsonNode config, String metrics, @Nullable VllmEventSources sources) {
+  private static CacheDescription cache(
+      JsonNode config, String metrics, @Nullable ServerInfo info, @Nullable VllmEventSources sources) {
     CacheDescription told = new CacheMetrics(metrics).cache();
+    CacheDescription called = info == null ? CacheDescription.UNTOLD : cache(info);
     JsonNode own = config.path("cache_config");
     Integer ranks = EngineAnswers.count(config.at("/parallel_config/data_parallel_size"));
     return new CacheDescription(
-        first(told.blockSize(), EngineAnswers.count(own.path("block_size"))),
-        first(told.blocks(), EngineAnswers.count(own.path("num_gpu_blocks"))),
-        first(first(told.ranks(), ranks), sources == null ? null : sources.count()),
+        first(first(told.blockSize(), EngineAnswers.count(own.path("block_size"))), called.blockSize()),
+        first(first(told.blocks(), EngineAnswers.count(own.path("num_gpu_blocks"))), called.blocks()),
+        first(first(first(told.ranks(), ranks), called.ranks()), sources == null ? null : sources.count()),
         first(told.prefixCaching(), EngineAnswers.flag(own.path("enable_prefix_caching"))),
         first(told.hashAlgorithm(), own.path("prefix_caching_hash_algo").textValue()),
         null);
+  }
+
+  /** What the cache is by {@code Control.GetServerInfo}, whose blocks are those of all ranks behind the server. */
+  private static CacheDescription cache(ServerInfo info) {
+    Integer blockSize =
+        first(count(info.getEffectiveAttentionBlockSize()), count(Integer.toUnsignedLong(info.getKvBlockSize())));
+    Integer local = count(Integer.toUnsignedLong(info.getParallelism().getDataParallelSizeLocal()));
+    Integer ranks = first(local, count(Integer.toUnsignedLong(info.getParallelism().getDataParallelSize())));
+    return new CacheDescription(
+        blockSize, count(info.getTotalKvBlocks() / (ranks == null ? 1 : ranks)), ranks, null, null, null);
+  }
+
+  /** A number of things, at least 1; null when it is none. */
+  private static @Nullable Integer count(long number) {
+    return number >= 1 && number <= Integer.MAX_VALUE ? Integer.valueOf((int) number) : null;
   }
 
   private static <T> @Nullable T first(@Nullable T told, @Nullable T otherwise) {

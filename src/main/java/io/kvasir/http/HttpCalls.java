@@ -38,6 +38,7 @@ public final class HttpCalls implements AutoCloseable {
 
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpClient.Builder builder;
+  private final @Nullable SSLContext tls;
 
   /** Made with the first call: most nodes make none, and it has a thread and the trust of the JVM. */
   private @Nullable HttpClient client;
@@ -56,6 +57,7 @@ public final class HttpCalls implements AutoCloseable {
    * @param tls for {@code https} addresses; null for what the JVM trusts
    */
   public HttpCalls(@Nullable Duration connectTimeout, @Nullable SSLContext tls) {
+    this.tls = tls;
     builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).executor(executor);
     if (connectTimeout != null) {
       builder.connectTimeout(connectTimeout);
@@ -63,6 +65,11 @@ public final class HttpCalls implements AutoCloseable {
     if (tls != null) {
       builder.sslContext(tls);
     }
+  }
+
+  /** For {@code https} addresses, and for whatever else is asked of the same servers; null for what the JVM trusts. */
+  public @Nullable SSLContext tls() {
+    return tls;
   }
 
   private synchronized HttpClient client() {

@@ -32,6 +32,7 @@ final class EngineProcess implements AutoCloseable {
   private final @Nullable CacheEventReporter coordinator;
   private final @Nullable CoordinatorMember member;
   private final @Nullable LoadPublisher load;
+  private final @Nullable ControlServer control;
 
   /**
    * Starts; what had been started is stopped again when something cannot be.
@@ -46,6 +47,7 @@ final class EngineProcess implements AutoCloseable {
     coordinator = coordinator(settings.kv().hostTier());
     TransferAgent agent = null;
     LoadPublisher loadPublisher = null;
+    ControlServer controlServer = null;
     try {
       for (int rank = 0; rank < settings.engine().ranks(); rank++) {
         EventPublisher publisher = settings.kv().events().enabled() ? publishers.get(rank) : null;
@@ -56,6 +58,11 @@ final class EngineProcess implements AutoCloseable {
         loadPublisher = new LoadPublisher(settings.kv().events().host(), loadPort, ranks, settings.engine());
       }
       load = loadPublisher;
+      Integer grpcPort = settings.http().grpcPort();
+      if (grpcPort != null) {
+        controlServer = new ControlServer(settings, grpcPort, this::eventsPort, this::replayPort);
+      }
+      control = controlServer;
       agent =
           new TransferAgent(
               settings.kv().transfer(), settings.role(), settings.http().host(), settings.engine().ranks(),
@@ -80,6 +87,9 @@ final class EngineProcess implements AutoCloseable {
       }
       if (loadPublisher != null) {
         loadPublisher.close();
+      }
+      if (controlServer != null) {
+        controlServer.close();
       }
       ranks.forEach(EngineCore::close);
       if (coordinator != null) {
@@ -112,6 +122,11 @@ final class EngineProcess implements AutoCloseable {
 
   int port() {
     return server.port();
+  }
+
+  /** Port of vLLM's gRPC; 0 without it. */
+  int grpcPort() {
+    return control == null ? 0 : control.port();
   }
 
   TransferAgent transfer() {
@@ -173,6 +188,9 @@ final class EngineProcess implements AutoCloseable {
     if (load != null) {
       load.close();
     }
+    if (control != null) {
+      control.close();
+    }
     transfer.close();
     ranks.forEach(EngineCore::close);
     if (coordinator != null) {
@@ -189,7 +207,8 @@ final class EngineProcess implements AutoCloseable {
     }
     TransferSettings kvTransfer = settings.kv().transfer();
     return settings.withPorts(
-        port(), events, kvTransfer.withAddress(transfer.port(), kvTransfer.engineId()),
+        settings.http().withPorts(port(), control == null ? null : control.port()), events,
+        kvTransfer.withAddress(transfer.port(), kvTransfer.engineId()),
         load == null ? null : load.port());
   }
 

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class IdentityPages {
   private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
+  private static final String VLLM_RUST_VERSION = "0.30.0+kvasir.sim";
   static final String SGLANG_VERSION = "0.6.2+kvasir.sim";
   private static final String TENSORRT_VERSION = "1.3.0+kvasir.sim";
 
@@ -50,7 +51,7 @@ final class IdentityPages {
       case "/v1/models" -> models();
       case "/version" -> version();
       case "/server_info" -> serverInfo();
-      case "/kv_event_sources" -> api == EngineApi.VLLM ? eventSources() : null;
+      case "/kv_event_sources" -> api == EngineApi.VLLM && !hasGrpc() ? eventSources() : null;
       case "/admin/config" -> api == EngineApi.LLM_D ? object().put("model", settings.model().name()) : null;
       case "/health" -> api == EngineApi.DYNAMO ? health() : null;
       default -> null;
@@ -61,9 +62,13 @@ final class IdentityPages {
     return page;
   }
 
+  private boolean hasGrpc() {
+    return settings.http().grpcPort() != null;
+  }
+
   private @Nullable JsonNode version() {
     return switch (api) {
-      case VLLM -> object().put("version", VLLM_VERSION);
+      case VLLM -> object().put("version", hasGrpc() ? VLLM_RUST_VERSION : VLLM_VERSION);
       case TENSORRT_LLM -> object().put("version", TENSORRT_VERSION);
       case SGLANG, LLM_D, DYNAMO -> null;
     };
@@ -200,7 +205,8 @@ final class IdentityPages {
     return port == 0 ? null : bound(port);
   }
 
-  private static String bound(int port) {
+  /** The endpoint of a port on all interfaces. */
+  static String bound(int port) {
     return "tcp://*:" + port;
   }
 

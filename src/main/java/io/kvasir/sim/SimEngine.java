@@ -83,6 +83,11 @@ public final class SimEngine implements EngineControls, AutoCloseable {
     return endpoint(process.replayPort(rank));
   }
 
+  /** Port of vLLM's gRPC; 0 without it. */
+  public int grpcPort() {
+    return process.grpcPort();
+  }
+
   /** The settings it was started with. */
   public SimSettings settings() {
     return settings;

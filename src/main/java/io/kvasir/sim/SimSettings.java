@@ -68,9 +68,10 @@ public record SimSettings(
 
   /** These, on other ports. */
   SimSettings withPorts(
-      int port, EventSettings otherEvents, TransferSettings otherTransfer, @Nullable Integer otherLoadPort) {
+      ListenSettings otherHttp, EventSettings otherEvents, TransferSettings otherTransfer,
+      @Nullable Integer otherLoadPort) {
     return new SimSettings(
-        http.withPort(port), model, engine, role, seed, reportCachedTokens,
+        otherHttp, model, engine, role, seed, reportCachedTokens,
         new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching()), otherLoadPort, failures);
   }
 
@@ -140,6 +141,7 @@ public record SimSettings(
     private Duration keepAlive = Duration.ofSeconds(5);
     private @Nullable EngineApi api;
     private boolean developerMode;
+    private @Nullable Integer grpcPort;
     private boolean prefixCaching = true;
 
     private Builder() {}
@@ -300,6 +302,12 @@ public record SimSettings(
       return this;
     }
 
+    /** Port of vLLM's gRPC, 0 for a free one; null, as it begins, for none. */
+    public Builder grpcPort(@Nullable Integer value) {
+      grpcPort = value;
+      return this;
+    }
+
     /** Port where load is published, 0 for a free one; null, as it begins, for none. */
     public Builder loadPort(@Nullable Integer value) {
       loadPort = value;
@@ -316,7 +324,8 @@ public record SimSettings(
     public SimSettings build() {
       return new SimSettings(
           new ListenSettings(
-              host, port, healthDelay, keepAlive, api == null ? EngineApi.of(transfer.dialect()) : api, developerMode),
+              host, port, healthDelay, keepAlive, api == null ? EngineApi.of(transfer.dialect()) : api, developerMode,
+              grpcPort),
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),

@@ -76,6 +76,23 @@ final class InitIT {
   }
 
   @Test
+  void vllmThatTellsOverGrpc_isWritten_withWhereItTold() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().grpcPort(0).build())) {
+      String url = engine.url().toString();
+      TestCommand asked = init(url + ",grpc-port=" + engine.grpcPort());
+      assertThat(asked.status()).as(asked.err()).isZero();
+      assertThat(pod(asked.out(), 0).getString("events.endpoint")).isEqualTo(engine.eventsEndpoint());
+      assertThat(words(asked.out()))
+          .contains("# Cache events: told by the engine over gRPC at port " + engine.grpcPort() + ".");
+
+      assertThat(words(init(url).out())).contains("give that as grpc-port, and it is asked there");
+      TestCommand closed = init(url + ",grpc-port=" + Ports.free());
+      assertThat(closed.status()).isEqualTo(1);
+      assertThat(closed.err()).contains("is that its --grpc-port");
+    }
+  }
+
+  @Test
   void engineAloneOnItsHost_withAPublisherAtTheDefaultPort_isAssumedToBeIt() throws Exception {
     String host = "127.0.77.1";
     assumeTrue(System.getProperty("os.name", "").equals("Linux"), "all of 127.0.0.0/8 is this machine");

@@ -109,6 +109,43 @@ final class ServeEngineIT {
     }
   }
 
+  /** As vLLM's frontend in Rust before 0.31: its ranks' ports are what its gRPC says, and nothing else. */
+  @Test
+  void engineThatTellsItsEventsOverGrpc_isPromisedWhatItHolds_andAskedThereAgain() throws Exception {
+    try (Node node = TestNodes.start(ConfigFactory.parseString("kvasir.pods = []"))) {
+      URI address;
+      int grpcPort;
+      try (SimEngine engine =
+          SimEngine.start(
+              settings().grpcPort(0).ranks(2).events(EventSettings.DEFAULT.withScatteredPorts()).build())) {
+        address = engine.url();
+        grpcPort = engine.grpcPort();
+        JsonNode learnt = add(node, address, grpcPort).path("learnt");
+        assertThat(learnt.path("events").asText()).isEqualTo("zmq");
+        assertThat(learnt.path("event_endpoints").toString()).contains(engine.eventsEndpoint(1));
+        await("what its events promise", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo", GUIDE));
+      }
+      await("the loss", () -> worker(node, address).at("/workers/0/health").asText().equals("unhealthy"));
+      try (SimEngine second =
+          SimEngine.start(
+              settings().port(address.getPort()).grpcPort(grpcPort).blockSize(64).ranks(2)
+                  .events(EventSettings.DEFAULT.withScatteredPorts()).build())) {
+        await("the other engine", () -> worker(node, address).at("/learnt/block_size").asInt() == 64);
+        assertThat(worker(node, address).at("/learnt/event_endpoints").toString())
+            .contains(second.eventsEndpoint(0), second.eventsEndpoint(1));
+        await("what its events promise", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo", GUIDE));
+      }
+    }
+  }
+
+  private static JsonNode add(Node node, URI engine, int grpcPort) throws Exception {
+    HttpResponse<String> added =
+        TestNodes.manage(
+            node, "POST", "/admin/workers", "{\"url\": \"%s\", \"grpc_port\": %d}".formatted(engine, grpcPort));
+    assertThat(added.statusCode()).as(added.body()).isEqualTo(201);
+    return JSON.readTree(added.body());
+  }
+
   private static JsonNode add(Node node, URI engine) throws Exception {
     HttpResponse<String> added =
         TestNodes.manage(node, "POST", "/admin/workers", "{\"url\": \"" + engine + "\"}");

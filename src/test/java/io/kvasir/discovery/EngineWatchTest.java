@@ -10,6 +10,7 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineKind;
@@ -218,13 +219,33 @@ final class EngineWatchTest {
     assertThat(off.after(found)).as("it says that it publishes none").isEqualTo(off);
   }
 
+  @Test
+  void enginePort_ofItsGrpc_isWhereItIsAskedAgain() {
+    answer = answer(vllm("0.30.0"), 16, "m");
+    PodSpec before =
+        Objects.requireNonNull(
+            new BarePod(ENGINE, ConfigFactory.parseString("url = \"" + ENGINE + "\", grpc-port = 50051"))
+                .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
+    cells.pods.add(before);
+    Queue<EngineAddress> asked = new ConcurrentLinkedQueue<>();
+    PodInquiry recording = (engine, known) -> {
+      asked.add(engine);
+      return learn(engine, known);
+    };
+    Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
+    opened.add(new EngineWatch(EngineWatchTest::read, recording, cells.pods, cells, Duration.ofMillis(20), changes));
+
+    await(() -> !asked.isEmpty());
+    assertThat(asked).containsOnly(new EngineAddress(ENGINE, 50_051));
+  }
+
   private static ObjectNode settings(String model) {
     return JsonNodeFactory.instance.objectNode().put("model", model);
   }
 
-  private LearntPod learn(URI engine, @Nullable EngineIdentity known) throws IOException {
+  private LearntPod learn(EngineAddress engine, @Nullable EngineIdentity known) throws IOException {
     LearntPod now = answer;
-    if (now == null || !engine.equals(ENGINE)) {
+    if (now == null || !engine.url().equals(ENGINE)) {
       throw new IOException("no answer");
     }
     askedAs.add(String.valueOf(known));

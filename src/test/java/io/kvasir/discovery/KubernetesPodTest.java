@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.kubernetes.ObjectKey;
 import java.io.IOException;
+import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -55,6 +57,17 @@ final class KubernetesPodTest {
     Config pod = pod("10.1.2.3", "\"kvasir.io/events-port\": \"6000\"").toPodConfig(OWN, List.of(), DEFAULTS);
     assertThat(pod.getString("events.endpoint")).isEqualTo("tcp://10.1.2.3:6000");
     assertThat(pod.getString("events.topic")).isEqualTo("kv@10.1.2.3");
+  }
+
+  @Test
+  void portOfGrpc_isWhereItsEngineIsAsked() throws IOException {
+    Config pod =
+        pod("10.1.2.3", "\"kvasir.io/port\": \"8000\", \"kvasir.io/grpc-port\": \"50051\"")
+            .toPodConfig(OWN, List.of(), DEFAULTS);
+    URI url = URI.create(pod.getString("url"));
+    assertThat(new BarePod(url, pod).address()).isEqualTo(new EngineAddress(url, 50_051));
+    Config without = pod("10.1.2.3", "").toPodConfig(OWN, List.of(), DEFAULTS);
+    assertThat(new BarePod(url, without).address()).isEqualTo(EngineAddress.of(url));
   }
 
   @ParameterizedTest

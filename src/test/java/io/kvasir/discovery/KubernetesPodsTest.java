@@ -56,7 +56,7 @@ final class KubernetesPodsTest {
   private final Map<URI, List<String>> models = new ConcurrentHashMap<>();
   private final PodInquiry inquiry =
       (engine, _) -> {
-        List<String> served = models.get(engine);
+        List<String> served = models.get(engine.url());
         if (served == null) {
           throw new IOException("no answer");
         }

@@ -160,7 +160,7 @@ final class EngineInquiryTest {
     assertThat(published(manySources(EngineDescription.MAX_RANKS), 0)).isInstanceOf(EventPublishing.Zmq.class);
     assertThat(published(manySources(20_000), 0)).isEqualTo(new EventPublishing.TooMany(20_000));
     try (ScriptedPod pod = vllm(manySources(257), 0)) {
-      assertThat(new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true, null).remarks())
+      assertThat(new EngineSurvey(calls, TIMEOUT).survey(EngineAddress.of(pod.url()), null, true, null).remarks())
           .anyMatch(remark -> remark.contains("the cache events of 257 data-parallel ranks, and a pod may have 256"));
     }
   }
@@ -179,15 +179,16 @@ final class EngineInquiryTest {
       assertThat(first.identity().pages()).containsExactlyInAnyOrder(EnginePage.VERSION, EnginePage.EVENT_SOURCES);
 
       asked.clear();
-      assertThat(inquiry.describe(pod.url(), null, first.identity())).isEqualTo(first);
+      assertThat(inquiry.describe(EngineAddress.of(pod.url()), null, first.identity())).isEqualTo(first);
       assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version", "/kv_event_sources", "/metrics");
       known = first.identity();
     }
     for (EngineApi api : EngineApi.values()) {
       try (SimEngine another = SimEngine.start(settings().api(api).build())) {
         EngineDescription whole = inquiry.describe(another.url(), null);
-        assertThat(inquiry.describe(another.url(), null, known)).as("%s", api).isEqualTo(whole);
-        assertThat(inquiry.describe(another.url(), null, whole.identity())).as("%s", api).isEqualTo(whole);
+        assertThat(inquiry.describe(EngineAddress.of(another.url()), null, known)).as("%s", api).isEqualTo(whole);
+        assertThat(inquiry.describe(EngineAddress.of(another.url()), null, whole.identity())).as("%s", api)
+            .isEqualTo(whole);
       }
     }
   }
@@ -269,7 +270,8 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      return new EngineSurvey(calls, Duration.ofSeconds(2)).survey(pod.url(), null, true, null).events();
+      return new EngineSurvey(calls, Duration.ofSeconds(2)).survey(EngineAddress.of(pod.url()), null, true, null)
+          .events();
     }
   }
 
@@ -289,7 +291,8 @@ final class EngineInquiryTest {
       }
     })) {
       assertThat(inquiry.describe(pod.url(), null).events()).isEqualTo(new EventPublishing.UntoldPorts());
-      SurveyedEngine surveyed = new EngineSurvey(calls, Duration.ofSeconds(10)).survey(pod.url(), null, true, null);
+      SurveyedEngine surveyed =
+          new EngineSurvey(calls, Duration.ofSeconds(10)).survey(EngineAddress.of(pod.url()), null, true, null);
       assertThat(surveyed.remarks())
           .anyMatch(remark -> remark.contains("set ports in endpoint and replay_endpoint of its --kv-events-config"));
     }
@@ -385,7 +388,8 @@ final class EngineInquiryTest {
     assertThat(dynamo.events()).isEqualTo(new EventPublishing.Withheld());
     assertThat(dynamo.unknowns()).isEmpty();
     try (SimEngine engine = SimEngine.start(settings().api(EngineApi.DYNAMO).build())) {
-      SurveyedEngine surveyed = new EngineSurvey(calls, TIMEOUT).survey(engine.url(), null, true, null);
+      SurveyedEngine surveyed =
+          new EngineSurvey(calls, TIMEOUT).survey(EngineAddress.of(engine.url()), null, true, null);
       assertThat(surveyed.remarks()).singleElement().asString()
           .contains("It is a router itself", "give the engines, each with its own HTTP server, in its place");
     }
@@ -453,7 +457,7 @@ final class EngineInquiryTest {
         out.json(404, "Route not found");
       }
     })) {
-      assertThatThrownBy(() -> new EngineSurvey(calls, TIMEOUT).survey(pod.url(), null, true, null))
+      assertThatThrownBy(() -> new EngineSurvey(calls, TIMEOUT).survey(EngineAddress.of(pod.url()), null, true, null))
           .isInstanceOf(HttpCallException.class)
           .hasMessageContainingAll("/v1/models answered 404", "a worker of Dynamo", "the URL of its frontend");
     }

@@ -48,6 +48,15 @@ final class SimSettingsTest {
   }
 
   @Test
+  void validate_ofGrpc_isForVllmOnly() {
+    assertThat(SimSettings.builder().grpcPort(50_051).build().validate()).isEmpty();
+    assertThat(SimSettings.builder().grpcPort(70_000).build().validate()).singleElement().asString()
+        .startsWith("grpc-port:");
+    assertThat(SimSettings.builder().grpcPort(50_051).api(EngineApi.SGLANG).build().validate()).singleElement()
+        .asString().contains("grpc-port", "--act-as vllm");
+  }
+
+  @Test
   void validate_ofContextLargerThanTheCache_namesBoth() {
     SimSettings settings = SimSettings.builder().capacityBlocks(10).maxModelLen(161).build();
 

@@ -92,6 +92,12 @@ final class WorkersCommand extends GroupCommand {
     @Option(names = "--label", paramLabel = "NAME=VALUE", description = "For filters and locality.")
     private Map<String, String> labels = new LinkedHashMap<>();
 
+    @Option(
+        names = "--grpc-port",
+        paramLabel = "PORT",
+        description = "vLLM's --grpc-port, where it is asked for what HTTP does not tell.")
+    private @Nullable Integer grpcPort;
+
     @Option(names = "--events", paramLabel = "ENDPOINT", description = "Its ZMQ events, tcp://10.0.0.7:5557.")
     private @Nullable String events;
 
@@ -135,6 +141,9 @@ final class WorkersCommand extends GroupCommand {
       }
       if (!models.isEmpty()) {
         models.forEach(described.putArray("models")::add);
+      }
+      if (grpcPort != null) {
+        described.put("grpc_port", grpcPort);
       }
       if (role != null) {
         described.put("role", role);

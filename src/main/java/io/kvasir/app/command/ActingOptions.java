@@ -21,6 +21,11 @@ final class ActingOptions {
       description = "Show the whole configuration, as vLLM with VLLM_SERVER_DEV_MODE=1 does.")
   private boolean developerMode;
 
+  @Option(
+      names = "--grpc-port",
+      description = "Tell where events are by vLLM's gRPC at this port only, as its frontend in Rust before 0.31.")
+  private @Nullable Integer grpcPort;
+
   @Option(names = "--no-prefix-caching", description = "Keep no prefixes for later requests.")
   private boolean noPrefixCaching;
 
@@ -34,6 +39,6 @@ final class ActingOptions {
         wrong.add("act-as: " + unknown.getMessage());
       }
     }
-    return settings.developerMode(developerMode).prefixCaching(!noPrefixCaching);
+    return settings.developerMode(developerMode).grpcPort(grpcPort).prefixCaching(!noPrefixCaching);
   }
 }

@@ -6,6 +6,7 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.BarePod;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.routing.Role;
@@ -170,6 +171,10 @@ final class PodListReader {
             engine(section, ranks, blockSize(section, first)),
             section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
             transfers.read(section, role, url));
+    if (section.has(EngineAddress.GRPC_PORT)) {
+      // Read from what is described, where the engine is asked.
+      section.count(EngineAddress.GRPC_PORT, 1, EngineAddress.MAX_PORT);
+    }
     PodKeyReader.markRead(section);
     section.rejectUnread();
     return pod;

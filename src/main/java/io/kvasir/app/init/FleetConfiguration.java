@@ -124,7 +124,7 @@ final class FleetConfiguration {
       text.comment("Not told: block size. It has to be the engines'; the log says when it is not.");
       text.suggestion("block-size = 16");
     } else {
-      text.comment("Tokens in a KV block: told by the engines, at /metrics or /server_info.");
+      text.comment("Tokens in a KV block: told by the engines, at /metrics or /server_info, or over gRPC.");
       text.value("block-size", model.blockSize());
     }
     if (!model.adapters().isEmpty()) {
@@ -156,7 +156,7 @@ final class FleetConfiguration {
 
   private void cache(FleetEngine engine) {
     CacheDescription cache = engine.description().cache();
-    String where = cacheOrigin(engine.description().identity().kind());
+    String where = cacheOrigin(engine.description().identity().kind()) + overGrpc(engine, " or gRPC");
     if (engine.surveyed().ranks() > 1) {
       text.comment("Data-parallel ranks: told by " + where + ".");
       text.value("ranks", engine.surveyed().ranks());
@@ -214,7 +214,7 @@ final class FleetConfiguration {
   private void events(FleetEngine engine) {
     switch (engine.surveyed().events()) {
       case EventOrigin.Announced(EventPublishing.Zmq zmq) -> {
-        text.comment("Cache events: told by the engine"
+        text.comment("Cache events: told by the engine" + overGrpc(engine, " over gRPC")
             + (zmq.connects() ? ", which connects to the router." : "."));
         text.open("events {");
         text.value("endpoint", zmq.endpoint());
@@ -286,6 +286,12 @@ final class FleetConfiguration {
 
   private static boolean isConfigured(Unknown unknown) {
     return unknown.what().equals("block size") || unknown.what().equals(Unknown.EVENTS);
+  }
+
+  /** Words about an engine that was asked over gRPC what it does not tell over HTTP, with the port; else none. */
+  private static String overGrpc(FleetEngine engine, String words) {
+    Integer port = engine.description().grpcPort();
+    return port == null ? "" : words + " at port " + port;
   }
 
   private static String cacheOrigin(EngineKind kind) {

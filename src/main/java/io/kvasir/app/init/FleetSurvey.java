@@ -1,11 +1,11 @@
 package io.kvasir.app.init;
 
 import io.kvasir.app.node.StartException;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCallException;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashSet;
@@ -42,14 +42,14 @@ final class FleetSurvey {
    * @throws StartException when a URL is none, or an engine cannot be asked; the message has all that are wrong
    */
   List<FleetEngine> survey(List<String> urls) throws StartException, InterruptedException {
-    Set<URI> engines = parsed(urls);
+    Set<EngineAddress> engines = parsed(urls);
     List<FleetEngine> surveyed = new ArrayList<>();
     List<String> faults = new ArrayList<>();
     Map<EngineKind, Integer> numbers = new EnumMap<>(EngineKind.class);
     try (ExecutorService executor =
         Executors.newFixedThreadPool(Math.min(MOST_AT_ONCE, engines.size()), Thread.ofVirtual().factory())) {
       List<Future<FleetEngine>> answers =
-          engines.stream().map(url -> executor.submit(() -> survey(url, isAlone(url, engines)))).toList();
+          engines.stream().map(engine -> executor.submit(() -> survey(engine, isAlone(engine, engines)))).toList();
       for (Future<FleetEngine> answer : answers) {
         try {
           FleetEngine engine = answer.get();
@@ -67,20 +67,22 @@ final class FleetSurvey {
     return surveyed;
   }
 
-  private FleetEngine survey(URI url, boolean alone) throws HttpCallException, InterruptedException {
-    SurveyedEngine engine = survey.survey(url, key, alone, null);
+  private FleetEngine survey(EngineAddress address, boolean alone) throws HttpCallException, InterruptedException {
+    SurveyedEngine engine = survey.survey(address, key, alone, null);
     return new FleetEngine(
         engine, survey.load(engine.description(), key), survey.tokenizes(engine.description(), key));
   }
 
-  private static Set<URI> parsed(List<String> urls) throws StartException {
+  private static Set<EngineAddress> parsed(List<String> urls) throws StartException {
     List<String> faults = new ArrayList<>();
-    Set<URI> engines = new LinkedHashSet<>();
+    Set<EngineAddress> engines = new LinkedHashSet<>();
     for (String url : urls) {
       try {
-        if (!engines.add(EngineUrl.parse(url))) {
-          faults.add(url + " is there twice");
+        EngineAddress engine = EngineUrl.parse(url);
+        if (engines.stream().anyMatch(other -> other.url().equals(engine.url()))) {
+          faults.add(engine.url() + " is there twice");
         }
+        engines.add(engine);
       } catch (IllegalArgumentException wrong) {
         faults.add(String.valueOf(wrong.getMessage()));
       }
@@ -89,8 +91,8 @@ final class FleetSurvey {
     return engines;
   }
 
-  private static boolean isAlone(URI url, Set<URI> engines) {
-    return engines.stream().filter(other -> url.getHost().equals(other.getHost())).count() == 1;
+  private static boolean isAlone(EngineAddress engine, Set<EngineAddress> engines) {
+    return engines.stream().filter(other -> engine.url().getHost().equals(other.url().getHost())).count() == 1;
   }
 
   private static String prefix(EngineKind kind) {

@@ -32,7 +32,13 @@ import picocli.CommandLine.Parameters;
       "Exit status: 0 written, 1 not written, 2 not understood."
     })
 public final class InitCommand implements Callable<Integer> {
-  @Parameters(arity = "1..*", paramLabel = "URL", description = "The engines, such as http://10.0.0.5:8000.")
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "URL",
+      description = {
+        "The engines, such as http://10.0.0.5:8000; vLLM with a --grpc-port that does not tell its cache events over",
+        "HTTP (before 0.31) as http://10.0.0.5:8000,grpc-port=50051."
+      })
   private List<String> urls = List.of();
 
   @Option(names = "--out", paramLabel = "FILE", description = "Where to write it; standard output unless given.")

@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.ServedModel;
 import io.kvasir.engines.SurveyedEngine;
@@ -138,7 +139,7 @@ final class LearntModels {
 
   private void learn(String base, Group group, URI engine) throws InterruptedException {
     try {
-      SurveyedEngine found = survey.survey(engine, null);
+      SurveyedEngine found = survey.survey(EngineAddress.of(engine), null);
       unanswered.remove(base);
       for (ServedModel model : found.description().baseModels()) {
         if (!configured.contains(model.name())) {

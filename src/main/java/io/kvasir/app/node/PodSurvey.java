@@ -6,6 +6,7 @@ import io.kvasir.app.config.AdminJsonConfig;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.LearntPod;
 import io.kvasir.discovery.PodInquiry;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.SurveyedEngine;
@@ -43,13 +44,15 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   }
 
   @Override
-  public LearntPod learn(URI engine, @Nullable EngineIdentity known) throws IOException, InterruptedException {
+  public LearntPod learn(EngineAddress engine, @Nullable EngineIdentity known)
+      throws IOException, InterruptedException {
     return LearntPod.of(survey(engine, known));
   }
 
   @Override
-  public Completed complete(ObjectNode given, URI engine) throws IOException, InterruptedException {
-    SurveyedEngine surveyed = survey(engine, null);
+  public Completed complete(ObjectNode given, URI url, @Nullable Integer grpcPort)
+      throws IOException, InterruptedException {
+    SurveyedEngine surveyed = survey(new EngineAddress(url, grpcPort), null);
     LearntPod pod = LearntPod.of(surveyed);
     ObjectNode described = given.deepCopy();
     if (!described.has("name")) {
@@ -62,7 +65,7 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
         completed.set(name, setting.getValue());
       }
     }
-    String load = survey.load(surveyed.description(), keys.of(engine)).words();
+    String load = survey.load(surveyed.description(), keys.of(url)).words();
     return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)), load);
   }
 
@@ -72,11 +75,13 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   }
 
   /** What is found of an engine; see {@link #learn}. */
-  SurveyedEngine survey(URI engine, @Nullable EngineIdentity known) throws IOException, InterruptedException {
+  SurveyedEngine survey(EngineAddress engine, @Nullable EngineIdentity known)
+      throws IOException, InterruptedException {
+    URI url = engine.url();
     boolean alone =
         pods.get().stream().map(PodSpec::url).noneMatch(
-            other -> !other.equals(engine) && engine.getHost().equals(other.getHost()));
-    return survey.survey(engine, keys.of(engine), alone, known);
+            other -> !other.equals(url) && url.getHost().equals(other.getHost()));
+    return survey.survey(engine, keys.of(url), alone, known);
   }
 
   @Override

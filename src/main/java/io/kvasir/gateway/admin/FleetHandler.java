@@ -111,10 +111,11 @@ public final class FleetHandler implements AdminResource {
   private Described learnt(ObjectNode given) throws AdminException {
     PodReader reader = new PodReader(defaults);
     URI url = reader.url(given.get("url"));
+    Integer grpcPort = reader.grpcPort(given);
     requireNone(reader.faults());
     PodCompletion.Completed completed;
     try {
-      completed = completion.complete(given, url);
+      completed = completion.complete(given, url, grpcPort);
     } catch (IOException silent) {
       throw AdminException.unprocessable(
           "url", silent.getMessage() + " Or describe the pod yourself, with its models at least.");

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.PodSpec;
 import java.io.IOException;
 import java.net.URI;
+import org.jspecify.annotations.Nullable;
 
 /** Completes the description of a pod by what its engine tells. */
 @FunctionalInterface
@@ -21,7 +22,9 @@ public interface PodCompletion {
    * Asks the engine, and waits for it. What is given wins.
    *
    * @param url the engine's
+   * @param grpcPort vLLM's {@code --grpc-port}, null where none is given
    * @throws IOException when it does not answer, or serves no model; the message says why, and the remedy
    */
-  Completed complete(ObjectNode given, URI url) throws IOException, InterruptedException;
+  Completed complete(ObjectNode given, URI url, @Nullable Integer grpcPort)
+      throws IOException, InterruptedException;
 }

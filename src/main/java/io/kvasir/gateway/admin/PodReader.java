@@ -28,6 +28,8 @@ final class PodReader {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:-]{0,126}");
   private static final int MAX_IN_FLIGHT = 1_000_000;
   private static final int MAX_BLOCK = 1 << 20;
+  private static final int MAX_PORT = 65_535;
+  private static final String GRPC_PORT = "grpc_port";
 
   private final PodDefaults defaults;
   private final List<ObjectNode> faults = new ArrayList<>();
@@ -44,7 +46,8 @@ final class PodReader {
   /** The pod that a JSON object describes. */
   PodSpec pod(JsonNode body) {
     known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
-        "capacity_blocks", "events", "kv_transfer");
+        "capacity_blocks", "events", "kv_transfer", GRPC_PORT);
+    grpcPort(body);
     Set<String> models = models(body.get("models"));
     int ranks = count(body, "ranks", defaults.engine().ranks(), defaults.engine().maxRanks());
     URI url = url(body.get("url"));
@@ -61,6 +64,11 @@ final class PodReader {
         engine(body, ranks, blockSize),
         events(body.get("events"), ranks),
         defaults.kvTransfer().read(body.get("kv_transfer"), role, url, this::fault));
+  }
+
+  /** Where an engine tells over gRPC what it does not tell over HTTP; null when the body does not say. */
+  @Nullable Integer grpcPort(JsonNode body) {
+    return body.has(GRPC_PORT) ? Integer.valueOf(count(body, GRPC_PORT, 0, MAX_PORT)) : null;
   }
 
   private PodSpec.Engine engine(JsonNode body, int ranks, int blockSize) {

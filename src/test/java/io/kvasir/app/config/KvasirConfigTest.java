@@ -255,6 +255,16 @@ final class KvasirConfigTest {
   }
 
   @Test
+  void load_portOfGrpc_isWhereTheEngineIsAsked_andAPort() throws Exception {
+    KvasirConfig config = KvasirConfig.load(write("kvasir.pods = [{ url = \"http://h:1\", grpc-port = 50051 }]"));
+    assertThat(config.fleet().discovery().bare()).singleElement()
+        .satisfies(pod -> assertThat(pod.described().getInt("grpc-port")).isEqualTo(50_051));
+    Path wrong = write("kvasir.pods = [{ url = \"http://h:1\", grpc-port = 70000 }]");
+    assertThat(catchThrowableOfType(ConfigException.class, () -> KvasirConfig.load(wrong)).faults())
+        .singleElement().asString().contains("pods[0].grpc-port");
+  }
+
+  @Test
   void load_kvTransfer_isLaidOverTheDefaults() throws Exception {
     KvasirConfig config =
         KvasirConfig.load(

@@ -3,6 +3,7 @@ package io.kvasir.app.init;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.engines.EngineAddress;
 import java.net.URI;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -12,12 +13,22 @@ final class EngineUrlTest {
   @ParameterizedTest
   @ValueSource(strings = {"http://10.0.0.5:8000", "http://10.0.0.5:8000/", "http://10.0.0.5:8000/v1"})
   void rootAndPathOfTheApi_areTheSame(String text) {
-    assertThat(EngineUrl.parse(text)).isEqualTo(URI.create("http://10.0.0.5:8000"));
+    assertThat(EngineUrl.parse(text)).isEqualTo(EngineAddress.of(URI.create("http://10.0.0.5:8000")));
   }
 
   @Test
   void ipv6() {
-    assertThat(EngineUrl.parse("https://[::1]:8000")).isEqualTo(URI.create("https://[::1]:8000"));
+    assertThat(EngineUrl.parse("https://[::1]:8000")).isEqualTo(EngineAddress.of(URI.create("https://[::1]:8000")));
+  }
+
+  @Test
+  void portOfGrpc_isBehindTheUrl_andWrittenSo() {
+    EngineAddress address = EngineUrl.parse("http://10.0.0.5:8000/v1,grpc-port=50051");
+    assertThat(address).isEqualTo(new EngineAddress(URI.create("http://10.0.0.5:8000"), 50_051));
+    assertThat(EngineUrl.parse(address.toString())).isEqualTo(address);
+    assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,grpc-port=0")).hasMessageContaining("1 to 65535");
+    assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,grpc-port=65536")).hasMessageContaining("1 to 65535");
+    assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,grpc=1")).hasMessageContaining("grpc-port=50051");
   }
 
   @ParameterizedTest

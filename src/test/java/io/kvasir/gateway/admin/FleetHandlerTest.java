@@ -28,6 +28,7 @@ final class FleetHandlerTest {
 
   private final FakeCells cells = new FakeCells();
   private @Nullable String silence;
+  private @Nullable Integer askedOverGrpc;
   private final FleetHandler admin =
       new FleetHandler(cells.pods, cells.fleet, cells.fleet::cluster, DEFAULTS, this::complete);
 
@@ -82,7 +83,20 @@ final class FleetHandlerTest {
     assertThat(cells.pods.added).isEmpty();
   }
 
-  private PodCompletion.Completed complete(ObjectNode given, URI url) throws IOException {
+  @Test
+  void post_portOfGrpc_isWhereTheEngineIsAsked() throws IOException {
+    call("POST", "/admin/workers", "{\"url\":\"http://10.0.0.7:8000\",\"grpc_port\":50051}", 201);
+    assertThat(askedOverGrpc).isEqualTo(50_051);
+    for (String wrong : List.of("0", "65536", "\"50051\"", "null")) {
+      String given = "{\"url\":\"http://10.0.0.7:8000\",\"grpc_port\":" + wrong + "}";
+      assertThat(call("POST", "/admin/workers", given, 400).at("/error/faults"))
+          .extracting(fault -> fault.get("field").textValue()).containsExactly("grpc_port");
+    }
+  }
+
+  private PodCompletion.Completed complete(ObjectNode given, URI url, @Nullable Integer grpcPort)
+      throws IOException {
+    askedOverGrpc = grpcPort;
     if (silence != null) {
       throw new IOException(silence);
     }
