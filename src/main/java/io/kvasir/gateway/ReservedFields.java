@@ -14,9 +14,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Fields and headers of requests that only the router may set: where an engine finds the KV blocks of a prompt, on
- * which rank it runs it, and before whom. A client that could set them would read others' blocks, have the engine
- * connect to any address, or overtake everybody. Immutable.
+ * Fields and headers of requests that only the router may set: where an engine finds the KV blocks of a prompt, what
+ * its cache keeps, on which rank it runs it, and before whom. A client that could set them would read others' blocks,
+ * have the engine connect to any address, hold its memory, or overtake everybody. Immutable.
  */
 public final class ReservedFields {
   private final Action action;

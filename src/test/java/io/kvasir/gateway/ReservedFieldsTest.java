@@ -51,6 +51,8 @@ final class ReservedFieldsTest {
       "\"kv_transfer\\u005fparams\":{}",
       "\"kv_transfer_params\":1,\"kv_transfer_params\":{},\"\\u006bv_transfer_params\":2",
       "\"bootstrap_host\":\"10.0.0.66\",\"bootstrap_port\":1,\"bootstrap_room\":7",
+      "\"kv_hints\":{\"protocol_version\":\"0.1\",\"message_id\":\"m\",\"actions\":[{\"action_id\":\"a\","
+          + "\"action_type\":\"kv.retain\",\"action_version\":\"1.0\",\"payload\":{}}]}",
       "\"disaggregated_params\":{\"request_type\":\"generation_only\"}",
       "\"disagg_prefill_dp_rank\":0,\"data_parallel_rank\":1,\"routed_dp_rank\":2",
       "\"priority\":-5"
