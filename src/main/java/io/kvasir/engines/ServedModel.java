@@ -22,9 +22,14 @@ public record ServedModel(
     return parent != null;
   }
 
-  /** The same, where its own length is not told, with that of the engine. */
-  ServedModel withContextLength(@Nullable Integer engines) {
-    return contextLength == null ? new ServedModel(name, root, parent, engines, tokenizer) : this;
+  /** The same with the place that the engine loaded it from, where that is not told of itself. */
+  ServedModel withRoot(@Nullable String place) {
+    return root == null ? new ServedModel(name, place, parent, contextLength, tokenizer) : this;
+  }
+
+  /** The same with the length that the engine allows, where that is not told of itself. */
+  ServedModel withContextLength(@Nullable Integer length) {
+    return contextLength == null ? new ServedModel(name, root, parent, length, tokenizer) : this;
   }
 
   /** The same with a tokenizer of its own. */

@@ -13,7 +13,9 @@ import io.kvasir.http.HttpCallException;
 import io.kvasir.vllm.ControlProtocol;
 import io.kvasir.vllm.GetKvEventSourcesRequest;
 import io.kvasir.vllm.GetKvEventSourcesResponse;
+import io.kvasir.vllm.GetModelInfoRequest;
 import io.kvasir.vllm.GetServerInfoRequest;
+import io.kvasir.vllm.ModelInfo;
 import io.kvasir.vllm.ServerInfo;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
@@ -37,7 +39,7 @@ final class VllmControl {
    * Asks nothing yet.
    *
    * @param tls for engines with TLS, null for what the JVM trusts
-   * @param timeout of both questions, which are asked at once
+   * @param timeout of all questions, which are asked at once
    */
   VllmControl(@Nullable SSLContext tls, Duration timeout) {
     this.tls = tls;
@@ -48,9 +50,11 @@ final class VllmControl {
    * What it answered; null for what it does not know how to answer.
    *
    * @param info the size of its cache and of itself
+   * @param model what it serves
    * @param sources where its cache events are
    */
-  record Answers(@Nullable ServerInfo info, @Nullable GetKvEventSourcesResponse sources) {}
+  record Answers(
+      @Nullable ServerInfo info, @Nullable ModelInfo model, @Nullable GetKvEventSourcesResponse sources) {}
 
   /**
    * Asks an engine for all that is of use.
@@ -63,10 +67,12 @@ final class VllmControl {
     try {
       Future<ServerInfo> info =
           call(channel, ControlProtocol.GET_SERVER_INFO, GetServerInfoRequest.getDefaultInstance());
+      Future<ModelInfo> model =
+          call(channel, ControlProtocol.GET_MODEL_INFO, GetModelInfoRequest.getDefaultInstance());
       Future<GetKvEventSourcesResponse> sources =
           call(channel, ControlProtocol.GET_KV_EVENT_SOURCES, GetKvEventSourcesRequest.getDefaultInstance());
       String address = host + ":" + port;
-      return new Answers(answer(info, address), answer(sources, address));
+      return new Answers(answer(info, address), answer(model, address), answer(sources, address));
     } finally {
       channel.shutdownNow();
     }

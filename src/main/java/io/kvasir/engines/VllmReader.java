@@ -1,6 +1,7 @@
 package io.kvasir.engines;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.vllm.ModelInfo;
 import io.kvasir.vllm.ServerInfo;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,7 +52,7 @@ final class VllmReader implements DescriptionReader {
           + " has them, " + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
     }
     return new EngineDescription(
-        answers.url(), answers.identity(), models(answers, config, info), cache, events,
+        answers.url(), answers.identity(), models(answers, config), cache, events,
         new LoadPublishing.Untold(), transfer(config), unknowns);
   }
 
@@ -73,12 +74,16 @@ final class VllmReader implements DescriptionReader {
         : "; its gRPC does not tell either";
   }
 
-  private static List<ServedModel> models(EngineAnswers answers, JsonNode config, @Nullable ServerInfo info) {
+  private static List<ServedModel> models(EngineAnswers answers, JsonNode config) {
     String tokenizer = config.at("/model_config/tokenizer").textValue();
+    VllmControl.Answers control = answers.control();
+    ServerInfo info = control == null ? null : control.info();
+    ModelInfo model = control == null ? null : control.model();
     Integer length = info == null ? null : count(Integer.toUnsignedLong(info.getMaxModelLen()));
+    String root = model == null || model.getModelId().isEmpty() ? null : model.getModelId();
     return answers.servedModels().stream()
-        .map(model -> model.withContextLength(length))
-        .map(model -> model.isAdapter() ? model : model.withTokenizer(tokenizer))
+        .map(served -> served.withContextLength(length))
+        .map(served -> served.isAdapter() ? served : served.withRoot(root).withTokenizer(tokenizer))
         .toList();
   }
 

@@ -8,6 +8,7 @@ import io.grpc.stub.ServerCalls;
 import io.kvasir.vllm.ControlProtocol;
 import io.kvasir.vllm.GetKvEventSourcesResponse;
 import io.kvasir.vllm.KvEventSource;
+import io.kvasir.vllm.ModelInfo;
 import io.kvasir.vllm.ParallelismInfo;
 import io.kvasir.vllm.ServerInfo;
 import java.io.IOException;
@@ -44,6 +45,7 @@ final class ControlServer implements AutoCloseable {
               .addService(
                   ServerServiceDefinition.builder(ControlProtocol.SERVICE)
                       .addMethod(ControlProtocol.GET_SERVER_INFO, answering(this::info))
+                      .addMethod(ControlProtocol.GET_MODEL_INFO, answering(this::model))
                       .addMethod(ControlProtocol.GET_KV_EVENT_SOURCES, answering(this::sources))
                       .build())
               .build()
@@ -73,6 +75,10 @@ final class ControlServer implements AutoCloseable {
         .setTotalKvBlocks((long) settings.engine().blocks() * ranks)
         .setEffectiveAttentionBlockSize(settings.engine().blockSize())
         .build();
+  }
+
+  private ModelInfo model() {
+    return ModelInfo.newBuilder().setModelId(settings.model().root()).build();
   }
 
   private GetKvEventSourcesResponse sources() {

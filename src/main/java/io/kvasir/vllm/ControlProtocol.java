@@ -14,6 +14,10 @@ public final class ControlProtocol {
   public static final MethodDescriptor<GetServerInfoRequest, ServerInfo> GET_SERVER_INFO =
       method("GetServerInfo", GetServerInfoRequest.getDefaultInstance(), ServerInfo.getDefaultInstance());
 
+  /** The model's own name, whatever requests call it by. */
+  public static final MethodDescriptor<GetModelInfoRequest, ModelInfo> GET_MODEL_INFO =
+      method("GetModelInfo", GetModelInfoRequest.getDefaultInstance(), ModelInfo.getDefaultInstance());
+
   /** Where the cache events of each rank are. */
   public static final MethodDescriptor<GetKvEventSourcesRequest, GetKvEventSourcesResponse> GET_KV_EVENT_SOURCES =
       method(

@@ -37,7 +37,7 @@ final class TestControl implements AutoCloseable {
   }
 
   /** Starts it on a free port; with TLS where it has a context. */
-  TestControl(@Nullable SSLContext tls, Answer info, Answer sources) throws IOException {
+  TestControl(@Nullable SSLContext tls, Answer info, Answer model, Answer sources) throws IOException {
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
     if (tls != null) {
@@ -48,6 +48,7 @@ final class TestControl implements AutoCloseable {
             .addService(
                 ServerServiceDefinition.builder(ControlProtocol.SERVICE)
                     .addMethod(method("GetServerInfo"), answering(info))
+                    .addMethod(method("GetModelInfo"), answering(model))
                     .addMethod(method("GetKvEventSources"), answering(sources))
                     .build())
             .build()

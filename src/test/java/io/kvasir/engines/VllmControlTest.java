@@ -38,12 +38,16 @@ final class VllmControlTest {
           "0a06302e33302e301204766c6c6d1a03692d31220e08021001180420022802300438022880c002301038f2c0014080024880"
               + "4050017020");
 
+  /** From the same: of a model called m. */
+  private static final Answer MODEL =
+      new Answer.Message("0a0a61636d652f6d6f64656c12016d1a0161a00101a80101c201057177656e33ca01066865726d6573");
+
   /** From the same: two ranks, with all fields. */
   private static final Answer SOURCES =
       new Answer.Message(
-          "0a3d0a037a6d71120c7463703a2f2f2a3a353535371a026b76220c7463703a2f2f2a3a35363537280032076d73677061636b380140"
-              + "904e48a08d0650a08d060a3d0a037a6d71120c7463703a2f2f2a3a353535381a026b76220c7463703a2f2f2a3a35363538280132"
-              + "076d73677061636b380140904e48a08d0650a08d06");
+          "0a3d0a037a6d71120c7463703a2f2f2a3a353535371a026b76220c7463703a2f2f2a3a35363537280032076d73677061636b"
+              + "380140904e48a08d0650a08d060a3d0a037a6d71120c7463703a2f2f2a3a353535381a026b76220c7463703a2f2f2a3a3536"
+              + "3538280132076d73677061636b380140904e48a08d0650a08d06");
 
   private static final Answer NONE = new Answer.Failure(Status.UNIMPLEMENTED);
 
@@ -68,7 +72,7 @@ final class VllmControlTest {
 
   private EngineDescription described(Answer info, Answer sources) throws Exception {
     try (ScriptedPod pod = frontend();
-        TestControl control = new TestControl(null, info, sources)) {
+        TestControl control = new TestControl(null, info, info.equals(INFO) ? MODEL : NONE, sources)) {
       return inquiry.describe(new EngineAddress(pod.url(), control.port()), null, null);
     }
   }
@@ -91,7 +95,7 @@ final class VllmControlTest {
     assertThat(vllm.identity().toString()).isEqualTo("vLLM 0.30.0");
     assertThat(vllm.grpcPort()).isNotNull();
     assertThat(vllm.cache()).isEqualTo(new CacheDescription(32, 12_345, 2, null, null, null));
-    assertThat(vllm.models()).containsExactly(new ServedModel("m", null, null, 40_960, null));
+    assertThat(vllm.models()).containsExactly(new ServedModel("m", "acme/model", null, 40_960, null));
     assertThat(vllm.events())
         .isEqualTo(new EventPublishing.Zmq("tcp://127.0.0.1:5557", "tcp://127.0.0.1:5657", "kv", 10_000, false));
     assertThat(vllm.unknowns()).extracting(Unknown::what)
@@ -102,7 +106,7 @@ final class VllmControlTest {
   void enginesHttp_thatTellsEnough_isBelieved() throws Exception {
     try (SimEngine engine =
             SimEngine.start(SimSettings.builder().port(0).events(EventSettings.DEFAULT.withLoopback()).build());
-        TestControl control = new TestControl(null, INFO, SOURCES)) {
+        TestControl control = new TestControl(null, INFO, MODEL, SOURCES)) {
       EngineDescription described = inquiry.describe(new EngineAddress(engine.url(), control.port()), null, null);
       assertThat(described).isEqualTo(inquiry.describe(engine.url(), null));
       assertThat(described.grpcPort()).isNull();
@@ -136,7 +140,7 @@ final class VllmControlTest {
     for (KvEventSource.Builder other : List.of(
         source().setTransport("nats"), source().setEncoding("x".repeat(50_000)), source().setSchemaVersion(2))) {
       try (ScriptedPod pod = frontend();
-          TestControl control = new TestControl(null, INFO, sources(other))) {
+          TestControl control = new TestControl(null, INFO, MODEL, sources(other))) {
         SurveyedEngine surveyed =
             new EngineSurvey(calls, TIMEOUT)
                 .survey(new EngineAddress(pod.url(), control.port()), null, true, null);
@@ -195,17 +199,17 @@ final class VllmControlTest {
   @Test
   void questions_haveADeadline_andAnswersASize() throws Exception {
     EngineAddress engine = EngineAddress.of(URI.create("http://127.0.0.1:1"));
-    try (TestControl silent = new TestControl(null, INFO, new Answer.Silence())) {
+    try (TestControl silent = new TestControl(null, INFO, MODEL, new Answer.Silence())) {
       assertThatThrownBy(() -> new VllmControl(null, Duration.ofMillis(100)).query(engine, silent.port()))
           .isInstanceOfSatisfying(HttpCallException.class, fault -> assertThat(fault.kind()).isEqualTo(Kind.TIMEOUT));
     }
     Answer endless = sources(source().setTopic("x".repeat(2 << 20)));
-    try (TestControl talking = new TestControl(null, INFO, endless)) {
+    try (TestControl talking = new TestControl(null, INFO, MODEL, endless)) {
       assertThatThrownBy(() -> new VllmControl(null, TIMEOUT).query(engine, talking.port()))
           .isInstanceOfSatisfying(HttpCallException.class, fault -> assertThat(fault.kind()).isEqualTo(Kind.TOO_LARGE));
     }
     try (TestControl refusing =
-        new TestControl(null, INFO, new Answer.Failure(Status.PERMISSION_DENIED))) {
+        new TestControl(null, INFO, MODEL, new Answer.Failure(Status.PERMISSION_DENIED))) {
       assertThatThrownBy(() -> new VllmControl(null, TIMEOUT).query(engine, refusing.port()))
           .hasMessageContaining("gRPC at 127.0.0.1:" + refusing.port() + " fails: PERMISSION_DENIED");
     }
@@ -216,7 +220,7 @@ final class VllmControlTest {
     TestTls own = TestTls.forHost("localhost");
     TestTls other = TestTls.forHost("localhost");
     EngineAddress engine = EngineAddress.of(URI.create("https://localhost:1"));
-    try (TestControl control = new TestControl(own.context(), INFO, SOURCES)) {
+    try (TestControl control = new TestControl(own.context(), INFO, MODEL, SOURCES)) {
       VllmControl.Answers answers = new VllmControl(own.context(), TIMEOUT).query(engine, control.port());
       assertThat(Objects.requireNonNull(answers.sources()).getSourcesCount()).isEqualTo(2);
       assertThatThrownBy(() -> new VllmControl(other.context(), TIMEOUT).query(engine, control.port()))
