@@ -156,7 +156,7 @@ final class FleetConfiguration {
 
   private void cache(FleetEngine engine) {
     CacheDescription cache = engine.description().cache();
-    String where = cacheOrigin(engine.description().identity().kind()) + overGrpc(engine, " or gRPC");
+    String where = cacheOrigin(engine.description().identity().kind()) + overGrpc(engine, ", or over gRPC");
     if (engine.surveyed().ranks() > 1) {
       text.comment("Data-parallel ranks: told by " + where + ".");
       text.value("ranks", engine.surveyed().ranks());
