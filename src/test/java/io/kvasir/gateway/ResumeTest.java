@@ -63,6 +63,8 @@ final class ResumeTest {
   private static final ProfileChoice CHOICE = ProfileChoice.always("random", false);
   private static final String MESSAGES = "/v1/messages";
   private static final String COMPLETIONS = "/v1/completions";
+  private static final String RESPONSES = "/v1/responses";
+  private static final String RESPONSE = "{\"model\":\"m\",\"stream\":true,\"store\":false,\"input\":\"Hi\"}";
   private static final String CHAT = "/v1/chat/completions";
   /** Usage in every event tells the router exactly how much has been generated. */
   private static final String REST =
@@ -667,6 +669,120 @@ final class ResumeTest {
     assertThat(router.post(MESSAGES, MESSAGE).body()).isEqualTo(message(5) + TEXT_BLOCK + delta("Hello") + end);
 
     assertThat(second.next().target()).isEqualTo(MESSAGES);
+  }
+
+  /** As vLLM numbers them: before its first word a response is requested again, and has the events of one. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  void responseCutBeforeTheFirstWord_isRequestedAgain(int passed) throws Exception {
+    List<String> events = response("one");
+    pod("a", (request, out) ->
+        out.events().chunk(": hello\n\n" + String.join("", events.subList(0, passed))).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.stream(response("two")));
+
+    String told = router.post(RESPONSES, RESPONSE).body();
+
+    assertThat(told).isEqualTo(
+        ": hello\n\n" + String.join("", passed == 0 ? response("two") : events));
+    assertThat(second.next().text()).isEqualTo(RESPONSE);
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+    assertThat(router.cells.outcome()).isInstanceOf(Outcome.Failed.class);
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Completed.class, completed -> {
+      assertThat(completed.promptTokens()).isEqualTo(9);
+      assertThat(completed.outputTokens()).isEqualTo(2);
+    });
+  }
+
+  @ParameterizedTest
+  @CsvSource({"one, 1", "two, 0"})
+  void responseCutByTwo_isEndedByTheThird(String known, int passed) throws Exception {
+    allowDisconnects(3);
+    List<String> events = response(known);
+    pod("a", (request, out) ->
+        out.events().chunk(":\n\n" + String.join("", response("one").subList(0, passed))).reset());
+    pod("b", (request, out) -> out.events().chunk(String.join("", response("two").subList(0, 2))).reset());
+    pod("c", (request, out) -> out.stream(response("three")));
+
+    assertThat(router.post(RESPONSES, RESPONSE).body()).isEqualTo(":\n\n" + String.join("", events));
+  }
+
+  /** Wherever the bytes end, the client has all of a response or one that ends cut. */
+  @Test
+  void responseCutAnywhere_isWholeOrEndsCut() throws Exception {
+    List<String> events = response("one");
+    String whole = String.join("", events);
+    String other = String.join("", response("two"));
+    int before = events.getFirst().length();
+    int begun = before + events.get(1).length() + events.get(2).length();
+    allowDisconnects(1000);
+    AtomicInteger cut = new AtomicInteger();
+    pods.add(new ScriptedPod((request, out) -> {
+      if (cut.get() < 0) {
+        out.stream(response("two"));
+      } else {
+        out.events().chunk(whole.substring(0, cut.getAndSet(-1))).reset();
+      }
+    }));
+    router.cells.worker("a", pods.getLast().url(), "m");
+    router.cells.worker("b", pods.getLast().url(), "m");
+
+    for (int at = 1; at < whole.length(); at += 5) {
+      cut.set(at);
+      // An event that lacks its blank line only is whole.
+      boolean isBegun = at >= begun - 2 && at < whole.length() - 2;
+      try {
+        assertThat(router.post(RESPONSES, RESPONSE).body()).as("cut at %s", at)
+            .isEqualTo(at < before - 2 ? other : whole);
+        assertThat(isBegun).as("cut at %s", at).isFalse();
+      } catch (IOException endsCut) {
+        assertThat(isBegun).as("cut at %s", at).isTrue();
+        cut.set(-1);
+      }
+    }
+  }
+
+  @Test
+  void responseCutBehindItsEnd_isWhole() throws Exception {
+    pod("a", (request, out) -> out.events().chunk(String.join("", response("one"))).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThat(router.post(RESPONSES, RESPONSE).body()).isEqualTo(String.join("", response("one")));
+
+    assertThat(second.seen).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "3 | \"store\":false | api", "2 | \"store\":true | stored", "2 | \"user\":\"me\" | stored",
+      "2 | \"store\":false,\"previous_response_id\":\"r\" | stored",
+      "2 | \"store\":false,\"tools\":[{\"type\":\"web_search\"}] | tools"})
+  void otherResponses_endCutAndAreCounted(int passed, String member, String why) throws Exception {
+    pod("a", (request, out) ->
+        out.events().chunk(String.join("", response("one").subList(0, passed))).reset());
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+
+    assertThatThrownBy(() -> router.post(RESPONSES, RESPONSE.replace("\"store\":false", member)))
+        .isInstanceOf(IOException.class);
+
+    assertThat(second.seen).isEmpty();
+    assertThat(router.metric("kvasir_resumes_refused", why)).isEqualTo(1);
+  }
+
+  /** An event of a response that goes on, whose end and whose begin have the response itself. */
+  private static List<String> response(String id) {
+    String own = "\"response\":{\"id\":\"" + id + "\",\"object\":\"response\",\"status\":\"%s\",\"usage\":%s}";
+    String delta = "\"item_id\":\"i\",\"output_index\":0,\"content_index\":0,\"delta\":\"Hello\",\"logprobs\":[]";
+    String usage = "{\"input_tokens\":9,\"output_tokens\":2,\"total_tokens\":11}";
+    return List.of(
+        responseEvent("created", 0, own.formatted("in_progress", "null")),
+        responseEvent("in_progress", 1, own.formatted("in_progress", "null")),
+        responseEvent("output_text.delta", 2, delta),
+        responseEvent("completed", 3, own.formatted("completed", usage)));
+  }
+
+  private static String responseEvent(String type, int number, String members) {
+    return "event: response.%s\ndata: {\"type\":\"response.%s\",\"sequence_number\":%d,%s}\n\n".formatted(
+        type, type, number, members);
   }
 
   @ParameterizedTest

@@ -5,6 +5,7 @@ import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
+import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.stream.PartialAnswer;
 import io.kvasir.execution.stream.StitchedStream;
 import io.kvasir.http.ApiPath;
@@ -53,6 +54,7 @@ final class CutDecider {
     }
     String unfit = message ? MessagesContinuation.unsupportedReason(request.members()) : null;
     unfit = unfit == null ? unsupportedReason(continuation, answer) : unfit;
+    unfit = request.api() == ApiPath.RESPONSES ? unrepeatableReason(request.members(), unfit) : unfit;
     if (unfit != null) {
       return new CutDecision.Refused(unfit);
     }
@@ -85,6 +87,21 @@ final class CutDecider {
   private static @Nullable String unsupportedReason(Continuation continuation, PartialAnswer answer) {
     String unfit = answer.unsupportedReason();
     return unfit == null ? continuation.unsupportedReason(answer.hasText(), answer.text()) : unfit;
+  }
+
+  /**
+   * Why a response must not be requested again, for metrics; null when it may.
+   *
+   * @param begun what of it has begun: it has no request to go on from there
+   */
+  private static @Nullable String unrepeatableReason(JsonMembers members, @Nullable String begun) {
+    return begun != null ? "api"
+        : members.value("store").asBoolean(true) || members.hasValue("previous_response_id")
+            || members.value("background").asBoolean(false)
+        ? "stored"
+        : members.value("tools").valueStream().anyMatch(tool -> !tool.path("type").asText().equals("function"))
+        ? "tools"
+        : null;
   }
 
   /** Takes the continuation from the budget: null, or why there must be none. */

@@ -93,7 +93,9 @@ final class Resumption implements StreamingBody {
 
   private static @Nullable ApiPath continuable(String target) {
     ApiPath api = ApiPath.of(target);
-    return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS || api == ApiPath.MESSAGES ? api : null;
+    return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS || api == ApiPath.MESSAGES || api == ApiPath.RESPONSES
+        ? api
+        : null;
   }
 
   /** The call to be carried out first: its worker's stream is to come with its usage. */

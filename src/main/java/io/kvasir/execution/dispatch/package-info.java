@@ -5,8 +5,8 @@
  *
  * <p>A {@code Resumption} continues a stream that its worker cut: {@code CutDecider} decides whether it may, by what
  * {@code ProvenRest} can prove of the tokens that were generated; {@code Continuation} builds the request for the rest
- * (of a message by {@code MessagesContinuation}, as a chat), and {@code JoinedReports} makes one report of those of all
- * workers.
+ * (of a message by {@code MessagesContinuation}, as a chat; a response is only requested again), and {@code
+ * JoinedReports} makes one report of those of all workers.
  */
 @NullMarked
 package io.kvasir.execution.dispatch;

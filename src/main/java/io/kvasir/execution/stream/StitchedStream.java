@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * The streams of several workers, one after the other, as the one stream of events that a client sees. Only whole
  * events pass. Those of the first worker pass as they came, without waiting where the client's sink allows it, while
  * their text is noted; those of the next are {@link ContinuedEvents}, which {@link MessageEvents} translates where the
- * client has a message of Anthropic's API. One thread at a time.
+ * client has a message of Anthropic's API. Of {@link ResponseEvents} there are no next ones once the answer has begun.
+ * One thread at a time.
  */
 public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Bytes of one event that are held back. */
@@ -42,6 +43,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   private final boolean chat;
   /** What there is to events of messages, null for other APIs. */
   private final @Nullable MessageEvents messages;
+  /** What there is to events of responses, null for other APIs. */
+  private final @Nullable ResponseEvents responses;
   private final boolean withoutUsage;
   private final TextBudget budget;
   private final SseEvents reader = new SseEvents((_, read) -> data = read);
@@ -72,7 +75,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /**
    * A stream about to begin.
    *
-   * @param api of chats, completions or messages
+   * @param api of chats, completions, messages or responses
    * @param withoutUsage whether the event that has usage alone is kept from the client
    * @param budget for what is noted of the text, and for long events while they are held
    */
@@ -82,6 +85,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
     this.budget = budget;
     this.answer = new PartialAnswer(budget);
     this.messages = api == ApiPath.MESSAGES ? new MessageEvents(answer) : null;
+    this.responses = api == ApiPath.RESPONSES ? new ResponseEvents(answer) : null;
     this.withoutUsage = withoutUsage;
     this.tap = new AnswerTap(AnswerTap.Form.EVENTS);
     this.events = events(tap);
@@ -102,7 +106,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   private WholeEvents events(AnswerTap read) {
     ContinuedEvents next = continued;
     if (next == null) {
-      if (messages == null) {
+      if (messages == null && responses == null) {
         read.listen(answer);
       }
       return new WholeEvents(
@@ -193,7 +197,10 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
    * @param rest what is known of the request that it gets
    */
   public void resume(RestOfStream rest) {
-    requestedAgain = messages != null && !answer.hasText();
+    requestedAgain = responses != null || (messages != null && !answer.hasText());
+    if (responses != null) {
+      responses.nextWorker();
+    }
     continued = requestedAgain ? null : new ContinuedEvents(answer, rest, chat, withoutUsage, first);
     beginStream(new AnswerTap(AnswerTap.Form.EVENTS));
   }
@@ -292,6 +299,8 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
     done |= tap.ended();
     if (messages != null) {
       messages.note(bytes, from, to);
+    } else if (responses != null) {
+      responses.note(tap, !tap.firstToken() && dataOf(bytes, from, to) != null);
     } else if (first == null && !tap.failed() && !done) {
       first = headOf(dataOf(bytes, from, to));
     }
@@ -302,9 +311,15 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Notes an event of a worker that got the request again, of which the client does not get what it has. */
   private byte @Nullable [] noteAgain(byte[] bytes, int from, int to) throws IOException {
     done |= tap.ended();
-    boolean passes = Objects.requireNonNull(messages).noteAgain(bytes, from, to);
+    byte[] instead = null;
+    if (responses != null) {
+      boolean inAnswer = tap.firstToken() && !tap.ended() && !tap.failed();
+      instead = responses.noteAgain(tap, inAnswer ? bytes : dataOf(bytes, from, to));
+    } else if (!Objects.requireNonNull(messages).noteAgain(bytes, from, to)) {
+      instead = WholeEvents.Editor.NOTHING;
+    }
     answer.eventPassed(tap);
-    return passes ? null : WholeEvents.Editor.NOTHING;
+    return instead;
   }
 
   private byte @Nullable [] dataOf(byte[] bytes, int from, int to) throws IOException {
