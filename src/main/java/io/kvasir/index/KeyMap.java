@@ -21,18 +21,20 @@ final class KeyMap {
   static final int ABSENT = -1;
 
   private static final long PHI = 0x9E3779B97F4A7C15L;
-  private static final int MAX_ENTRIES = 1 << 27;
-  private static final int FEWEST = 6; // buckets
-  private static final int KEYS = 5; // of a bucket, on average at most
+  private static final int ENTRY_BITS = 27;
+  private static final int MAX_ENTRIES = 1 << ENTRY_BITS;
+  private static final int BUCKET = 4; // longs
+  private static final int SLOTS = 6; // of a bucket
+  private static final int FEWEST = 8; // buckets
+  private static final int KEYS = 4; // of a bucket, on average at most
   private static final int CHUNK_BITS = 8;
   private static final int CHUNK = 1 << CHUNK_BITS;
   private static final int CHUNKS = 16;
-  private static final long[] NO_KEYS = new long[1];
+  private static final long[] NO_KEYS = {Tags.NONE_OF_SIX};
 
   private final Budget budget;
   private long[][] chunks = new long[CHUNKS][];
-  private long[] tags = NO_KEYS; // by bucket
-  private int[] table = new int[0]; // entries by bucket and slot
+  private long[] table = NO_KEYS; // buckets
   private int capacity; // entries in chunks
   private int end; // entries that were ever used
   private int free = ABSENT; // the first unused entry below the end, linked by their values
@@ -78,20 +80,20 @@ final class KeyMap {
 
   /** A key's entry, {@link #ABSENT} if there is none. */
   int find(long key) {
-    long[] buckets = tags;
+    long[] buckets = table;
     long mixed = key * PHI;
     long tag = Tags.of(mixed);
     int home = home(mixed, buckets.length);
     int bucket = home;
     do {
-      long found = buckets[bucket];
-      for (long same = Tags.same(found, tag); same != 0; same = Tags.rest(same)) {
-        int entry = table[bucket * Tags.SLOTS + Tags.first(same)];
-        if (key(entry) == key) {
-          return entry;
+      long tags = buckets[bucket];
+      for (long same = Tags.same(tags, tag); same != 0; same = Tags.rest(same)) {
+        int name = name(buckets, bucket, Tags.first(same));
+        if (isOf(name, mixed) && key(entry(name)) == key) {
+          return entry(name);
         }
       }
-      if (!Tags.isPassed(found)) {
+      if (!Tags.isPassed(tags)) {
         return ABSENT;
       }
       bucket = next(bucket, buckets.length);
@@ -119,12 +121,12 @@ final class KeyMap {
    *     #ABSENT} for none
    */
   long touch(long[] keys, int from, int count, int[] places, int at) {
-    long[] buckets = tags;
+    long[] buckets = table;
     for (int i = 0; i < count; i++) {
       long mixed = keys[from + i] * PHI;
       int home = home(mixed, buckets.length);
       long same = Tags.same(buckets[home], Tags.of(mixed));
-      places[at + i] = same == 0 ? ABSENT : table[home * Tags.SLOTS + Tags.first(same)];
+      places[at + i] = same == 0 ? ABSENT : entry(name(buckets, home, Tags.first(same)));
     }
     long seen = 0;
     for (int i = 0; i < count; i++) {
@@ -138,8 +140,34 @@ final class KeyMap {
     return place != ABSENT && isEntry(place, key) ? place : find(key);
   }
 
-  private static int next(int bucket, int buckets) {
-    return bucket + 1 < buckets ? bucket + 1 : 0;
+  private static int next(int bucket, int length) {
+    int next = bucket + BUCKET;
+    return next < length ? next : 0;
+  }
+
+  // The name of an entry in the table: its number, and above it more of the key's mixed hash.
+
+  private static int name(int entry, long mixed) {
+    return entry | ((int) (mixed >>> 32) << ENTRY_BITS);
+  }
+
+  private static int entry(int name) {
+    return name & (MAX_ENTRIES - 1);
+  }
+
+  /** Whether a name may be that of a key with a mixed hash. */
+  private static boolean isOf(int name, long mixed) {
+    return ((name >>> ENTRY_BITS) ^ (int) (mixed >>> 32)) << ENTRY_BITS == 0;
+  }
+
+  private static int name(long[] buckets, int bucket, int slot) {
+    return (int) (buckets[bucket + 1 + (slot >>> 1)] >>> (slot << 5));
+  }
+
+  private static void setName(long[] buckets, int bucket, int slot, int name) {
+    int at = bucket + 1 + (slot >>> 1);
+    int shift = slot << 5;
+    buckets[at] = (buckets[at] & ~(0xFFFFFFFFL << shift)) | ((name & 0xFFFFFFFFL) << shift);
   }
 
   long key(int entry) {
@@ -176,7 +204,7 @@ final class KeyMap {
 
   /** Enters an entry into the first bucket from its home on that has an unused slot. */
   private void enter(long key, int entry) {
-    long[] buckets = tags;
+    long[] buckets = table;
     long mixed = key * PHI;
     int bucket = home(mixed, buckets.length);
     long unused = Tags.unused(buckets[bucket]);
@@ -187,68 +215,39 @@ final class KeyMap {
     }
     int slot = Tags.first(unused);
     buckets[bucket] = Tags.with(buckets[bucket], slot, Tags.of(mixed));
-    table[bucket * Tags.SLOTS + slot] = entry;
+    setName(buckets, bucket, slot, name(entry, mixed));
   }
 
   /** Removes an entry. */
   void delete(int entry) {
-    long[] buckets = tags;
     long mixed = key(entry) * PHI;
-    long tag = Tags.of(mixed);
-    int home = home(mixed, buckets.length);
-    long place = onlyPlace(home, tag);
-    if (place == ABSENT) {
-      place = placeOf(entry, home, tag);
-    }
-    int holder = (int) (place >>> 3);
-    for (int bucket = home; bucket != holder; bucket = next(bucket, buckets.length)) {
-      buckets[bucket] = Tags.unpass(buckets[bucket]);
-    }
-    buckets[holder] = Tags.without(buckets[holder], (int) place & 7);
+    leave(mixed, name(entry, mixed));
     setValue(entry, free & 0xFFFFFFFFL);
     free = entry;
     size--;
   }
 
-  /**
-   * The only place where a key with a home and a tag can be: eight times its bucket, plus its slot. {@link #ABSENT}
-   * when there are several. The table is not read.
-   */
-  private long onlyPlace(int home, long tag) {
-    long only = ABSENT;
-    int bucket = home;
-    do {
-      long same = Tags.same(tags[bucket], tag);
-      if (same != 0) {
-        if (only != ABSENT || Tags.rest(same) != 0) {
-          return ABSENT;
-        }
-        only = ((long) bucket << 3) + Tags.first(same);
-      }
-      if (!Tags.isPassed(tags[bucket])) {
-        return only;
-      }
-      bucket = next(bucket, tags.length);
-    } while (bucket != home);
-    return only;
-  }
-
-  /** The place of an entry, as {@link #onlyPlace} names it. */
-  private long placeOf(int entry, int home, long tag) {
-    int bucket = home;
+  /** Takes an entry out of the table. */
+  private void leave(long mixed, int name) {
+    long[] buckets = table;
+    long tag = Tags.of(mixed);
+    int bucket = home(mixed, buckets.length);
     while (true) {
-      for (long same = Tags.same(tags[bucket], tag); same != 0; same = Tags.rest(same)) {
-        if (table[bucket * Tags.SLOTS + Tags.first(same)] == entry) {
-          return ((long) bucket << 3) + Tags.first(same);
+      long tags = buckets[bucket];
+      for (long same = Tags.same(tags, tag); same != 0; same = Tags.rest(same)) {
+        if (name(buckets, bucket, Tags.first(same)) == name) {
+          buckets[bucket] = Tags.without(tags, Tags.first(same));
+          return;
         }
       }
-      bucket = next(bucket, tags.length);
+      buckets[bucket] = Tags.unpass(tags);
+      bucket = next(bucket, buckets.length);
     }
   }
 
   /** As {@link Shards#touch}, for keys. */
   long touch(long[] keys, int from, int count) {
-    long[] buckets = tags;
+    long[] buckets = table;
     long seen = 0;
     for (int i = from; i < from + count; i++) {
       seen += buckets[home(keys[i] * PHI, buckets.length)];
@@ -269,10 +268,9 @@ final class KeyMap {
 
   /** Removes every key and releases the memory. */
   void clear() {
-    budget.release(bytesOfEntries(capacity) + bytesOfTable(table.length / Tags.SLOTS) + directory(chunks.length));
+    budget.release(bytesOfEntries(capacity) + bytesOfTable(table.length / BUCKET) + directory(chunks.length));
     chunks = new long[CHUNKS][];
-    tags = NO_KEYS;
-    table = new int[0];
+    table = NO_KEYS;
     capacity = 0;
     end = 0;
     free = ABSENT;
@@ -281,7 +279,7 @@ final class KeyMap {
 
   /** Widens the table for a number of keys if it would be too full; without memory for that it may be crowded. */
   private boolean widen(int keys) {
-    int buckets = table.length / Tags.SLOTS;
+    int buckets = table.length / BUCKET;
     if (keys <= (long) buckets * KEYS) {
       return true;
     }
@@ -289,8 +287,10 @@ final class KeyMap {
     if (!budget.reserve(bytesOfTable(wider) - bytesOfTable(buckets))) {
       return keys <= crowded();
     }
-    tags = new long[wider];
-    table = new int[wider * Tags.SLOTS];
+    table = new long[wider * BUCKET];
+    for (int bucket = 0; bucket < table.length; bucket += BUCKET) {
+      table[bucket] = Tags.NONE_OF_SIX;
+    }
     for (int entry = 0; entry < end; entry++) {
       if (isUsed(entry)) {
         enter(key(entry), entry);
@@ -301,7 +301,7 @@ final class KeyMap {
 
   /** The most keys of the table. */
   private int crowded() {
-    return table.length / Tags.SLOTS * (Tags.SLOTS - 1);
+    return table.length / BUCKET * (SLOTS - 1);
   }
 
   /** Adds chunks for a number of entries. */
@@ -325,7 +325,7 @@ final class KeyMap {
   }
 
   private static long bytesOfTable(int buckets) {
-    return buckets == 0 ? 0 : 2 * Budget.arrayOf(0) + buckets * (long) (Long.BYTES + Tags.SLOTS * Integer.BYTES);
+    return buckets == 0 ? 0 : Budget.arrayOf((long) buckets * BUCKET);
   }
 
   /** The bytes of the references to chunks, as far as they are more than every map has. */
@@ -333,7 +333,8 @@ final class KeyMap {
     return (references - CHUNKS) * (long) Long.BYTES;
   }
 
-  private static int home(long mixed, int buckets) {
-    return (int) Math.unsignedMultiplyHigh(mixed, buckets);
+  /** The index of a mixed hash's home bucket. */
+  private static int home(long mixed, int length) {
+    return (int) Math.unsignedMultiplyHigh(mixed, length / BUCKET) * BUCKET;
   }
 }
