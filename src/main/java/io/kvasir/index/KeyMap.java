@@ -30,7 +30,7 @@ final class KeyMap {
   private static final int CHUNK_BITS = 8;
   private static final int CHUNK = 1 << CHUNK_BITS;
   private static final int CHUNKS = 16;
-  private static final long[] NO_KEYS = {Tags.NONE_OF_SIX};
+  private static final long[] NO_KEYS = {Tags.NONE_OF_SIX, 0, 0, 0};
 
   private final Budget budget;
   private long[][] chunks = new long[CHUNKS][];
@@ -250,7 +250,8 @@ final class KeyMap {
     long[] buckets = table;
     long seen = 0;
     for (int i = from; i < from + count; i++) {
-      seen += buckets[home(keys[i] * PHI, buckets.length)];
+      int home = home(keys[i] * PHI, buckets.length);
+      seen += buckets[home] + buckets[home + BUCKET - 1];
     }
     return seen;
   }
