@@ -269,7 +269,7 @@ final class KeyMap {
 
   /** Removes every key and releases the memory. */
   void clear() {
-    budget.release(bytesOfEntries(capacity) + bytesOfTable(table.length / BUCKET) + directory(chunks.length));
+    budget.release(bytesOfEntries(capacity) + bytesOfTable(buckets()) + directory(chunks.length));
     chunks = new long[CHUNKS][];
     table = NO_KEYS;
     capacity = 0;
@@ -280,7 +280,7 @@ final class KeyMap {
 
   /** Widens the table for a number of keys if it would be too full; without memory for that it may be crowded. */
   private boolean widen(int keys) {
-    int buckets = table.length / BUCKET;
+    int buckets = buckets();
     if (keys <= (long) buckets * KEYS) {
       return true;
     }
@@ -300,9 +300,13 @@ final class KeyMap {
     return true;
   }
 
+  private int buckets() {
+    return table == NO_KEYS ? 0 : table.length / BUCKET;
+  }
+
   /** The most keys of the table. */
   private int crowded() {
-    return table.length / BUCKET * (SLOTS - 1);
+    return buckets() * (SLOTS - 1);
   }
 
   /** Adds chunks for a number of entries. */
