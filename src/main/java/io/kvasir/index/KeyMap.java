@@ -7,9 +7,10 @@ import java.util.Arrays;
  *
  * <p>Entries {@code [ key | copies × 4 tiers : 8 each, row : 32 ]} are dense, in the order of insertion: the blocks of
  * a prompt are adjacent, and are removed together, too. They are in chunks, which are never copied. Beside them is a
- * table of their numbers, in buckets of {@value Tags#SLOTS} that are about half full, and an array of the buckets'
- * {@link Tags}, which is all that is read of most keys that are absent or are removed. The table is widened by half:
- * every wider one takes as long as entering all keys again.
+ * table in buckets of {@value #BUCKET} longs: the {@link Tags}, then the names of {@value Tags#SLOTS} entries, two in a
+ * long. A name is an entry's number with five more bits of the key's mixed hash above it, so that an entry is hardly ever
+ * read in vain. A key's bucket is all that is accessed of the table, nearly always. The table is widened by half: every
+ * wider one takes as long as entering all keys again.
  *
  * <p>An entry is free when its copies are 0: every key may be used. Not thread-safe.
  */
@@ -24,13 +25,12 @@ final class KeyMap {
   private static final int ENTRY_BITS = 27;
   private static final int MAX_ENTRIES = 1 << ENTRY_BITS;
   private static final int BUCKET = 4; // longs
-  private static final int SLOTS = 6; // of a bucket
   private static final int FEWEST = 8; // buckets
   private static final int KEYS = 4; // of a bucket, on average at most
   private static final int CHUNK_BITS = 8;
   private static final int CHUNK = 1 << CHUNK_BITS;
   private static final int CHUNKS = 16;
-  private static final long[] NO_KEYS = {Tags.NONE_OF_SIX, 0, 0, 0};
+  private static final long[] NO_KEYS = {Tags.NONE, 0, 0, 0}; // of all empty maps: never written
 
   private final Budget budget;
   private long[][] chunks = new long[CHUNKS][];
@@ -145,8 +145,6 @@ final class KeyMap {
     return next < length ? next : 0;
   }
 
-  // The name of an entry in the table: its number, and above it more of the key's mixed hash.
-
   private static int name(int entry, long mixed) {
     return entry | ((int) (mixed >>> 32) << ENTRY_BITS);
   }
@@ -245,7 +243,7 @@ final class KeyMap {
     }
   }
 
-  /** As {@link Shards#touch}, for keys. */
+  /** As {@link Shards#touch}, for keys: both ends of a bucket, which is in two cache lines as often as in one. */
   long touch(long[] keys, int from, int count) {
     long[] buckets = table;
     long seen = 0;
@@ -290,7 +288,7 @@ final class KeyMap {
     }
     table = new long[wider * BUCKET];
     for (int bucket = 0; bucket < table.length; bucket += BUCKET) {
-      table[bucket] = Tags.NONE_OF_SIX;
+      table[bucket] = Tags.NONE;
     }
     for (int entry = 0; entry < end; entry++) {
       if (isUsed(entry)) {
@@ -306,7 +304,7 @@ final class KeyMap {
 
   /** The most keys of the table. */
   private int crowded() {
-    return buckets() * (SLOTS - 1);
+    return buckets() * (Tags.SLOTS - 1);
   }
 
   /** Adds chunks for a number of entries. */

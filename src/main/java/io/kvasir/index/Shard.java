@@ -7,7 +7,7 @@ import java.lang.invoke.VarHandle;
  * The writers' side of one shard: allocates and frees the segments whose first hash belongs to it, under its own
  * monitor. Both are short and concern whole segments only; a row or a bit is set without the monitor.
  *
- * <p>The shard's table has buckets of {@value #BUCKET} longs: the {@link Tags}, then the names of {@value #SLOTS}
+ * <p>The shard's table has buckets of {@value #BUCKET} longs: the {@link Tags}, then the names of {@value Tags#SLOTS}
  * segments, two in a long. Whoever finds a tag finds the name that was written before it, and compares the first row's
  * hash, since the slot may have been given to another segment meanwhile.
  */
@@ -16,9 +16,6 @@ final class Shard extends CacheLinePadding {
   private static final int BUCKET = 4; // longs
   private static final int KEYS = 4; // of a bucket, on average at most
   private static final int ABSENT = -1;
-
-  /** The slots of a bucket. */
-  static final int SLOTS = 6;
 
   /** The longs of an empty shard's table. */
   static final int LEAST = 4 * BUCKET;
@@ -50,7 +47,7 @@ final class Shard extends CacheLinePadding {
   private static long[] empty(int length) {
     long[] table = new long[length];
     for (int bucket = 0; bucket < length; bucket += BUCKET) {
-      table[bucket] = Tags.NONE_OF_SIX;
+      table[bucket] = Tags.NONE;
     }
     return table;
   }
@@ -126,7 +123,7 @@ final class Shard extends CacheLinePadding {
       return there;
     }
     long[] table = there == Segments.NONE ? roomy() : table(tables, number);
-    if (live == table.length / BUCKET * SLOTS && there == Segments.NONE) {
+    if (live == table.length / BUCKET * Tags.SLOTS && there == Segments.NONE) {
       return Segments.NONE;
     }
     int row = allocate();
@@ -240,7 +237,7 @@ final class Shard extends CacheLinePadding {
     }
     long[] wider = empty(2 * table.length);
     for (int bucket = 0; bucket < table.length; bucket += BUCKET) {
-      for (int slot = 0; slot < SLOTS; slot++) {
+      for (int slot = 0; slot < Tags.SLOTS; slot++) {
         if (Tags.isUsed(table[bucket], slot)) {
           int segment = segment(table, bucket, slot);
           enter(wider, Segments.mix(segments.hash(segment << Segments.ROW_BITS)), segment);

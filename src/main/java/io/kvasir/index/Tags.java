@@ -1,9 +1,9 @@
 package io.kvasir.index;
 
 /**
- * The tags of a hash table's bucket of {@value #SLOTS} slots, in one long: {@code [ passed:8 | 7 × tag:8 ]}. A tag is
- * part of the key's hash, 0 where the slot is unused. All are compared at once: whether a key is there is known from
- * one access to memory, nearly always, and without a branch that is as likely as not.
+ * The tags of a hash table's bucket of {@value #SLOTS} slots, in one long: {@code [ passed:8 | none:8 | 6 × tag:8 ]}.
+ * A tag is part of the key's hash, 0 where the slot is unused. All are compared at once: whether a key is there is known
+ * from one access to memory, nearly always, and without a branch that is as likely as not.
  *
  * <p>A key whose home bucket is full goes to the next that is not. <b>passed</b> counts the keys that are beyond a
  * bucket for that, and a search ends where there are none, so a removed key leaves no mark behind. Beyond 254 it is not
@@ -12,10 +12,10 @@ package io.kvasir.index;
  * <p>Some slots of a bucket are a long, too, with the highest bit of each one's tag.
  */
 final class Tags {
-  static final int SLOTS = 7;
+  static final int SLOTS = 6;
 
-  /** The tags of an unused bucket of six slots: the last has a tag that no key has, and is never unused. */
-  static final long NONE_OF_SIX = 1L << 48;
+  /** The tags of an unused bucket: where a seventh slot would be is a tag that no key has, and that is not unused. */
+  static final long NONE = 1L << 48;
 
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGHEST = 0x0080808080808080L;

@@ -177,7 +177,7 @@ public abstract class IndexModel {
 
   public static final class Crowd extends IndexModel {
     public Crowd() {
-      super(SAME_BUCKET, 0, Shard.SLOTS - 1);
+      super(SAME_BUCKET, 0, Tags.SLOTS - 1);
     }
   }
 
