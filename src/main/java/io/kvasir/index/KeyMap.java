@@ -8,9 +8,9 @@ import java.util.Arrays;
  * <p>Entries {@code [ key | copies × 4 tiers : 8 each, row : 32 ]} are dense, in the order of insertion: the blocks of
  * a prompt are adjacent, and are removed together, too. They are in chunks, which are never copied. Beside them is a
  * table in buckets of {@value #BUCKET} longs: the {@link Tags}, then the names of {@value Tags#SLOTS} entries, two in a
- * long. A name is an entry's number with five more bits of the key's mixed hash above it, so that an entry is hardly ever
- * read in vain. A key's bucket is all that is accessed of the table, nearly always. The table is widened by half: every
- * wider one takes as long as entering all keys again.
+ * long. A name is an entry's number with five more bits of the key's mixed hash above it, so that an entry is hardly
+ * ever read in vain. A key's bucket is all that is accessed of the table, nearly always. The table is widened by half:
+ * every wider one takes as long as entering all keys again.
  *
  * <p>An entry is free when its copies are 0: every key may be used. Not thread-safe.
  */

@@ -2,8 +2,8 @@ package io.kvasir.index;
 
 /**
  * The tags of a hash table's bucket of {@value #SLOTS} slots, in one long: {@code [ passed:8 | none:8 | 6 × tag:8 ]}.
- * A tag is part of the key's hash, 0 where the slot is unused. All are compared at once: whether a key is there is known
- * from one access to memory, nearly always, and without a branch that is as likely as not.
+ * A tag is part of the key's hash, 0 where the slot is unused. All are compared at once: whether a key is there is
+ * known from one access to memory, nearly always, and without a branch that is as likely as not.
  *
  * <p>A key whose home bucket is full goes to the next that is not. <b>passed</b> counts the keys that are beyond a
  * bucket for that, and a search ends where there are none, so a removed key leaves no mark behind. Beyond 254 it is not
