@@ -299,7 +299,7 @@ final class KeyMap {
   }
 
   private int buckets() {
-    return table == NO_KEYS ? 0 : table.length / BUCKET;
+    return table.length == NO_KEYS.length ? 0 : table.length / BUCKET;
   }
 
   /** The most keys of the table. */
