@@ -67,19 +67,21 @@ public interface EventFeed {
    * @param bind whether the router binds and the engines connect
    * @param plainOnly whether events leave out adapters and salts, as TensorRT-LLM's do
    * @param otherRanks the sockets of rank 1, 2 and so on, for ranks whose ports the system chose, or on other hosts
+   * @param snapshot how the engine is asked for a snapshot; {@code NONE} without a replay endpoint
    */
   record Zmq(
       String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly,
-      List<RankSockets> otherRanks)
+      List<RankSockets> otherRanks, SnapshotFormat snapshot)
       implements EventFeed {
-    /** Copies the list, which a node of another version may not have sent. */
+    /** Copies the list; it and the snapshots' format may be missing in what a node of another version has sent. */
     public Zmq {
       otherRanks = List.copyOf(Objects.requireNonNullElse(otherRanks, List.of()));
+      snapshot = Objects.requireNonNullElse(snapshot, SnapshotFormat.NONE);
     }
 
-    /** The sockets of an engine whose events have adapters and salts, and whose ports count up. */
+    /** The sockets of an engine whose events have adapters and salts, and whose ports count up; without snapshots. */
     public Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) {
-      this(endpoint, replay, topic, bind, false, List.of());
+      this(endpoint, replay, topic, bind, false, List.of(), SnapshotFormat.NONE);
     }
 
     @Override
@@ -108,13 +110,13 @@ public interface EventFeed {
 
     private ZmqEndpoints ofRank(int rank, String ownTopic) {
       if (rank == 0 || otherRanks.isEmpty()) {
-        return new ZmqEndpoints(endpoint, replay, ownTopic, bind).ofRank(rank);
+        return new ZmqEndpoints(endpoint, replay, ownTopic, bind, snapshot).ofRank(rank);
       }
       if (rank > otherRanks.size()) {
         throw new IllegalArgumentException("no endpoint of rank " + rank + " is named");
       }
       RankSockets own = otherRanks.get(rank - 1);
-      return new ZmqEndpoints(own.endpoint(), own.replay(), ownTopic, bind);
+      return new ZmqEndpoints(own.endpoint(), own.replay(), ownTopic, bind, snapshot);
     }
 
     @Override

@@ -22,6 +22,7 @@ public final class EventMetrics {
   private final Counter endings;
   private final Counter missed;
   private final Counter replays;
+  private final Counter snapshots;
   private final Counter restarts;
   private final Counter duplicates;
   private final Counter faults;
@@ -53,6 +54,13 @@ public final class EventMetrics {
             .register(registry);
     missed = counter("lost_messages_total", "Messages that were lost.", registry);
     replays = counter("replays_total", "Replay rounds requested from engines.", registry);
+    snapshots =
+        Counter.builder()
+            .name("kvasir_events_snapshots_total")
+            .help("Snapshots requested from engines, by result: read, failed (refused as incomplete, contradictory, too"
+                + " large or too slow, or never answered) or unknown (the engine does not know the request).")
+            .labelNames(SOURCE, "result")
+            .register(registry);
     restarts = counter("restarts_total", "Restarts of engines detected.", registry);
     duplicates = counter("duplicates_total", "Duplicate messages dropped.", registry);
     faults =
@@ -114,6 +122,9 @@ public final class EventMetrics {
     private final CounterDataPoint gapsRestarted;
     private final CounterDataPoint missed;
     private final CounterDataPoint replays;
+    private final CounterDataPoint snapshotsRead;
+    private final CounterDataPoint snapshotsFailed;
+    private final CounterDataPoint snapshotsUnknown;
     private final CounterDataPoint restarts;
     private final CounterDataPoint duplicates;
     private final CounterDataPoint misframed;
@@ -136,6 +147,9 @@ public final class EventMetrics {
       gapsRestarted = endings.labelValues(source, "restarted");
       missed = EventMetrics.this.missed.labelValues(source);
       replays = EventMetrics.this.replays.labelValues(source);
+      snapshotsRead = snapshots.labelValues(source, "read");
+      snapshotsFailed = snapshots.labelValues(source, "failed");
+      snapshotsUnknown = snapshots.labelValues(source, "unknown");
       restarts = EventMetrics.this.restarts.labelValues(source);
       duplicates = EventMetrics.this.duplicates.labelValues(source);
       misframed = EventMetrics.this.misframed.labelValues(source);
@@ -171,7 +185,7 @@ public final class EventMetrics {
             missed.inc(to - from + 1);
           }
           case KvEvent.Restarted _ -> restarts.inc();
-          case KvEvent.Connected _, KvEvent.Disconnected _ -> {}
+          case KvEvent.Snapshot _, KvEvent.SnapshotFailed _, KvEvent.Connected _, KvEvent.Disconnected _ -> {}
         }
       }
       if (stores > 0) {
@@ -188,6 +202,15 @@ public final class EventMetrics {
 
     void replay() {
       replays.inc();
+    }
+
+    void snapshotRead() {
+      snapshotsRead.inc();
+    }
+
+    /** A snapshot could not be had; {@code known} when the engine may know the request. */
+    void snapshotFailed(boolean known) {
+      (known ? snapshotsFailed : snapshotsUnknown).inc();
     }
 
     void duplicate() {

@@ -28,7 +28,7 @@ final class Inbox implements SequencerOutput {
     this.queue = queue;
     this.metrics = metrics;
     this.connection = new ConnectionState(metrics);
-    this.sequencer = new Sequencer(this, false, true, metrics);
+    this.sequencer = new Sequencer(this, false, false, true, metrics);
     if (last != null) {
       sequencer.resumeAfter(last);
     }
@@ -120,7 +120,7 @@ final class Inbox implements SequencerOutput {
     for (KvEvent event : batch.events()) {
       switch (event) {
         case KvEvent.GapAbandoned _ -> complete = false;
-        case KvEvent.Restarted _, KvEvent.Cleared _ -> complete = true;
+        case KvEvent.Restarted _, KvEvent.Cleared _, KvEvent.Snapshot _ -> complete = true;
         default -> {}
       }
     }
@@ -130,6 +130,11 @@ final class Inbox implements SequencerOutput {
   @Override
   public void replay(long from) {
     throw new IllegalStateException("a sequencer without replay requested one");
+  }
+
+  @Override
+  public void snapshot() {
+    throw new IllegalStateException("a sequencer without snapshots requested one");
   }
 
   @Override

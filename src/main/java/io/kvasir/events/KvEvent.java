@@ -75,6 +75,15 @@ public sealed interface KvEvent {
   /** The engine restarted with an empty cache: blocks known of it are void. */
   record Restarted() implements KvEvent {}
 
+  /**
+   * What is known of the worker is void: up to the next {@link GapClosed} or {@link GapAbandoned} come all blocks that
+   * it held before the message {@code resume}, and then the messages from there on.
+   */
+  record Snapshot(long resume) implements KvEvent {}
+
+  /** A snapshot that was asked for is not to be had; what is missing is looked for in the replay. */
+  record SnapshotFailed(String why) implements KvEvent {}
+
   /** The transport connected to the engine, for the first time or again. */
   record Connected() implements KvEvent {}
 

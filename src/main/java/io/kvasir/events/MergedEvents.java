@@ -62,7 +62,7 @@ public final class MergedEvents implements EventSource {
       for (KvEvent event : batch.events()) {
         switch (event) {
           case KvEvent.Stored _, KvEvent.Removed _ -> merged.add(event);
-          case KvEvent.Cleared _ -> {
+          case KvEvent.Cleared _, KvEvent.Snapshot _ -> {
             lost[source] = false;
             merged.add(event);
             reapply(merged);
@@ -91,6 +91,7 @@ public final class MergedEvents implements EventSource {
             merged.add(event);
             reapply(merged);
           }
+          case KvEvent.SnapshotFailed _ -> merged.add(event);
           case KvEvent.Connected _ -> {
             if (!any(connected)) {
               merged.add(event);

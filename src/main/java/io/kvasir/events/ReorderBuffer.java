@@ -59,6 +59,19 @@ final class ReorderBuffer {
     return first.getValue();
   }
 
+  /** When a message was published; 0 when it is not buffered, or that is unknown. */
+  long publishedAt(long number) {
+    BufferedMessage held = byNumber.get(number);
+    return held == null ? 0 : held.decoded.batch().publishedAt();
+  }
+
+  /** Removes the messages before a number. */
+  void dropBelow(long number) {
+    while (!isEmpty() && first() < number) {
+      take();
+    }
+  }
+
   void clear() {
     byNumber.clear();
     bytes = 0;

@@ -49,6 +49,24 @@ final class SeenMessages {
     return replayed.sequence() <= highest && highestPublished != 0 && replayed.publishedAt() > highestPublished;
   }
 
+  /** Highest number seen, -1 for none. */
+  long highest() {
+    return highest;
+  }
+
+  /**
+   * Notes a snapshot in which the messages up to a number are; one published after it with such a number is from a new
+   * process.
+   *
+   * @param takenAt when, microseconds since the epoch; 0 when unknown
+   */
+  void snapshot(long last, long takenAt) {
+    if (takenAt != 0) {
+      highest = Math.max(highest, last);
+      highestPublished = Math.max(highestPublished, takenAt);
+    }
+  }
+
   /** Notes that a live message has come, readable or not. */
   void live(long sequence) {
     highestLive = Math.max(highestLive, sequence);

@@ -1,5 +1,7 @@
 package io.kvasir.events;
 
+import java.util.List;
+
 /**
  * The sequencer of one stream: orders the messages that a lossy publisher sends live and those of its lossy replay,
  * drops duplicates, and detects gaps and restarts. Independent of transport and clock: the transport reports what
@@ -15,6 +17,10 @@ package io.kvasir.events;
  * new. Two things end it early: a live message up to which everything is complete (nothing can be missing), and an
  * engine that repeatedly replays from a later number than requested (its buffer does not reach back that far). Messages
  * that cannot be read count as missing, since a replay may bring them intact.
+ *
+ * <p>Where the engine offers snapshots, one is requested instead of a replay from the very beginning, and when a replay
+ * leaves something missing. It takes the place of all that was delivered, and of the live messages before the number it
+ * resumes with. A snapshot that is not to be had leaves everything as it would be without any.
  */
 final class Sequencer {
   private enum Phase {
@@ -22,6 +28,8 @@ final class Sequencer {
     LIVE,
     /** Something may be missing and a replay is under way. */
     REPLAYING,
+    /** Something may be missing and a snapshot was requested: live messages wait for it. */
+    SNAPSHOT,
     /** Something may be missing and no replay is available: the next live message decides. */
     UNVERIFIED
   }
@@ -30,6 +38,7 @@ final class Sequencer {
   private final EventMetrics.SourceMetrics metrics;
   private final boolean replayable;
   private final boolean fromOne;
+  private final SnapshotTries snapshots;
 
   private Phase phase = Phase.LIVE;
   private final ReorderBuffer buffer = new ReorderBuffer();
@@ -39,11 +48,20 @@ final class Sequencer {
 
   private long lastPublished;
 
+  /** When the last one is from a snapshot: the latest that it can have been published; 0 when unknown. */
+  private long lastPublishedBy;
+
+  /** The highest number seen when the snapshot under way was requested. */
+  private long seenBeforeSnapshot;
+
   private final SeenMessages seen = new SeenMessages();
   private final StreamGap gap;
 
   /** A connection was lost while its replay was under way: what was delivered may mix two histories. */
   private boolean interrupted;
+
+  /** Something was abandoned, and neither a snapshot nor a restart has made up for it. */
+  private boolean lacking;
 
   /** The replay under way has to contain the last message again before anything more is delivered. */
   private boolean verifying;
@@ -54,12 +72,19 @@ final class Sequencer {
    * A sequencer before the first message.
    *
    * @param replayable whether the engine offers a replay
+   * @param snapshots whether it offers snapshots
    * @param fromOne whether its numbers may begin at 1 as well as at 0
    */
-  Sequencer(SequencerOutput output, boolean replayable, boolean fromOne, EventMetrics.SourceMetrics metrics) {
+  Sequencer(
+      SequencerOutput output,
+      boolean replayable,
+      boolean snapshots,
+      boolean fromOne,
+      EventMetrics.SourceMetrics metrics) {
     this.output = output;
     this.gap = new StreamGap(output);
     this.replayable = replayable;
+    this.snapshots = new SnapshotTries(snapshots);
     this.fromOne = fromOne;
     this.metrics = metrics;
   }
@@ -82,6 +107,7 @@ final class Sequencer {
       restart();
     }
     seen.connected();
+    snapshots.connected();
     gap.open(next);
     if (!replayable) {
       phase = Phase.UNVERIFIED;
@@ -89,7 +115,7 @@ final class Sequencer {
       // Messages of the connection before prove nothing: they may be from another process.
       buffer.clear();
       seen.forget();
-      begin(0);
+      readHistory();
     } else {
       verifying = true;
       begin(next - 1);
@@ -120,7 +146,7 @@ final class Sequencer {
 
   /** Notes that the transport is disconnected. */
   void disconnected() {
-    if (phase == Phase.REPLAYING) {
+    if (phase == Phase.REPLAYING || phase == Phase.SNAPSHOT) {
       output.endReplay();
       interrupted = true;
       verifying = false;
@@ -149,19 +175,84 @@ final class Sequencer {
       buffer.put(decoded, bytes, true);
       drain();
       finishIfComplete();
+    } else if (phase == Phase.SNAPSHOT) {
+      buffer.put(decoded, bytes, true);
     } else if (follows(sequence) && decoded.intact()) {
       pass(decoded, bytes, true);
       finish();
+      mendWhenDue();
     } else {
       buffer.put(decoded, bytes, true);
       gap.open(next);
-      if (replayable) {
+      if (next == 0 && replayable) {
+        readHistory();
+      } else if (replayable) {
         begin(next);
       } else {
         abandonBelow(buffer.last() + 1);
         finish();
       }
     }
+  }
+
+  /** Takes the snapshot that was requested. */
+  void snapshot(EngineSnapshot snapshot) {
+    if (phase != Phase.SNAPSHOT) {
+      return;
+    }
+    long resume = snapshot.resume();
+    if (resume <= seenBeforeSnapshot) {
+      // It is from another process than the messages that were seen: what is known and what is buffered is void.
+      metrics.snapshotFailed(true);
+      restart();
+      replayFromStart();
+      return;
+    }
+    metrics.snapshotRead();
+    if (resume != next) {
+      lastPublished = buffer.publishedAt(resume - 1);
+      lastPublishedBy = snapshot.takenAt();
+    }
+    next = resume;
+    buffer.dropBelow(resume);
+    seen.snapshot(resume - 1, snapshot.takenAt());
+    gap.mended();
+    lacking = false;
+    // The position of these parts is in no history: whoever goes on from the middle of them begins anew.
+    output.deliver(new KvBatch(resume - 1, 0, KvBatch.UNKNOWN_RANK, List.of(new KvEvent.Snapshot(resume))), 0, false);
+    for (EngineSnapshot.Part part : snapshot.parts()) {
+      output.deliver(new KvBatch(resume - 1, 0, part.rank(), part.events()), part.bytes(), false);
+    }
+    phase = Phase.LIVE;
+    drain();
+    if (buffer.isEmpty()) {
+      finish();
+    } else {
+      begin(next);
+    }
+  }
+
+  /**
+   * Notes that the snapshot that was requested is not to be had.
+   *
+   * @param known whether the engine may know the request
+   */
+  void snapshotFailed(boolean known, String why) {
+    if (phase != Phase.SNAPSHOT) {
+      return;
+    }
+    metrics.snapshotFailed(known);
+    if (!known) {
+      snapshots.refused();
+    }
+    if (requestSnapshot()) {
+      return;
+    }
+    output.deliver(KvBatch.ofStream(new KvEvent.SnapshotFailed(why)), 0, false);
+    phase = Phase.LIVE;
+    drain();
+    begin(next);
+    finishIfComplete();
   }
 
   /** Whether a replayed message is needed, so that it has to be decoded. */
@@ -189,7 +280,7 @@ final class Sequencer {
     KvBatch batch = decoded.batch();
     long sequence = batch.sequence();
     if (verifying) {
-      if (sequence == next - 1 && batch.publishedAt() == lastPublished) {
+      if (sequence == next - 1 && isLast(batch.publishedAt())) {
         verifying = false;
         rounds.verified();
         drain();
@@ -255,6 +346,9 @@ final class Sequencer {
       round(next);
     } else if (!buffer.isEmpty()) {
       boolean more = rounds.mayFetchSkipped();
+      if (requestSnapshot()) {
+        return;
+      }
       abandonBelow(buffer.last() + 1);
       if (more) {
         begin(next);
@@ -284,8 +378,18 @@ final class Sequencer {
       round(next);
       return true;
     }
+    if (requestSnapshot()) {
+      return true;
+    }
     abandonBelow(sequence);
     return false;
+  }
+
+  /** Whether a message of that time is the last one that was delivered, by what is known of that. */
+  private boolean isLast(long publishedAt) {
+    return lastPublished != 0 || lastPublishedBy == 0
+        ? publishedAt == lastPublished
+        : publishedAt != 0 && publishedAt <= lastPublishedBy;
   }
 
   private boolean follows(long sequence) {
@@ -293,7 +397,7 @@ final class Sequencer {
   }
 
   private void restart() {
-    if (phase == Phase.REPLAYING) {
+    if (phase == Phase.REPLAYING || phase == Phase.SNAPSHOT) {
       output.endReplay();
     }
     if (!seen.isEmpty() || next > 0) {
@@ -305,15 +409,35 @@ final class Sequencer {
     buffer.clear();
     next = 0;
     lastPublished = 0;
+    lastPublishedBy = 0;
     seen.forget();
     interrupted = false;
+    lacking = false;
     verifying = false;
     phase = Phase.LIVE;
   }
 
   private void replayFromStart() {
     gap.open(next);
-    begin(0);
+    readHistory();
+  }
+
+  /** Reads all there is, of which nothing is known: a snapshot where there are any, else the replay. */
+  private void readHistory() {
+    if (!requestSnapshot()) {
+      begin(0);
+    }
+  }
+
+  /** Requests a snapshot if one may be had; returns whether it did. */
+  private boolean requestSnapshot() {
+    if (!snapshots.take()) {
+      return false;
+    }
+    phase = Phase.SNAPSHOT;
+    seenBeforeSnapshot = seen.highest();
+    output.snapshot();
+    return true;
   }
 
   private void begin(long from) {
@@ -351,6 +475,7 @@ final class Sequencer {
     KvBatch batch = decoded.batch();
     next = batch.sequence() + 1;
     lastPublished = batch.publishedAt();
+    lastPublishedBy = 0;
     output.deliver(batch, bytes, live);
   }
 
@@ -362,6 +487,7 @@ final class Sequencer {
         gap.abandon(next, first - 1);
         next = first;
         lastPublished = 0;
+        lastPublishedBy = 0;
       }
       if (first < limit) {
         passFirst();
@@ -377,18 +503,31 @@ final class Sequencer {
   }
 
   private void finish() {
+    if (gap.isLossy() && requestSnapshot()) {
+      return;
+    }
     if (phase == Phase.REPLAYING) {
       output.endReplay();
     }
     phase = Phase.LIVE;
+    lacking |= gap.isLossy();
     gap.close();
+    snapshots.renew();
+  }
+
+  /** Asks again, after a while, for a snapshot that could not be had when something was abandoned. */
+  private void mendWhenDue() {
+    if (lacking && phase == Phase.LIVE && snapshots.isDue()) {
+      gap.open(next);
+      boolean _ = requestSnapshot();
+    }
   }
 
   /** Ends a replay that brought nothing: buffered messages are delivered, and the next live message decides. */
   private void stayUnverified() {
     output.endReplay();
     phase = Phase.UNVERIFIED;
-    if (!buffer.isEmpty()) {
+    if (!buffer.isEmpty() && !requestSnapshot()) {
       abandonBelow(buffer.last() + 1);
       finish();
     }

@@ -8,6 +8,9 @@ interface SequencerOutput {
   /** Begins a new round of replay, and ends the one under way, if any. */
   void replay(long from);
 
-  /** Ends the replay under way, if any. */
+  /** Asks for a snapshot, and ends the round of replay under way, if any. */
+  void snapshot();
+
+  /** Ends the replay or the request for a snapshot under way, if any. */
   void endReplay();
 }

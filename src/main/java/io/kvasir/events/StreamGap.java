@@ -32,6 +32,16 @@ final class StreamGap {
     emit(new KvEvent.GapAbandoned(from, to));
   }
 
+  /** Whether it is open, and some of it was abandoned. */
+  boolean isLossy() {
+    return open && lossy;
+  }
+
+  /** Notes that a snapshot made up for what was abandoned. */
+  void mended() {
+    lossy = false;
+  }
+
   /** Closes it if it is open: nothing is missing but what was abandoned. */
   void close() {
     if (open) {

@@ -10,14 +10,23 @@ import org.jspecify.annotations.Nullable;
  * @param replay the engine's replay endpoint, null when it offers none: gaps then are not recovered
  * @param topic prefix of the topic; when binding, it distinguishes this worker's messages from others'
  * @param bind whether engines connect to the router: several workers may then share one endpoint
+ * @param snapshot how the engine is asked for a snapshot over its replay endpoint
  */
-public record ZmqEndpoints(String endpoint, @Nullable String replay, String topic, boolean bind) {
+public record ZmqEndpoints(
+    String endpoint, @Nullable String replay, String topic, boolean bind, SnapshotFormat snapshot) {
   /** Checks that the endpoints can be used. */
   public ZmqEndpoints {
     check(endpoint, "endpoint", bind);
     if (replay != null) {
       check(replay, "replay", false);
+    } else if (snapshot != SnapshotFormat.NONE) {
+      throw new IllegalArgumentException("snapshots come over the replay endpoint, and there is none");
     }
+  }
+
+  /** Endpoints of an engine that is not asked for snapshots. */
+  public ZmqEndpoints(String endpoint, @Nullable String replay, String topic, boolean bind) {
+    this(endpoint, replay, topic, bind, SnapshotFormat.NONE);
   }
 
   /**
@@ -28,7 +37,8 @@ public record ZmqEndpoints(String endpoint, @Nullable String replay, String topi
   public ZmqEndpoints ofRank(int rank) {
     return rank == 0
         ? this
-        : new ZmqEndpoints(shifted(endpoint, rank), replay == null ? null : shifted(replay, rank), topic, bind);
+        : new ZmqEndpoints(
+            shifted(endpoint, rank), replay == null ? null : shifted(replay, rank), topic, bind, snapshot);
   }
 
   private static void check(String endpoint, String field, boolean bind) {

@@ -20,6 +20,9 @@ public final class ZmqEvents implements SharedTransport {
   /** One of four cores reads: one thread decodes some 200,000 events a second. */
   private static final int THREADS = Math.max(1, Runtime.getRuntime().availableProcessors() / 4);
 
+  /** Snapshots read at a time: each is in memory until it is applied. */
+  private static final int SNAPSHOTS = 4;
+
   private static final Duration REPLAY_IDLE = Duration.ofSeconds(2);
 
   /** ZMQ's own limit, 1,023, is below the workers of a large fleet. */
@@ -30,6 +33,7 @@ public final class ZmqEvents implements SharedTransport {
   private final List<Thread> threads = new ArrayList<>();
   /** The bound sockets, by endpoint. */
   private final Map<String, ZmqBinding> bindings = new ConcurrentHashMap<>();
+  private final SnapshotSlots snapshots = new SnapshotSlots(SNAPSHOTS);
   private final AtomicInteger turn = new AtomicInteger();
   private final Duration replayIdle;
   private final EventMetrics.SourceMetrics metrics;
@@ -99,7 +103,8 @@ public final class ZmqEvents implements SharedTransport {
     // Workers that share a bound socket share its thread.
     int number = endpoints.bind() ? endpoints.endpoint().hashCode() : turn.getAndIncrement();
     ZmqLoop loop = loop(number);
-    ZmqSubscription subscription = new ZmqSubscription(loop, bindings, endpoints, queue, replayIdle.toNanos(), last);
+    ZmqSubscription subscription = 
+        new ZmqSubscription(loop, bindings, endpoints, queue, snapshots, replayIdle.toNanos(), last);
     loop.execute(subscription::open);
     if (loop.closing()) {
       queue.end(null);

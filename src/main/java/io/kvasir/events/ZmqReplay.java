@@ -23,7 +23,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
   private final ZmqLoop loop;
   private final String endpoint;
-  private final long from;
+  private final byte[] request;
   private final long idleNanos;
   private final ReplayOutput output;
   private @Nullable ZmqChannel channel;
@@ -53,11 +53,22 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   }
 
   ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ReplayOutput output) {
+    this(loop, endpoint, number(from), idleNanos, output);
+  }
+
+  /** A round that asks for something else than a number, and is answered in the same way. */
+  ZmqReplay(ZmqLoop loop, String endpoint, byte[] request, long idleNanos, ReplayOutput output) {
     this.loop = loop;
     this.endpoint = endpoint;
-    this.from = from;
+    this.request = request;
     this.idleNanos = idleNanos;
     this.output = output;
+  }
+
+  private static byte[] number(long from) {
+    byte[] number = new byte[Long.BYTES];
+    LONG.set(number, 0, from);
+    return number;
   }
 
   @Override
@@ -69,10 +80,8 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
       // Called on ZMQ's own thread.
       dealer.setEventHook(_ -> reached = true, ZMQ.EVENT_HANDSHAKE_PROTOCOL);
       dealer.connect(endpoint);
-      byte[] start = new byte[Long.BYTES];
-      LONG.set(start, 0, from);
       dealer.sendMore(new byte[0]);
-      dealer.send(start);
+      dealer.send(request);
       deadline = loop.clock().nanos() + idleNanos;
       open = true;
     } catch (RuntimeException failed) {
@@ -80,10 +89,6 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
       // Not at once: another subscription's round may have ended just now and made this one begin.
       loop.execute(() -> output.replayUnopened(this, failed));
     }
-  }
-
-  long from() {
-    return from;
   }
 
   @Override

@@ -20,7 +20,7 @@ import org.zeromq.ZMonitor;
  * as a gap. Belongs to a loop's thread, but for {@link #signal}.
  */
 final class ZmqSubscription
-    implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, SequencerOutput {
+    implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, ZmqSnapshot.SnapshotReader, SequencerOutput {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqSubscription.class);
   private static final int BIND_TRIES = 20;
   private static final long BIND_PAUSE_MILLIS = 100;
@@ -29,6 +29,10 @@ final class ZmqSubscription
   private static final long MIN_PAUSE_MILLIS = 100;
 
   private static final long MAX_PAUSE_MILLIS = 5_000;
+
+  /** An engine plans and sends a million blocks within a second; the node may be busy with others. */
+  private static final long LONGEST_SNAPSHOT_NANOS = 30_000_000_000L;
+
   private static final int MONITORED = ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
@@ -37,6 +41,7 @@ final class ZmqSubscription
   private final Runnable end = this::end;
   private final ZmqEndpoints endpoints;
   private final BatchQueue queue;
+  private final SnapshotSlots snapshotSlots;
   private final long replayIdleNanos;
   private final EventDecoder decoder = new EventDecoder();
   private final Sequencer sequencer;
@@ -45,6 +50,11 @@ final class ZmqSubscription
   private @Nullable ZmqChannel sub;
   private @Nullable ZmqBinding binding;
   private @Nullable ZmqReplay replay;
+  private @Nullable ZmqSnapshot snapshot;
+
+  /** The snapshot that fills the queue: until there is room again it keeps others from being read. */
+  private @Nullable ZmqSnapshot unloading;
+
   private boolean paused;
   private boolean closed;
 
@@ -53,13 +63,17 @@ final class ZmqSubscription
 
   private long pauseMillis = MIN_PAUSE_MILLIS;
 
-  /** Counts the rounds of replay and what cancels them, so that a later try knows whether it is still wanted. */
+  /** Counts the rounds of replay, the snapshots and what cancels them: a later try knows by it whether it is wanted. */
   private long round;
+
+  /** Makes the replay or snapshot under way anew, whose socket could not be opened. */
+  private Runnable whenUnopened = () -> {};
 
   /**
    * A subscription that is not open yet.
    *
    * @param bindings the bound sockets, by endpoint; those of one endpoint are used on one loop's thread only
+   * @param snapshotSlots the node's
    * @param last the position up to which another subscription has delivered, null for none
    */
   ZmqSubscription(
@@ -67,15 +81,20 @@ final class ZmqSubscription
       Map<String, ZmqBinding> bindings,
       ZmqEndpoints endpoints,
       BatchQueue queue,
+      SnapshotSlots snapshotSlots,
       long replayIdleNanos,
       @Nullable StreamPosition last) {
     this.loop = loop;
     this.bindings = bindings;
     this.endpoints = endpoints;
     this.queue = queue;
+    this.snapshotSlots = snapshotSlots;
     this.replayIdleNanos = replayIdleNanos;
     this.connection = new ConnectionState(loop.metrics());
-    this.sequencer = new Sequencer(this, endpoints.replay() != null, endpoints.bind(), loop.metrics());
+    this.sequencer = 
+        new Sequencer(
+            this, endpoints.replay() != null, endpoints.snapshot() != SnapshotFormat.NONE, endpoints.bind(),
+            loop.metrics());
     if (last != null) {
       sequencer.resumeAfter(last);
     }
@@ -276,7 +295,7 @@ final class ZmqSubscription
   /** Whether nothing can come any more that was missing before. */
   private static boolean endsGap(KvEvent event) {
     return event instanceof KvEvent.GapClosed || event instanceof KvEvent.GapAbandoned
-        || event instanceof KvEvent.Restarted;
+        || event instanceof KvEvent.Restarted || event instanceof KvEvent.Snapshot;
   }
 
   @Override
@@ -284,24 +303,69 @@ final class ZmqSubscription
     endReplay();
     if (endpoints.replay() != null) {
       replay = new ZmqReplay(loop, endpoints.replay(), from, replayIdleNanos, this);
+      whenUnopened = () -> replay(from);
       loop.begin(replay);
     }
   }
 
-  /** The sequencer is not told: to it the round is under way, and the gap open, until one can be opened. */
+  @Override
+  public void snapshot() {
+    endReplay();
+    if (endpoints.replay() != null) {
+      snapshot =
+          new ZmqSnapshot(
+              loop, snapshotSlots, endpoints.replay(), replayIdleNanos, LONGEST_SNAPSHOT_NANOS, this);
+      whenUnopened = this::snapshot;
+      snapshot.begin();
+    }
+  }
+
   @Override
   public void replayUnopened(ZmqReplay unopened, RuntimeException why) {
-    if (unopened == replay && endpoints.replay() != null) {
+    if (unopened == replay) {
+      openAgainAfter(why);
+    }
+  }
+
+  @Override
+  public void snapshotUnopened(ZmqSnapshot unopened, RuntimeException why) {
+    if (unopened == snapshot) {
+      openAgainAfter(why);
+    }
+  }
+
+  /** The sequencer is not told: to it the request is under way, and the gap open, until it can be made. */
+  private void openAgainAfter(RuntimeException why) {
+    endReplay();
+    long wanted = round;
+    Runnable again = whenUnopened;
+    retryAfter(
+        String.valueOf(endpoints.replay()),
+        why,
+        () -> {
+          if (round == wanted && !closed) {
+            again.run();
+          }
+        });
+  }
+
+  @Override
+  public void snapshotRead(ZmqSnapshot request, EngineSnapshot read) {
+    if (request == snapshot) {
+      snapshot = null;
+      unload();
+      unloading = request;
+      sequencer.snapshot(read);
+      resume();
+    }
+  }
+
+  @Override
+  public void snapshotFailed(ZmqSnapshot request, boolean known, String why) {
+    if (request == snapshot) {
       endReplay();
-      long wanted = round;
-      retryAfter(
-          endpoints.replay(),
-          why,
-          () -> {
-            if (round == wanted && !closed) {
-              replay(unopened.from());
-            }
-          });
+      sequencer.snapshotFailed(known, why);
+      resume();
     }
   }
 
@@ -313,11 +377,28 @@ final class ZmqSubscription
     if (ended != null) {
       loop.end(ended);
     }
+    ZmqSnapshot unread = snapshot;
+    snapshot = null;
+    if (unread != null) {
+      unread.close();
+    }
+  }
+
+  /** What was read of a snapshot has left the queue, or most of it has. */
+  private void unload() {
+    ZmqSnapshot unloaded = unloading;
+    unloading = null;
+    if (unloaded != null) {
+      unloaded.close();
+    }
   }
 
   private void resume() {
     if (closed) {
       return;
+    }
+    if (unloading != null && !queue.full()) {
+      unload();
     }
     if (replay != null && acceptsReplay()) {
       replay.resume();
@@ -353,6 +434,7 @@ final class ZmqSubscription
     closed = true;
     loop.cancelOnShutdown(end);
     endReplay();
+    unload();
     if (binding != null) {
       binding.remove(this);
     }

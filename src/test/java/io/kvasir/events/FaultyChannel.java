@@ -7,13 +7,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The faults between an engine's publisher and the consumer of its events, at random: messages dropped,
  * doubled, swapped and cut, replays that lose messages and their mark, connections that break, and a process that
- * restarts while disconnected. A real {@link Sequencer} stands at the end of it.
+ * restarts while disconnected. An engine may offer snapshots; of those some are not to be had. A real {@link Sequencer} stands at the end of it.
  */
 public final class FaultyChannel {
   /**
@@ -32,6 +35,7 @@ public final class FaultyChannel {
   private final SplittableRandom random;
   private final Faults faults;
   private final Consumer<KvBatch> out;
+  private final @Nullable Supplier<List<KvEvent>> held;
   private final EventDecoder decoder = new EventDecoder();
   private final EventMetrics.SourceMetrics metrics =
       new EventMetrics(new Metrics(new PrometheusRegistry())).of("test");
@@ -47,14 +51,24 @@ public final class FaultyChannel {
   private boolean replaying;
   private boolean marked;
   private boolean quiet;
+  private boolean asked;
+  private @Nullable EngineSnapshot answer;
 
-  private FaultyOutput link = new FaultyOutput();
+  private FaultyOutput link;
 
   /** A channel to an engine that has published nothing yet; not connected. */
   public FaultyChannel(SplittableRandom random, Faults faults, Consumer<KvBatch> out) {
+    this(random, faults, out, null);
+  }
+
+  /** As above; {@code held} is all that the engine holds, as a snapshot's events, null without snapshots. */
+  public FaultyChannel(
+      SplittableRandom random, Faults faults, Consumer<KvBatch> out, @Nullable Supplier<List<KvEvent>> held) {
     this.random = random;
     this.faults = faults;
     this.out = out;
+    this.held = held;
+    this.link = new FaultyOutput();
   }
 
   /** Whether the subscriber is connected, so that what it delivers is about the engine as it is. */
@@ -82,7 +96,7 @@ public final class FaultyChannel {
     if (connected && (quiet || random.nextDouble() >= faults.loss)) {
       live.add(message);
     }
-    while (quiet && connected && !(live.isEmpty() && !replaying)) {
+    while (quiet && connected && isBusy()) {
       step();
     }
   }
@@ -115,7 +129,9 @@ public final class FaultyChannel {
     if (!connected) {
       return;
     }
-    if (replaying && (live.isEmpty() || random.nextBoolean())) {
+    if (asked && (live.isEmpty() || random.nextBoolean())) {
+      snapshot();
+    } else if (replaying && (live.isEmpty() || random.nextBoolean())) {
       reply();
     } else if (!live.isEmpty()) {
       receive();
@@ -125,14 +141,45 @@ public final class FaultyChannel {
   /** From now on everything arrives, and at once. */
   public void calm() {
     quiet = true;
-    while (replaying || !live.isEmpty()) {
+    while (isBusy()) {
       step();
     }
+  }
+
+  private boolean isBusy() {
+    return replaying || asked || !live.isEmpty();
+  }
+
+  /** The engine answers, or its answer arrives, or it turns out that none will. */
+  private void snapshot() {
+    EngineSnapshot arrived = answer;
+    if (!quiet && random.nextInt(4) == 0) {
+      endSnapshot();
+      link.sequencer.snapshotFailed(random.nextInt(10) > 0, "none");
+    } else if (arrived == null) {
+      List<KvEvent> events = Objects.requireNonNull(held).get();
+      int cut = random.nextInt(events.size() + 1);
+      answer =
+          new EngineSnapshot(
+              history.size(), clock,
+              List.of(
+                  new EngineSnapshot.Part(0, events.subList(0, cut), 1),
+                  new EngineSnapshot.Part(0, events.subList(cut, events.size()), 1)));
+    } else {
+      endSnapshot();
+      link.sequencer.snapshot(arrived);
+    }
+  }
+
+  private void endSnapshot() {
+    asked = false;
+    answer = null;
   }
 
   /** A new subscription, as to resynchronise: it begins before the first message the engine still has. */
   public void resubscribe() {
     link.closed = true;
+    endSnapshot();
     replaying = false;
     replies.clear();
     live.clear();
@@ -197,7 +244,7 @@ public final class FaultyChannel {
 
   /** One subscription. */
   private final class FaultyOutput implements SequencerOutput {
-    private final Sequencer sequencer = new Sequencer(this, true, false, metrics);
+    private final Sequencer sequencer = new Sequencer(this, true, held != null, false, metrics);
     private boolean closed;
 
     @Override
@@ -222,7 +269,14 @@ public final class FaultyChannel {
     }
 
     @Override
+    public void snapshot() {
+      endReplay();
+      asked = true;
+    }
+
+    @Override
     public void endReplay() {
+      endSnapshot();
       replaying = false;
       replies.clear();
     }

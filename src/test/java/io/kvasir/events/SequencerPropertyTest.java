@@ -57,7 +57,7 @@ final class SequencerPropertyTest {
       this.loss = seed % 3 == 0 ? 0 : 0.25;
       this.buffer = seed % 5 == 0 ? 8 : 1000;
       EventMetrics metrics = new EventMetrics(new Metrics(new PrometheusRegistry()));
-      this.sequencer = new Sequencer(this, true, false, metrics.of("test"));
+      this.sequencer = new Sequencer(this, true, false, false, metrics.of("test"));
     }
 
     /** Plays a stormy time and then a quiet one; returns whether anything was lost for good. */
@@ -186,6 +186,11 @@ final class SequencerPropertyTest {
         }
       }
       marked = !lossy || random.nextBoolean();
+    }
+
+    @Override
+    public void snapshot() {
+      throw new AssertionError("a snapshot was requested of an engine that offers none");
     }
 
     @Override

@@ -21,6 +21,8 @@ final class SequencerTest {
   private final List<Long> times = new ArrayList<>();
   private long replayFrom = -1;
   private int rounds;
+  private int snapshotRequests;
+  private boolean asksSnapshot;
 
   private final SequencerOutput link =
       new SequencerOutput() {
@@ -39,15 +41,22 @@ final class SequencerTest {
         }
 
         @Override
+        public void snapshot() {
+          snapshotRequests++;
+          asksSnapshot = true;
+        }
+
+        @Override
         public void endReplay() {
           replayFrom = -1;
+          asksSnapshot = false;
         }
       };
 
   private Sequencer sequencer = sequencer(true, false);
 
   private Sequencer sequencer(boolean replayable, boolean fromOne) {
-    return new Sequencer(link, replayable, fromOne, new EventMetrics(new Metrics(new PrometheusRegistry())).of("test"));
+    return new Sequencer(link, replayable, false, fromOne, new EventMetrics(new Metrics(new PrometheusRegistry())).of("test"));
   }
 
   @Test
@@ -75,9 +84,12 @@ final class SequencerTest {
           public void replay(long from) {}
 
           @Override
+          public void snapshot() {}
+
+          @Override
           public void endReplay() {}
         },
-        true, false, metrics);
+        true, false, false, metrics);
     counted.connected();
     counted.disconnected();
     counted.connected();

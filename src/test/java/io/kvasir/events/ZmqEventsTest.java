@@ -339,7 +339,7 @@ final class ZmqEventsTest extends TransportFixture {
     EventFeed.Zmq feed =
         new EventFeed.Zmq(
             pub, replay, "", false, false,
-            List.of(new EventFeed.RankSockets(chosen, "tcp://127.0.0.1:" + (port + 2))));
+            List.of(new EventFeed.RankSockets(chosen, "tcp://127.0.0.1:" + (port + 2))), SnapshotFormat.NONE);
     zero.publish(1);
     one.publish(3);
     URI url = URI.create("http://127.0.0.1:8000");

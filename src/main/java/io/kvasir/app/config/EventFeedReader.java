@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.events.EventFeed;
+import io.kvasir.events.SnapshotFormat;
 import io.kvasir.events.ZmqEndpoints;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -71,7 +72,10 @@ final class EventFeedReader {
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
             endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
-            section.flag("plain-only"), otherRanks(section));
+            section.flag("plain-only"), otherRanks(section), section.choice("snapshot", SnapshotFormat.class));
+    if (zmq.snapshot() != SnapshotFormat.NONE && !hasReplay(zmq)) {
+      section.fault("snapshot", "is asked for at the replay endpoint: name replay, and that of every rank, or set none");
+    }
     if (!zmq.otherRanks().isEmpty() && (zmq.bind() || zmq.otherRanks().size() != ranks - 1)) {
       section.fault("other-ranks", zmq.bind()
           ? "is for engines that the router connects to; where it binds, ranks dial one endpoint or count up from it"
@@ -87,6 +91,11 @@ final class EventFeedReader {
       }
     }
     return zmq;
+  }
+
+  /** Whether every rank has a replay endpoint. */
+  private static boolean hasReplay(EventFeed.Zmq zmq) {
+    return zmq.replay() != null && zmq.otherRanks().stream().allMatch(rank -> rank.replay() != null);
   }
 
   private static List<EventFeed.RankSockets> otherRanks(ConfigSection section) {

@@ -154,7 +154,7 @@ public final class EventApplier {
       switch (event) {
         case Stored stored -> store(stored, counted);
         case Removed removed -> remove(removed, counted);
-        case KvEvent.Cleared _ -> {
+        case KvEvent.Cleared _, KvEvent.Snapshot _ -> {
           clear();
           lost = false;
         }
@@ -165,6 +165,7 @@ public final class EventApplier {
           lost = true;
         }
         case KvEvent.Restarted _ -> restart();
+        case KvEvent.SnapshotFailed _ -> {}
         case KvEvent.Connected _ -> connected = true;
         case KvEvent.Disconnected _ -> connected = false;
       }

@@ -44,8 +44,9 @@ public final class EventProgress {
           }
         }
         case KvEvent.GapAbandoned(long from, long to) -> lastFault = "messages " + from + " to " + to + " were lost";
+        case KvEvent.SnapshotFailed(String why) -> lastFault = "no snapshot of the engine: " + why;
         case KvEvent.Stored _, KvEvent.Removed _, KvEvent.Cleared _, KvEvent.GapClosed _, KvEvent.Restarted _,
-            KvEvent.Connected _, KvEvent.Disconnected _ -> {}
+            KvEvent.Snapshot _, KvEvent.Connected _, KvEvent.Disconnected _ -> {}
       }
     }
   }

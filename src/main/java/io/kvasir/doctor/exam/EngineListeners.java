@@ -5,6 +5,7 @@ import io.kvasir.engines.EventPublishing;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.FeedTrial;
 import io.kvasir.events.KvEvent;
+import io.kvasir.events.SnapshotFormat;
 import io.kvasir.events.WorkerAddress;
 import io.kvasir.events.ZmqEndpoints;
 import java.time.Duration;
@@ -81,7 +82,7 @@ final class EngineListeners implements AutoCloseable {
           .orElse(null);
     }
     return told.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()
-        ? new EventFeed.Zmq(zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, otherRanks(zmq))
+        ? new EventFeed.Zmq(zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, otherRanks(zmq), SnapshotFormat.NONE)
         : null;
   }
 

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.events.EventFeed;
+import io.kvasir.events.SnapshotFormat;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.net.URI;
@@ -47,12 +48,13 @@ final class EventFeedReaderTest {
                 """))
         .containsExactly(
             new EventFeed.Zmq("tcp://h:5557", null, "", false),
-            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, List.of()),
+            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, List.of(), SnapshotFormat.NONE),
             new EventFeed.Zmq(
                 "tcp://h:5557", null, "", false, false,
                 List.of(
                     new EventFeed.RankSockets("tcp://h:41233", "tcp://h:41234"),
-                    new EventFeed.RankSockets("tcp://i:5557", null))),
+                    new EventFeed.RankSockets("tcp://i:5557", null)),
+                SnapshotFormat.NONE),
             new EventFeed.Push("k"),
             new EventFeed.Nats(
                 "nats://a:4222, nats://b:4222", "", "kvasir.events.{pod}.{rank}", Duration.ofMinutes(10), null),
@@ -128,7 +130,8 @@ final class EventFeedReaderTest {
                 (path, _) -> told.add(path)))
         .containsExactly(
             new EventFeed.Zmq(
-                "tcp://h:1", null, "", false, false, List.of(new EventFeed.RankSockets("tcp://h:9", null))));
+                "tcp://h:1", null, "", false, false, List.of(new EventFeed.RankSockets("tcp://h:9", null)),
+                SnapshotFormat.NONE));
     assertThat(told).isEmpty();
     assertThat(
             reader.read(

@@ -71,6 +71,28 @@ final class EventSemanticsTest {
     assertThat(marked).isGreaterThan(RUNS / 10);
   }
 
+  /** An engine that cannot say all again, and can say what it holds: after that nothing is missing. */
+  @Test
+  void shortBuffer_withSnapshots_indexIsTheEnginesCache_orTheWorkerIsMarked() {
+    int checked = 0;
+    int marked = 0;
+    for (int seed = 0; seed < RUNS; seed++) {
+      Run run = new Run(seed, new Faults(seed % 3 == 0 ? 0 : 0.3, seed % 3 != 0, seed % 5), true);
+      run.storm();
+      run.calm();
+      if (run.state().suspect()) {
+        // All tries fell into the storm.
+        marked++;
+        run.resynchronise();
+      }
+      assertThat(run.state().suspect()).as(run.name).isFalse();
+      run.checkExact();
+      checked += run.checked;
+    }
+    assertThat(checked).as("moments of certainty within the storms").isGreaterThan(10 * RUNS);
+    assertThat(marked).isBetween(1, RUNS / 4);
+  }
+
   /** The same told twice, one teller behind the other: sets, so the last word on every block is the engine's. */
   @Test
   void twoSources_indexIsTheEnginesCache_onceBothHaveSaidAll() {
@@ -153,17 +175,23 @@ final class EventSemanticsTest {
     private int checked;
 
     Run(int seed, Faults faults) {
-      this(seed, new SplittableRandom(seed), faults);
+      this(seed, faults, false);
     }
 
-    private Run(int seed, SplittableRandom random, Faults faults) {
+    Run(int seed, Faults faults, boolean snapshots) {
+      this(seed, new SplittableRandom(seed), faults, snapshots);
+    }
+
+    private Run(int seed, SplittableRandom random, Faults faults, boolean snapshots) {
       super(
           "seed " + seed,
           new GoldenEngine(
               random,
               new Kind(random.nextBoolean(), random.nextBoolean(), random.nextInt(3) == 0, random.nextInt(3) == 0)));
       this.random = random;
-      this.channel = new FaultyChannel(random, faults, batch -> applier.apply(batch, 1));
+      this.channel =
+          new FaultyChannel(
+              random, faults, batch -> applier.apply(batch, 1), snapshots ? engine::snapshot : null);
       engineSteps(random.nextInt(5));
       channel.connect();
     }

@@ -121,6 +121,44 @@ final class GoldenEngine {
     nextKey = random.nextLong();
   }
 
+  /** All it holds, as the events of a snapshot: predecessors that are gone are stored for their blocks, and removed. */
+  List<KvEvent> snapshot() {
+    List<KvEvent> events = new ArrayList<>();
+    events.add(new KvEvent.Cleared());
+    Set<Long> told = new HashSet<>();
+    List<Long> gone = new ArrayList<>();
+    for (Prompt prompt : prompts) {
+      int last = prompt.blocks() - 1;
+      while (last >= 0 && !held.containsKey(key(prompt, last))) {
+        last--;
+      }
+      for (int i = 0; i <= last; i++) {
+        long key = key(prompt, i);
+        if (!told.add(key)) {
+          continue;
+        }
+        if (!held.containsKey(key)) {
+          events.add(stored(prompt, i, i + 1, Tier.DEVICE, 0));
+          gone.add(key);
+        }
+        for (Map.Entry<Tier, Integer> copies : held.getOrDefault(key, new EnumMap<>(Tier.class)).entrySet()) {
+          for (int copy = copies.getValue(); copy > 0; copy--) {
+            events.add(stored(prompt, i, i + 1, copies.getKey(), 0));
+          }
+        }
+        if (secondGroup.contains(key)) {
+          events.add(stored(prompt, i, i + 1, Tier.DEVICE, 1));
+        }
+      }
+    }
+    if (!gone.isEmpty()) {
+      events.add(
+          new Removed(
+              gone.stream().mapToLong(Long::longValue).toArray(), Tier.DEVICE, kind.hybrid ? 0 : KvEvent.UNSPECIFIED));
+    }
+    return events;
+  }
+
   /** One step of the scheduler: what happened in it. */
   List<KvEvent> step() {
     List<KvEvent> events = new ArrayList<>();

@@ -24,6 +24,7 @@ import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.MemberDescription;
 import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.events.EventFeed;
+import io.kvasir.events.SnapshotFormat;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.events.KvEvent;
@@ -315,7 +316,7 @@ final class CellViewTest {
     PodSpec pod = members.all().getFirst().pod();
     assertThat(pod.hides("an-adapter", false)).isTrue();
     assertThat(pod.withEvents(FEEDS).hides("an-adapter", true)).isFalse();
-    PodSpec plain = pod.withEvents(List.of(new EventFeed.Zmq("tcp://h:5557", null, "", false, true, List.of())));
+    PodSpec plain = pod.withEvents(List.of(new EventFeed.Zmq("tcp://h:5557", null, "", false, true, List.of(), SnapshotFormat.NONE)));
     assertThat(plain.hides("an-adapter", false)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), true)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), false)).isFalse();

@@ -1,0 +1,157 @@
+package io.kvasir.events;
+
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request for a snapshot over an engine's replay socket ({@link SnapshotFormat#VLLM_50134}). It waits for a slot of
+ * the node and keeps it until {@link #close}. An engine that does not know the request takes its eight letters for a
+ * number that it has not reached, and sends the end mark only. Belongs to a loop's thread.
+ */
+final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
+  private static final byte[] REQUEST = "snapshot".getBytes(StandardCharsets.US_ASCII);
+
+  private final ZmqLoop loop;
+  private final SnapshotSlots slots;
+  private final SnapshotReader reader;
+  private final long longestNanos;
+  private final Runnable granted;
+  private final SnapshotAssembly assembly = new SnapshotAssembly();
+  private final ZmqReplay replay;
+  private long began;
+  private boolean open;
+  private boolean hasSlot;
+  private boolean closed;
+
+  /** The receiver of the outcome, which comes once, unless the request is ended before. */
+  interface SnapshotReader {
+    void snapshotRead(ZmqSnapshot request, EngineSnapshot snapshot);
+
+    /**
+     * There is none.
+     *
+     * @param known whether the engine may know the request
+     */
+    void snapshotFailed(ZmqSnapshot request, boolean known, String why);
+
+    /** The request could not be made, such as for want of file descriptors. */
+    void snapshotUnopened(ZmqSnapshot request, RuntimeException why);
+
+    /** The request cannot go on. */
+    void failed(RuntimeException why);
+  }
+
+  /**
+   * A request that is not made yet.
+   *
+   * @param idleNanos how long nothing may come
+   * @param longestNanos how long the whole may take
+   */
+  ZmqSnapshot(
+      ZmqLoop loop, SnapshotSlots slots, String endpoint, long idleNanos, long longestNanos, SnapshotReader reader) {
+    this.loop = loop;
+    this.slots = slots;
+    this.reader = reader;
+    this.longestNanos = longestNanos;
+    this.replay = new ZmqReplay(loop, endpoint, REQUEST, idleNanos, this);
+    this.granted = () -> loop.execute(this::open);
+  }
+
+  /** Makes the request as soon as there is a slot. */
+  void begin() {
+    slots.acquire(granted);
+  }
+
+  private void open() {
+    if (closed) {
+      slots.release();
+      return;
+    }
+    hasSlot = true;
+    open = true;
+    began = loop.clock().nanos();
+    loop.begin(replay);
+  }
+
+  @Override
+  public boolean acceptsReplay() {
+    return true;
+  }
+
+  @Override
+  public void replayed(ZmqReplay round, long number, byte[] payload) {
+    if (!open) {
+      return;
+    }
+    String refused =
+        loop.clock().nanos() - began > longestNanos
+            ? "it did not end within " + longestNanos / 1_000_000_000 + " s"
+            : assembly.add(number, payload, loop.metrics());
+    if (refused != null) {
+      fail(true, refused);
+    }
+  }
+
+  @Override
+  public void replayEnded(ZmqReplay round, boolean marked) {
+    if (!open) {
+      return;
+    }
+    if (!marked) {
+      fail(true, assembly.isEmpty() ? "the engine did not answer" : "it came without its end");
+    } else if (assembly.isEmpty()) {
+      fail(false, "the engine does not know the request");
+    } else {
+      end();
+      reader.snapshotRead(this, assembly.complete());
+    }
+  }
+
+  @Override
+  public void replayUnreached(ZmqReplay round) {
+    fail(true, "the engine could not be reached");
+  }
+
+  @Override
+  public void replayUnopened(ZmqReplay round, RuntimeException why) {
+    if (open) {
+      end();
+      reader.snapshotUnopened(this, why);
+    }
+  }
+
+  @Override
+  public void failed(RuntimeException why) {
+    reader.failed(why);
+  }
+
+  private void fail(boolean known, @Nullable String why) {
+    if (open) {
+      close();
+      reader.snapshotFailed(this, known, String.valueOf(why));
+    }
+  }
+
+  /** Closes the socket. */
+  private void end() {
+    if (open) {
+      open = false;
+      loop.end(replay);
+    }
+  }
+
+  /** Ends the request, and gives its slot to another; idempotent. */
+  void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    end();
+    if (hasSlot) {
+      slots.release();
+    } else {
+      // Where it has just been granted, open() gives it back.
+      boolean _ = slots.cancel(granted);
+    }
+  }
+}
