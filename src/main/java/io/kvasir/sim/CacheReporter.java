@@ -10,7 +10,6 @@ import io.kvasir.sim.lmcache.ChunkNames;
 import io.kvasir.sim.lmcache.ControllerAddress;
 import io.kvasir.sim.lmcache.ReportedChunks;
 import io.kvasir.sim.publisher.CacheEvent;
-import io.kvasir.sim.publisher.EventEncoder;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.publisher.EventPublisher;
 import java.util.ArrayList;
@@ -28,11 +27,9 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
   private static final String HOST = "cpu";
   private static final int FAST_SECONDS = 60;
 
-  private final int rank;
   private final SimSettings settings;
   private final @Nullable EventPublisher publisher;
   private final @Nullable CacheWorker worker;
-  private final EventEncoder encoder;
   private final ChunkNames names;
   private final @Nullable ReportedChunks chunks;
   private final List<CacheEvent> events = new ArrayList<>();
@@ -42,10 +39,8 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
 
   CacheReporter(
       int rank, SimSettings settings, @Nullable EventPublisher publisher, @Nullable CacheEventReporter coordinator) {
-    this.rank = rank;
     this.settings = settings;
     this.publisher = publisher;
-    this.encoder = new EventEncoder(settings.kv().events().format());
     if (settings.kv().events().format().encoding() == Encoding.SGLANG) {
       events.add(new CacheEvent.Cleared());
     }
@@ -87,7 +82,7 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
     // Where no prefixes are kept there is nothing to tell.
     if (publisher != null && settings.kv().prefixCaching()) {
       double seconds = System.currentTimeMillis() / 1e3 + (fastClock ? FAST_SECONDS : 0);
-      publisher.publish(encoder.encode(seconds, events, rank));
+      publisher.publish(seconds, events);
     }
     events.clear();
   }

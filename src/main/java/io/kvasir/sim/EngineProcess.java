@@ -259,7 +259,8 @@ final class EngineProcess implements AutoCloseable {
             replayBase == 0 ? 0 : replayBase + rank,
             events.topic(),
             events.replay().withTopic(),
-            events.replay().bufferSteps());
-    return new EventPublisher(binding, "sim-events-" + rank);
+            events.replay().bufferSteps(),
+            events.replay().snapshots());
+    return new EventPublisher(binding, events.format(), rank, "sim-events-" + rank);
   }
 }

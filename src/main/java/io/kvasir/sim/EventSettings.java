@@ -1,6 +1,7 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.sim.publisher.EventFormat.Encoding;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,10 +55,16 @@ public record EventSettings(
    * @param port port of rank 0's ROUTER socket, rank r's is {@code port + r}; 0 for free ones
    * @param withTopic whether replayed messages carry the topic frame (vLLM since 0.26) or not (before, SGLang)
    * @param bufferSteps batches kept, per rank
+   * @param snapshots whether all that is held can be had there, too, as vLLM's pull request 50134 proposes
    */
-  public record ReplaySettings(boolean enabled, int port, boolean withTopic, int bufferSteps) {
+  public record ReplaySettings(boolean enabled, int port, boolean withTopic, int bufferSteps, boolean snapshots) {
+    /** A replay without snapshots. */
+    public ReplaySettings(boolean enabled, int port, boolean withTopic, int bufferSteps) {
+      this(enabled, port, withTopic, bufferSteps, false);
+    }
+
     ReplaySettings withPort(int other) {
-      return new ReplaySettings(enabled, other, withTopic, bufferSteps);
+      return new ReplaySettings(enabled, other, withTopic, bufferSteps, snapshots);
     }
   }
 
@@ -76,6 +83,13 @@ public record EventSettings(
   public EventSettings withAddress(String address) {
     return new EventSettings(
         enabled, address, new PubSettings(0, pub.connect()), replay.withPort(0), topic, format);
+  }
+
+  /** These, with other batches kept, and with or without snapshots. */
+  public EventSettings withHistory(int bufferSteps, boolean snapshots) {
+    return new EventSettings(
+        enabled, host, pub,
+        new ReplaySettings(replay.enabled(), replay.port(), replay.withTopic(), bufferSteps, snapshots), topic, format);
   }
 
   /** These, in another format. */
@@ -108,6 +122,10 @@ public record EventSettings(
             + pub.port() + ", and every rank takes the next port of each");
       }
       faults.checkAtLeast("buffer-steps", replay.bufferSteps(), 1);
+    }
+    if (replay.snapshots()
+        && (format.encoding() == Encoding.SGLANG || format.encoding() == Encoding.TENSORRT_LLM)) {
+      faults.add("snapshots: are proposed for vLLM; set event-encoding to vllm-map or vllm-array");
     }
   }
 }

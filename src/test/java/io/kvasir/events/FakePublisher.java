@@ -4,7 +4,9 @@ import io.kvasir.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -40,6 +42,8 @@ final class FakePublisher implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closing;
   private final AtomicInteger subscribers = new AtomicInteger();
+  private volatile List<byte[]> snapshot = List.of();
+  private volatile int snapshotRequests;
   private volatile LongPredicate replayed = _ -> true;
   private volatile boolean endMark = true;
   private volatile int blockBytes;
@@ -166,6 +170,15 @@ final class FakePublisher implements AutoCloseable {
     endMark = withEndMark;
   }
 
+  /** From now on answers a request for a snapshot with these payloads, under the number of the next message. */
+  void snapshot(byte[]... payloads) {
+    snapshot = List.of(payloads);
+  }
+
+  int snapshotRequests() {
+    return snapshotRequests;
+  }
+
   /** Makes every message about this much larger. */
   void padTo(int bytes) {
     blockBytes = bytes;
@@ -228,7 +241,12 @@ final class FakePublisher implements AutoCloseable {
     if (!router.hasReceiveMore() || delimiter.length != 0) {
       return;
     }
-    long start = ByteBuffer.wrap(router.recv()).getLong();
+    byte[] request = router.recv();
+    if (new String(request, StandardCharsets.US_ASCII).equals("snapshot")) {
+      snapshotRequests++;
+      snapshot.forEach(payload -> reply(router, identity, sequence, payload, topic));
+    }
+    long start = ByteBuffer.wrap(request).getLong();
     buffer
         .tailMap(start)
         .forEach(

@@ -94,6 +94,12 @@ final class TestStream implements AutoCloseable {
   }
 
   private static String word(KvBatch batch) {
+    if (batch.events().getFirst() instanceof KvEvent.Snapshot(long resume)) {
+      return "snapshot" + resume;
+    }
+    if (batch.events().getFirst() instanceof KvEvent.Cleared) {
+      return "*";
+    }
     if (batch.sequence() >= 0) {
       KvEvent.Removed removed = (KvEvent.Removed) batch.events().getFirst();
       assertThat(removed.keys()).containsExactly(batch.sequence());
@@ -106,6 +112,7 @@ final class TestStream implements AutoCloseable {
       case KvEvent.Restarted _ -> "restart";
       case KvEvent.Connected _ -> "up";
       case KvEvent.Disconnected _ -> "down";
+      case KvEvent.SnapshotFailed(String why) -> "none: " + why;
       case KvEvent.Removed removed -> "-" + removed.keys()[0];
       default -> throw new AssertionError(batch);
     };

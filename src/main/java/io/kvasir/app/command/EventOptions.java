@@ -21,6 +21,17 @@ final class EventOptions {
       description = "ZMQ port of replay; rank r: port + r.")
   private int replayPort;
 
+  @Option(
+      names = "--buffer-steps",
+      defaultValue = "10000",
+      description = "Batches kept for replay, as buffer_steps of --kv-events-config.")
+  private int bufferSteps;
+
+  @Option(
+      names = "--snapshots",
+      description = "Serve snapshots of the cache on the replay port, as vLLM's pull request 50134 proposes.")
+  private boolean snapshots;
+
   @Option(names = "--events-connect", description = "Dial the router at tcp://host:port instead of binding.")
   private @Nullable String eventsConnect;
 
@@ -73,7 +84,8 @@ final class EventOptions {
             true,
             replayPort,
             chosen == EventFormat.Encoding.VLLM_MAP || chosen == EventFormat.Encoding.TENSORRT_LLM,
-            EventSettings.DEFAULT.replay().bufferSteps()),
+            bufferSteps,
+            snapshots),
         topic,
         new EventFormat(chosen, byteHashes, zeroParent));
   }

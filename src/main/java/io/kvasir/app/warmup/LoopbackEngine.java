@@ -4,7 +4,6 @@ import io.kvasir.sim.http.SimHttpExchange;
 import io.kvasir.sim.http.SimHttpLimits;
 import io.kvasir.sim.http.SimHttpServer;
 import io.kvasir.sim.publisher.CacheEvent;
-import io.kvasir.sim.publisher.EventEncoder;
 import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.publisher.EventPublisher;
 import java.io.IOException;
@@ -49,7 +48,6 @@ public final class LoopbackEngine implements AutoCloseable {
 
   private final SimHttpServer server;
   private final EventPublisher publisher;
-  private final EventEncoder encoder = new EventEncoder(EventFormat.VLLM);
   private final CountDownLatch ended = new CountDownLatch(1);
 
   private record Answer(byte[] whole, List<String> streamed) {
@@ -66,7 +64,8 @@ public final class LoopbackEngine implements AutoCloseable {
   public LoopbackEngine() throws IOException {
     this.publisher =
         new EventPublisher(
-            new EventPublisher.Binding("127.0.0.1", 0, null, true, 0, "", true, 16), "kvasir-warm-up-replay");
+            new EventPublisher.Binding("127.0.0.1", 0, null, true, 0, "", true, 16, false), EventFormat.VLLM, 0,
+            "kvasir-warm-up-replay");
     try {
       this.server =
           new SimHttpServer(
@@ -114,7 +113,7 @@ public final class LoopbackEngine implements AutoCloseable {
             batch % 2 == 0
                 ? new CacheEvent.Stored(null, keys, tokens.clone(), BLOCK_SIZE, null, null, GPU)
                 : new CacheEvent.Removed(keys, GPU);
-        publisher.publish(encoder.encode(Instant.now().toEpochMilli() / 1000.0, List.of(event), 0));
+        publisher.publish(Instant.now().toEpochMilli() / 1000.0, List.of(event));
       }
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();

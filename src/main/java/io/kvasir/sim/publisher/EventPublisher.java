@@ -3,6 +3,7 @@ package io.kvasir.sim.publisher;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -18,7 +19,8 @@ import zmq.ZError;
 /**
  * Sends one rank's batches as vLLM's {@code ZmqEventPublisher} does: {@code topic, sequence, payload} on a
  * PUB socket, sequence numbers from 0 as eight big-endian bytes, and the last batches again on request
- * through a ROUTER socket ({@code "", sequence} → every kept batch from there on, then an end marker).
+ * through a ROUTER socket ({@code "", sequence} → every kept batch from there on, then an end marker). With snapshots,
+ * {@code "", "snapshot"} → all that the events say is held, under the next sequence number, then the same marker.
  *
  * <p>A ZMQ socket belongs to one thread: the PUB socket to the one that calls {@link #publish}, the ROUTER
  * to a thread of its own. Messages without a subscriber, or beyond 100,000 unread ones, are dropped.
@@ -26,6 +28,7 @@ import zmq.ZError;
 public final class EventPublisher implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventPublisher.class);
   private static final byte[] EMPTY = {};
+  private static final byte[] SNAPSHOT = "snapshot".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] NO_MESSAGE = "no message".getBytes(StandardCharsets.UTF_8);
   private static final byte[] END = {-1, -1, -1, -1, -1, -1, -1, -1};
   /** Of so many messages one is lost while it is lossy. */
@@ -44,9 +47,13 @@ public final class EventPublisher implements AutoCloseable {
   private final byte[] topic;
   private final boolean topicInReplay;
   private final int kept;
+  private final EventEncoder encoder;
+  private final int rank;
   private final AtomicBoolean closed = new AtomicBoolean();
   /** The last batches; guarded by itself. */
   private final Deque<Batch> history = new ArrayDeque<>();
+  /** What was published, null without snapshots; guarded by the history, as the sequence is. */
+  private final @Nullable PublishedCache cache;
   private long sequence;
   private volatile boolean lossy;
   private volatile boolean silent;
@@ -66,6 +73,7 @@ public final class EventPublisher implements AutoCloseable {
    * @param topic first frame of every message
    * @param topicInReplay whether replies to a replay carry the topic, as vLLM's do since 0.26
    * @param kept batches kept for replay
+   * @param snapshots whether a snapshot can be requested, too
    */
   public record Binding(
       String host,
@@ -75,17 +83,22 @@ public final class EventPublisher implements AutoCloseable {
       int replayPort,
       String topic,
       boolean topicInReplay,
-      int kept) {}
+      int kept,
+      boolean snapshots) {}
 
   /**
    * Binds (or connects) and starts.
    *
+   * @param rank data-parallel rank in its batches
    * @throws ZMQException when a port is taken
    */
-  public EventPublisher(Binding binding, String name) {
+  public EventPublisher(Binding binding, EventFormat format, int rank, String name) {
     topic = binding.topic().getBytes(StandardCharsets.UTF_8);
     topicInReplay = binding.topicInReplay();
     kept = binding.kept();
+    cache = binding.snapshots() ? new PublishedCache() : null;
+    encoder = new EventEncoder(format);
+    this.rank = rank;
     pub = context.socket(SocketType.PUB);
     ZMQ.Socket router = context.socket(SocketType.ROUTER);
     try {
@@ -119,13 +132,22 @@ public final class EventPublisher implements AutoCloseable {
     return replayPort;
   }
 
-  /** Sends an encoded batch under the next sequence number; always called by the same thread. */
-  public void publish(byte[] payload) {
+  /**
+   * Sends a batch under the next sequence number; always called by the same thread.
+   *
+   * @param seconds Unix time of the step
+   */
+  public void publish(double seconds, List<CacheEvent> events) {
     if (silent) {
       return;
     }
-    Batch batch = new Batch(sequence++, garbled ? NO_MESSAGE : payload);
+    byte[] payload = garbled ? NO_MESSAGE : encoder.encode(seconds, events, rank);
+    Batch batch;
     synchronized (history) {
+      batch = new Batch(sequence++, payload);
+      if (cache != null) {
+        cache.apply(events);
+      }
       if (history.size() >= kept) {
         history.pollFirst();
       }
@@ -197,6 +219,10 @@ public final class EventPublisher implements AutoCloseable {
           frames.length);
       return;
     }
+    if (cache != null && Arrays.equals(frames[2], SNAPSHOT)) {
+      snapshot(router, frames[0], cache);
+      return;
+    }
     long from = ByteBuffer.wrap(frames[2]).getLong();
     List<Batch> wanted;
     synchronized (history) {
@@ -206,6 +232,21 @@ public final class EventPublisher implements AutoCloseable {
       reply(router, frames[0], topic, bigEndian(batch.sequence), batch.payload);
     }
     reply(router, frames[0], EMPTY, END, EMPTY);
+  }
+
+  /** An engine that does not know the request takes it for a number, beyond all that it has published. */
+  private void snapshot(ZMQ.Socket router, byte[] identity, PublishedCache published) {
+    byte[] resume;
+    List<List<CacheEvent>> messages;
+    synchronized (history) {
+      resume = bigEndian(sequence);
+      messages = published.snapshot();
+    }
+    double seconds = System.currentTimeMillis() / 1e3;
+    for (List<CacheEvent> events : messages) {
+      reply(router, identity, topic, resume, encoder.encode(seconds, events, rank));
+    }
+    reply(router, identity, EMPTY, END, EMPTY);
   }
 
   private void reply(ZMQ.Socket router, byte[] identity, byte[] replyTopic, byte[] sequence, byte[] payload) {
