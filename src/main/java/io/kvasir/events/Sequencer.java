@@ -1,7 +1,5 @@
 package io.kvasir.events;
 
-import java.util.List;
-
 /**
  * The sequencer of one stream: orders the messages that a lossy publisher sends live and those of its lossy replay,
  * drops duplicates, and detects gaps and restarts. Independent of transport and clock: the transport reports what
@@ -24,7 +22,7 @@ import java.util.List;
  */
 final class Sequencer {
   private enum Phase {
-    /** Everything up to {@link #next} was delivered, or is known to be lost. */
+    /** Everything up to {@link #next()} was delivered, or is known to be lost. */
     LIVE,
     /** Something may be missing and a replay is under way. */
     REPLAYING,
@@ -37,20 +35,10 @@ final class Sequencer {
   private final SequencerOutput output;
   private final EventMetrics.SourceMetrics metrics;
   private final boolean replayable;
-  private final boolean fromOne;
   private final SnapshotTries snapshots;
 
   private Phase phase = Phase.LIVE;
-  private final ReorderBuffer buffer = new ReorderBuffer();
-
-  /** The number to deliver next, and when the one before it was published (0: unknown). */
-  private long next;
-
-  private long lastPublished;
-
-  /** When the last one is from a snapshot: the latest that it can have been published; 0 when unknown. */
-  private long lastPublishedBy;
-
+  private final OrderedDelivery delivery;
   /** The highest number seen when the snapshot under way was requested. */
   private long seenBeforeSnapshot;
 
@@ -83,22 +71,21 @@ final class Sequencer {
       EventMetrics.SourceMetrics metrics) {
     this.output = output;
     this.gap = new StreamGap(output);
+    this.delivery = new OrderedDelivery(output, gap, fromOne);
     this.replayable = replayable;
     this.snapshots = new SnapshotTries(snapshots);
-    this.fromOne = fromOne;
     this.metrics = metrics;
   }
 
   /** Resumes after a position that another subscription has delivered; before the first message. */
   void resumeAfter(StreamPosition last) {
-    next = last.sequence() + 1;
-    lastPublished = last.publishedAt();
+    delivery.resumeAfter(last);
     seen.resumeAfter(last);
   }
 
   /** Whether the reorder buffer is full: no more live messages should be read for now. */
   boolean full() {
-    return buffer.full();
+    return delivery.full();
   }
 
   /** Notes that the transport is connected, or that engines can connect to it: checks what was missed. */
@@ -108,28 +95,28 @@ final class Sequencer {
     }
     seen.connected();
     snapshots.connected();
-    gap.open(next);
+    gap.open(next());
     if (!replayable) {
       phase = Phase.UNVERIFIED;
-    } else if (next == 0) {
+    } else if (next() == 0) {
       // Messages of the connection before prove nothing: they may be from another process.
-      buffer.clear();
+      delivery.clear();
       seen.forget();
       readHistory();
     } else {
       verifying = true;
-      begin(next - 1);
+      begin(next() - 1);
     }
   }
 
   /** The number expected next. */
   long next() {
-    return next;
+    return delivery.next();
   }
 
   /** Notes that messages may be missed from now on, as nothing can be received. */
   void unreceivable() {
-    gap.open(next);
+    gap.open(next());
   }
 
   /** Notes that the engine, or the stored history of it, has restarted, as the transport knows. */
@@ -167,29 +154,31 @@ final class Sequencer {
     }
     seen.live(sequence);
     seen.observe(decoded);
-    if (!isNewer(sequence)) {
+    if (!delivery.lacks(sequence)) {
       metrics.duplicate();
       return;
     }
     if (phase == Phase.REPLAYING) {
-      buffer.put(decoded, bytes, true);
-      drain();
+      delivery.hold(decoded, bytes, true);
+      if (!verifying) {
+        delivery.drain();
+      }
       finishIfComplete();
     } else if (phase == Phase.SNAPSHOT) {
-      buffer.put(decoded, bytes, true);
-    } else if (follows(sequence) && decoded.intact()) {
-      pass(decoded, bytes, true);
+      delivery.hold(decoded, bytes, true);
+    } else if (delivery.follows(sequence) && decoded.intact()) {
+      delivery.pass(decoded, bytes, true);
       finish();
       mendWhenDue();
     } else {
-      buffer.put(decoded, bytes, true);
-      gap.open(next);
-      if (next == 0 && replayable) {
+      delivery.hold(decoded, bytes, true);
+      gap.open(next());
+      if (next() == 0 && replayable) {
         readHistory();
       } else if (replayable) {
-        begin(next);
+        begin(next());
       } else {
-        abandonBelow(buffer.last() + 1);
+        delivery.abandonMissing();
         finish();
       }
     }
@@ -209,26 +198,16 @@ final class Sequencer {
       return;
     }
     metrics.snapshotRead();
-    if (resume != next) {
-      lastPublished = buffer.publishedAt(resume - 1);
-      lastPublishedBy = snapshot.takenAt();
-    }
-    next = resume;
-    buffer.dropBelow(resume);
+    delivery.snapshot(snapshot);
     seen.snapshot(resume - 1, snapshot.takenAt());
     gap.mended();
     lacking = false;
-    // The position of these parts is in no history: whoever goes on from the middle of them begins anew.
-    output.deliver(new KvBatch(resume - 1, 0, KvBatch.UNKNOWN_RANK, List.of(new KvEvent.Snapshot(resume))), 0, false);
-    for (EngineSnapshot.Part part : snapshot.parts()) {
-      output.deliver(new KvBatch(resume - 1, 0, part.rank(), part.events()), part.bytes(), false);
-    }
     phase = Phase.LIVE;
-    drain();
-    if (buffer.isEmpty()) {
+    delivery.drain();
+    if (delivery.holdsNothing()) {
       finish();
     } else {
-      begin(next);
+      begin(next());
     }
   }
 
@@ -250,18 +229,14 @@ final class Sequencer {
     }
     output.deliver(KvBatch.ofStream(new KvEvent.SnapshotFailed(why)), 0, false);
     phase = Phase.LIVE;
-    drain();
-    begin(next);
+    delivery.drain();
+    begin(next());
     finishIfComplete();
   }
 
   /** Whether a replayed message is needed, so that it has to be decoded. */
   boolean needs(long sequence) {
-    return verifying || isNewer(sequence);
-  }
-
-  private boolean isNewer(long sequence) {
-    return sequence >= next && buffer.lacks(sequence);
+    return verifying || delivery.lacks(sequence);
   }
 
   /** Takes the number of a replayed message that is not needed: it shows where the engine's buffer begins. */
@@ -280,10 +255,10 @@ final class Sequencer {
     KvBatch batch = decoded.batch();
     long sequence = batch.sequence();
     if (verifying) {
-      if (sequence == next - 1 && isLast(batch.publishedAt())) {
+      if (delivery.isLast(batch)) {
         verifying = false;
         rounds.verified();
-        drain();
+        delivery.drain();
         finishIfComplete();
       } else {
         restart();
@@ -298,19 +273,19 @@ final class Sequencer {
     }
     seen.observe(decoded);
     rounds.replied();
-    if (requestedAgain(sequence) || !isNewer(sequence)) {
+    if (requestedAgain(sequence) || !delivery.lacks(sequence)) {
       return;
     }
-    if (!follows(sequence) && full()) {
+    if (!delivery.follows(sequence) && full()) {
       rounds.skippedMessage();
       return;
     }
     rounds.progressed();
-    if (buffer.isEmpty() && follows(sequence) && decoded.intact()) {
-      pass(decoded, bytes, false);
+    if (delivery.holdsNothing() && delivery.follows(sequence) && decoded.intact()) {
+      delivery.pass(decoded, bytes, false);
     } else {
-      buffer.put(decoded, bytes, false);
-      drain();
+      delivery.hold(decoded, bytes, false);
+      delivery.drain();
     }
     finishIfComplete();
   }
@@ -335,23 +310,23 @@ final class Sequencer {
         restart();
         replayFromStart();
       } else if (rounds.retrySilence()) {
-        round(next - 1);
+        round(next() - 1);
       } else {
         verifying = false;
         stayUnverified();
       }
       return;
     }
-    if (rounds.needsAnother(marked && buffer.isEmpty())) {
-      round(next);
-    } else if (!buffer.isEmpty()) {
+    if (rounds.needsAnother(marked && delivery.holdsNothing())) {
+      round(next());
+    } else if (!delivery.holdsNothing()) {
       boolean more = rounds.mayFetchSkipped();
       if (requestSnapshot()) {
         return;
       }
-      abandonBelow(buffer.last() + 1);
+      delivery.abandonMissing();
       if (more) {
-        begin(next);
+        begin(next());
       } else {
         finish();
       }
@@ -370,46 +345,32 @@ final class Sequencer {
     if (!rounds.takeFirst()) {
       return false;
     }
-    if (sequence <= next || follows(sequence)) {
+    if (sequence <= next() || delivery.follows(sequence)) {
       rounds.reachedStart();
       return false;
     }
     if (rounds.confirmTruncated()) {
-      round(next);
+      round(next());
       return true;
     }
     if (requestSnapshot()) {
       return true;
     }
-    abandonBelow(sequence);
+    delivery.abandonBelow(sequence);
     return false;
-  }
-
-  /** Whether a message of that time is the last one that was delivered, by what is known of that. */
-  private boolean isLast(long publishedAt) {
-    return lastPublished != 0 || lastPublishedBy == 0
-        ? publishedAt == lastPublished
-        : publishedAt != 0 && publishedAt <= lastPublishedBy;
-  }
-
-  private boolean follows(long sequence) {
-    return sequence == next || (fromOne && next == 0 && sequence == 1);
   }
 
   private void restart() {
     if (phase == Phase.REPLAYING || phase == Phase.SNAPSHOT) {
       output.endReplay();
     }
-    if (!seen.isEmpty() || next > 0) {
+    if (!seen.isEmpty() || next() > 0) {
       output.deliver(KvBatch.ofStream(new KvEvent.Restarted()), 0, false);
     }
     if (gap.forget()) {
       metrics.gapEndedByRestart();
     }
-    buffer.clear();
-    next = 0;
-    lastPublished = 0;
-    lastPublishedBy = 0;
+    delivery.reset();
     seen.forget();
     interrupted = false;
     lacking = false;
@@ -418,7 +379,7 @@ final class Sequencer {
   }
 
   private void replayFromStart() {
-    gap.open(next);
+    gap.open(next());
     readHistory();
   }
 
@@ -452,52 +413,8 @@ final class Sequencer {
     output.replay(from);
   }
 
-  /** Delivers buffered messages that follow; a damaged live message waits for the replay's copy. */
-  private void drain() {
-    while (!verifying && !buffer.isEmpty() && follows(buffer.first())) {
-      if (buffer.firstIsRepairable()) {
-        return;
-      }
-      passFirst();
-    }
-  }
-
-  private void passFirst() {
-    ReorderBuffer.BufferedMessage held = buffer.take();
-    pass(held.decoded(), held.bytes(), held.live());
-    if (!held.decoded().intact()) {
-      long sequence = held.decoded().batch().sequence();
-      gap.abandon(sequence, sequence);
-    }
-  }
-
-  private void pass(DecodedMessage decoded, int bytes, boolean live) {
-    KvBatch batch = decoded.batch();
-    next = batch.sequence() + 1;
-    lastPublished = batch.publishedAt();
-    lastPublishedBy = 0;
-    output.deliver(batch, bytes, live);
-  }
-
-  /** Delivers the buffered messages below {@code limit} in order, and reports the missing ones as lost. */
-  private void abandonBelow(long limit) {
-    while (next < limit) {
-      long first = buffer.isEmpty() ? limit : Math.min(limit, buffer.first());
-      if (first > next && !(first < limit && follows(first))) {
-        gap.abandon(next, first - 1);
-        next = first;
-        lastPublished = 0;
-        lastPublishedBy = 0;
-      }
-      if (first < limit) {
-        passFirst();
-      }
-    }
-    drain();
-  }
-
   private void finishIfComplete() {
-    if (phase == Phase.REPLAYING && !verifying && buffer.isEmpty() && seen.liveAreBelow(next)) {
+    if (phase == Phase.REPLAYING && !verifying && delivery.holdsNothing() && seen.liveAreBelow(next())) {
       finish();
     }
   }
@@ -518,7 +435,7 @@ final class Sequencer {
   /** Asks again, after a while, for a snapshot that could not be had when something was abandoned. */
   private void mendWhenDue() {
     if (lacking && phase == Phase.LIVE && snapshots.isDue()) {
-      gap.open(next);
+      gap.open(next());
       boolean _ = requestSnapshot();
     }
   }
@@ -527,8 +444,8 @@ final class Sequencer {
   private void stayUnverified() {
     output.endReplay();
     phase = Phase.UNVERIFIED;
-    if (!buffer.isEmpty() && !requestSnapshot()) {
-      abandonBelow(buffer.last() + 1);
+    if (!delivery.holdsNothing() && !requestSnapshot()) {
+      delivery.abandonMissing();
       finish();
     }
   }
