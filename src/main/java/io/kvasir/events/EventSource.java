@@ -10,8 +10,8 @@ public interface EventSource {
    * The stream of the worker's batches, in order and without duplicates. Gaps, restarts and changes of the connection
    * are batches of their own between them.
    *
-   * <p>Each materialisation is a subscription of its own, which begins with all events that the engine still keeps: to
-   * resynchronise a worker, clear it and materialise again. The stream lasts until it is cancelled or its transport is
+   * <p>Each materialisation is a subscription of its own, which begins with all events that the engine still keeps, or
+   * with a {@link KvEvent.Snapshot} of what it holds: to resynchronise a worker, clear it and materialise again. The stream lasts until it is cancelled or its transport is
    * closed; lost connections are made again. It fails only when the endpoint cannot be used at all. Slow demand slows
    * the transport; messages that the engine drops therefore show as a {@link KvEvent.Gap}.
    */

@@ -12,6 +12,7 @@ import io.kvasir.doctor.exam.EngineTarget;
 import io.kvasir.doctor.exam.RouterExam.Prompts;
 import io.kvasir.doctor.exam.RouterExam;
 import io.kvasir.events.EventFeed;
+import io.kvasir.events.SnapshotFormat;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.prompt.ModelConfig;
@@ -407,9 +408,43 @@ final class DoctorTest {
             new EventSettings.ReplaySettings(true, 0, true, 1), "", EventFormat.VLLM);
     EngineTarget forgetting = target(start(settings().events(events)));
     Diagnosis _ = examine(forgetting);
-    Finding brief = only(examine(forgetting), "replay", Severity.WARNING);
+    Finding brief = of(examine(forgetting), "replay");
+    assertThat(brief.severity()).isEqualTo(Severity.WARNING);
     assertThat(brief.problem()).contains("keeps 1 batches");
     assertThat(brief.remedy()).contains("buffer_steps");
+  }
+
+  @Test
+  void snapshot_isNotThere_orIsNeeded() throws Exception {
+    SimEngine old = start(settings().events(EventSettings.DEFAULT.withLoopback().withHistory(1, false)));
+    Diagnosis _ = examine(target(old));
+    Finding needed = of(examine(target(old)), "snapshot");
+    assertThat(needed.severity()).isEqualTo(Severity.NOTE);
+    assertThat(needed.problem()).contains("its replay keeps 1 of them");
+    assertThat(needed.remedy()).contains("events.snapshot");
+
+    Finding unknown = of(examine(target(old, asked(old))), "snapshot");
+    assertThat(unknown.severity()).isEqualTo(Severity.WARNING);
+    assertThat(unknown.problem()).contains("does not know the snapshots");
+
+    SimEngine knowing = start(settings().events(EventSettings.DEFAULT.withLoopback().withHistory(1, true)));
+    Diagnosis _ = examine(target(knowing));
+    assertThat(examine(target(knowing, asked(knowing))).findings()).extracting(Finding::check)
+        .doesNotContain("snapshot");
+  }
+
+  /** The one finding of a check. */
+  private static Finding of(Diagnosis diagnosis, String check) {
+    List<Finding> found = diagnosis.findings().stream().filter(finding -> finding.check().equals(check)).toList();
+    assertThat(found).hasSize(1);
+    return found.getFirst();
+  }
+
+  private static List<EventFeed> asked(SimEngine engine) {
+    return List.of(
+        new EventFeed.Zmq(
+            String.valueOf(engine.eventsEndpoint()), engine.replayEndpoint(), "", false, false, List.of(),
+            SnapshotFormat.VLLM_50134));
   }
 
   @Test

@@ -104,6 +104,12 @@ final class WorkersCommand extends GroupCommand {
     @Option(names = "--replay", paramLabel = "ENDPOINT", description = "Their replay, tcp://10.0.0.7:5657.")
     private @Nullable String replay;
 
+    @Option(
+        names = "--snapshot",
+        paramLabel = "FORMAT",
+        description = "How it is asked there for all it holds: none or vllm-50134.")
+    private @Nullable String snapshot;
+
     @Override
     JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
       return client.post(PATH, described());
@@ -165,6 +171,9 @@ final class WorkersCommand extends GroupCommand {
       }
       if (replay != null) {
         described.withObject("/events").put("replay", replay);
+      }
+      if (snapshot != null) {
+        described.withObject("/events").put("snapshot", snapshot);
       }
       return described;
     }

@@ -53,7 +53,7 @@ final class EventFeedReader {
     section.has("source");
     EventFeed feed =
         switch (kind) {
-          case ZMQ -> zmq(section, ranks);
+          case ZMQ -> zmq(section, given.has("snapshot"), ranks);
           case PUSH -> push(section);
           case NATS -> nats(section, ranks);
           case REDIS -> new EventFeed.Redis(section.redis("url"), pattern(section, "stream", ranks));
@@ -66,16 +66,22 @@ final class EventFeedReader {
     return feed;
   }
 
-  private static EventFeed zmq(ConfigSection section, int ranks) {
+  private static EventFeed zmq(ConfigSection section, boolean ownSnapshot, int ranks) {
     String endpoint = section.zmq("endpoint");
     String replay = section.zmq("replay");
+    SnapshotFormat snapshot = section.choice("snapshot", SnapshotFormat.class);
+    List<EventFeed.RankSockets> otherRanks = otherRanks(section);
+    if (replay.isEmpty() || otherRanks.stream().anyMatch(rank -> rank.replay() == null)) {
+      if (ownSnapshot && snapshot != SnapshotFormat.NONE) {
+        section.fault("snapshot", "is asked for at the replay endpoint: name replay, of every rank, or set none");
+      }
+      // Set for all pods it is for those that have a replay.
+      snapshot = SnapshotFormat.NONE;
+    }
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
             endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
-            section.flag("plain-only"), otherRanks(section), section.choice("snapshot", SnapshotFormat.class));
-    if (zmq.snapshot() != SnapshotFormat.NONE && !hasReplay(zmq)) {
-      section.fault("snapshot", "is asked for at the replay endpoint: name replay, and that of every rank, or set none");
-    }
+            section.flag("plain-only"), otherRanks, snapshot);
     if (!zmq.otherRanks().isEmpty() && (zmq.bind() || zmq.otherRanks().size() != ranks - 1)) {
       section.fault("other-ranks", zmq.bind()
           ? "is for engines that the router connects to; where it binds, ranks dial one endpoint or count up from it"
@@ -91,11 +97,6 @@ final class EventFeedReader {
       }
     }
     return zmq;
-  }
-
-  /** Whether every rank has a replay endpoint. */
-  private static boolean hasReplay(EventFeed.Zmq zmq) {
-    return zmq.replay() != null && zmq.otherRanks().stream().allMatch(rank -> rank.replay() != null);
   }
 
   private static List<EventFeed.RankSockets> otherRanks(ConfigSection section) {

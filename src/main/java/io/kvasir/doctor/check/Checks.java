@@ -21,6 +21,7 @@ public final class Checks {
           new TopicCheck(),
           new SaltCheck(),
           new ReplayCheck(),
+          new SnapshotCheck(),
           new CachedTokensCheck(),
           new DeliveredTokensCheck(),
           new ClockCheck(),

@@ -161,7 +161,7 @@ final class EngineListeners implements AutoCloseable {
         .map(RankListener.class::cast);
   }
 
-  /** What was found at sockets that the router connects to; asks each for a replay. */
+  /** What was found at sockets that the router connects to; asks each for a replay, and for a snapshot if it should. */
   List<SourceExam> sources() {
     return sockets.stream().map(this::source).toList();
   }
@@ -175,9 +175,13 @@ final class EngineListeners implements AutoCloseable {
             : ReplayRequest.send(
                 replay, ZmtpPeer.at(replay, "DEALER", timeout), listener == null ? -1 : listener.lastSequence(),
                 timeout);
+    SnapshotExam snapshot =
+        replayed == null || !replayed.socket().isReplay() || rank.endpoints.snapshot() == SnapshotFormat.NONE
+            ? null
+            : SnapshotRequest.send(replayed.endpoint(), timeout);
     return new SourceExam(
         rank.rank, rank.endpoints.endpoint(), rank.endpoints.topic(), rank.socket,
-        listener == null ? EventsSeen.NONE : listener.seen(), replayed);
+        listener == null ? EventsSeen.NONE : listener.seen(), replayed, snapshot);
   }
 
   /** What was found of the other feeds, but for sockets to be dialled whose port a router has here. */

@@ -24,10 +24,10 @@ final class ReplayRequest {
    */
   static ReplayExam send(String endpoint, PeerSocket socket, long last, Duration timeout) {
     if (!socket.isReplay()) {
-      return new ReplayExam(endpoint, socket, false, 0, false, null);
+      return new ReplayExam(endpoint, socket, false, 0, -1, false, null);
     }
     long from = Math.max(0, last + 1 - ReplayExam.BATCHES);
-    ReplayExam exam = new ReplayExam(endpoint, socket, false, 0, false, null);
+    ReplayExam exam = new ReplayExam(endpoint, socket, false, 0, -1, false, null);
     for (int i = 0; i < TRIES && !exam.answered(); i++) {
       exam = exam(endpoint, socket, from, timeout);
     }
@@ -43,7 +43,7 @@ final class ReplayRequest {
       dealer.send(ByteBuffer.allocate(Long.BYTES).putLong(from).array());
       return read(endpoint, socket, dealer, from);
     } catch (ZMQException failed) {
-      return new ReplayExam(endpoint, socket, false, 0, false, null);
+      return new ReplayExam(endpoint, socket, false, 0, -1, false, null);
     }
   }
 
@@ -52,6 +52,7 @@ final class ReplayRequest {
     boolean answered = false;
     int kept = 0;
     long first = from;
+    long last = -1;
     long began = 0;
     long ended = 0;
     // Newer engines put the topic before number and payload, so messages are read from their end.
@@ -66,10 +67,11 @@ final class ReplayRequest {
         first = sequence;
         began = at;
       }
+      last = sequence;
       ended = at;
     }
     return new ReplayExam(
-        endpoint, socket, answered, kept, first > from,
+        endpoint, socket, answered, kept, last, first > from,
         kept < 2 || began == 0 ? null : Duration.ofNanos((ended - began) * 1000));
   }
 

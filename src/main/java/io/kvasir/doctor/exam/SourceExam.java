@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param socket what listens there
  * @param seen what came
  * @param replay null when none is configured
+ * @param snapshot null when none is to be asked for
  */
 public record SourceExam(
-    int rank, String endpoint, String topic, PeerSocket socket, EventsSeen seen, @Nullable ReplayExam replay) {}
+    int rank, String endpoint, String topic, PeerSocket socket, EventsSeen seen, @Nullable ReplayExam replay,
+    @Nullable SnapshotExam snapshot) {}

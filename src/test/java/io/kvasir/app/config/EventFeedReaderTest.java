@@ -170,6 +170,41 @@ final class EventFeedReaderTest {
         .hasSize(2);
   }
 
+  @Test
+  void snapshot_isAskedForWhereThereIsAReplay() {
+    assertThat(read(2, "{ endpoint = \"tcp://h:1\", replay = \"tcp://h:11\", snapshot = vllm-50134 }"))
+        .containsExactly(
+            new EventFeed.Zmq(
+                "tcp://h:1", "tcp://h:11", "", false, false, List.of(), SnapshotFormat.VLLM_50134));
+    assertThat(faults).isEmpty();
+
+    read(1, "{ endpoint = \"tcp://h:1\", snapshot = vllm-50134 }");
+    assertThat(faults).singleElement().asString().contains("events.snapshot").contains("name replay");
+    faults.clear();
+    read(2, """
+        { endpoint = "tcp://h:1", replay = "tcp://h:2", snapshot = vllm-50134, other-ranks = [{ endpoint = "tcp://h:9" }] }
+        """);
+    assertThat(faults).singleElement().asString().contains("events.snapshot");
+    faults.clear();
+    read(1, "{ endpoint = \"tcp://h:1\", replay = \"tcp://h:2\", snapshot = vllm-57789 }");
+    assertThat(faults).singleElement().asString().contains("has to be one of none, vllm-50134, not 'vllm-57789'");
+  }
+
+  /** For all pods, of which some have no replay: engines that are only found later may be among them. */
+  @Test
+  void snapshot_inTheDefaults_isForPodsWithAReplay() {
+    EventFeedReader all =
+        new EventFeedReader(ConfigFactory.parseString("zmq.snapshot = vllm-50134").withFallback(DEFAULTS));
+    Config pod =
+        ConfigFactory.parseString(
+            "events = [{ endpoint = \"tcp://h:1\" }, { endpoint = \"tcp://h:1\", replay = \"tcp://h:2\" }]");
+    List<EventFeed> feeds = all.read(new ConfigSection(pod, "", faults), "events", 1);
+    assertThat(faults).isEmpty();
+    assertThat(feeds)
+        .extracting(feed -> ((EventFeed.Zmq) feed).snapshot())
+        .containsExactly(SnapshotFormat.NONE, SnapshotFormat.VLLM_50134);
+  }
+
   private List<EventFeed> read(int ranks, String events) {
     return reader.read(
         new ConfigSection(ConfigFactory.parseString("events = " + events), "", faults), "events", ranks);

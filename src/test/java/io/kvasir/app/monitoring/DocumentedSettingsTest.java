@@ -42,7 +42,7 @@ final class DocumentedSettingsTest {
           .forEach(unknown::add);
     }
     // A pod's own, which have no default.
-    assertThat(unknown).isSubsetOf("events.replay", "events.endpoint");
+    assertThat(unknown).isSubsetOf("events.replay", "events.endpoint", "events.snapshot");
   }
 
   @Test
