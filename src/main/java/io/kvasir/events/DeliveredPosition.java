@@ -63,7 +63,8 @@ final class DeliveredPosition {
     if (batch.sequence() != next - 1) {
       return false;
     }
-    return publishedAt != 0 || publishedBy == 0
+    boolean timeKnown = publishedAt != 0 || publishedBy == 0;
+    return timeKnown
         ? batch.publishedAt() == publishedAt
         : batch.publishedAt() != 0 && batch.publishedAt() <= publishedBy;
   }

@@ -11,9 +11,10 @@ public interface EventSource {
    * are batches of their own between them.
    *
    * <p>Each materialisation is a subscription of its own, which begins with all events that the engine still keeps, or
-   * with a {@link KvEvent.Snapshot} of what it holds: to resynchronise a worker, clear it and materialise again. The stream lasts until it is cancelled or its transport is
-   * closed; lost connections are made again. It fails only when the endpoint cannot be used at all. Slow demand slows
-   * the transport; messages that the engine drops therefore show as a {@link KvEvent.Gap}.
+   * with a {@link KvEvent.Snapshot} of what it holds: to resynchronise a worker, clear it and materialise again. The
+   * stream lasts until it is cancelled or its transport is closed; lost connections are made again. It fails only when
+   * the endpoint cannot be used at all. Slow demand slows the transport; messages that the engine drops therefore show
+   * as a {@link KvEvent.Gap}.
    */
   Source<KvBatch, NotUsed> batches();
 

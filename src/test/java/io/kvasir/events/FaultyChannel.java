@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The faults between an engine's publisher and the consumer of its events, at random: messages dropped,
  * doubled, swapped and cut, replays that lose messages and their mark, connections that break, and a process that
- * restarts while disconnected. An engine may offer snapshots; of those some are not to be had. A real {@link Sequencer} stands at the end of it.
+ * restarts while disconnected. An engine may offer snapshots; of those some are not to be had. A real {@link Sequencer}
+ * stands at the end of it.
  */
 public final class FaultyChannel {
   /**

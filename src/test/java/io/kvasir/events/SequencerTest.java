@@ -52,7 +52,8 @@ final class SequencerTest {
   private Sequencer sequencer = sequencer(true, false);
 
   private Sequencer sequencer(boolean replayable, boolean fromOne) {
-    return new Sequencer(link, replayable, false, fromOne, new EventMetrics(new Metrics(new PrometheusRegistry())).of("test"));
+    return new Sequencer(
+        link, replayable, false, fromOne, new EventMetrics(new Metrics(new PrometheusRegistry())).of("test"));
   }
 
   @Test

@@ -16,17 +16,18 @@ final class ZmqSnapshotTest extends TransportFixture {
   private static final byte[] CLEARED =
       hex("93cb41d9acb9302000009181a474797065b0416c6c426c6f636b73436c656172656400");
 
-  /** The store of two blocks of four tokens, 0x1122334455667788 and 0xfedcba9876543210 after it, as msgspec writes it. */
+  /** The store of blocks of four tokens, 0x1122334455667788 and 0xfedcba9876543210 after it, as msgspec writes it. */
   private static final byte[] STORED =
-      hex("93cb41d9acb930200000918ba474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657392cf1122334455667788cffedcba"
-          + "9876543210b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473980102cd012cce0001117005060708aa626c6f63"
-          + "6b5f73697a6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e616d65c0aa65787472615f6b65797392c0c0a967"
-          + "726f75705f69647800b26b765f63616368655f737065635f6b696e64ae66756c6c5f617474656e74696f6e00");
+      hex("93cb41d9acb930200000918ba474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657392cf11223344"
+          + "55667788cffedcba9876543210b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473980102cd012c"
+          + "ce0001117005060708aa626c6f636b5f73697a6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e"
+          + "616d65c0aa65787472615f6b65797392c0c0a967726f75705f69647800b26b765f63616368655f737065635f6b696e64"
+          + "ae66756c6c5f617474656e74696f6e00");
 
   /** The removal of the first of them. */
   private static final byte[] REMOVED =
-      hex("93cb41d9acb9304000009184a474797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391cf1122334455667788a66d65"
-          + "6469756da3475055a967726f75705f6964780000");
+      hex("93cb41d9acb9304000009184a474797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391cf112233"
+          + "4455667788a66d656469756da3475055a967726f75705f6964780000");
 
   private final int port = freePorts();
   private final String pub = "tcp://127.0.0.1:" + port;
@@ -159,7 +160,8 @@ final class ZmqSnapshotTest extends TransportFixture {
     SnapshotAssembly assembly = new SnapshotAssembly();
     assertThat(add(assembly, 50, CLEARED)).isNull();
     assertThat(add(assembly, 50, REMOVED)).contains("removed and was not there");
-    assertThat(add(assembly, 51, STORED)).isEqualTo("message 1 of it goes on with number 51, and the first one with 50");
+    assertThat(add(assembly, 51, STORED))
+        .isEqualTo("message 1 of it goes on with number 51, and the first one with 50");
     assertThat(add(assembly, 50, CLEARED)).contains("in the middle");
 
     byte[] orphan = STORED.clone();

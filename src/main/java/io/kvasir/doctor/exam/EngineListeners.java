@@ -82,7 +82,8 @@ final class EngineListeners implements AutoCloseable {
           .orElse(null);
     }
     return told.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()
-        ? new EventFeed.Zmq(zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, otherRanks(zmq), SnapshotFormat.NONE)
+        ? new EventFeed.Zmq(
+            zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, otherRanks(zmq), SnapshotFormat.NONE)
         : null;
   }
 

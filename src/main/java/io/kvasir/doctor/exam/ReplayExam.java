@@ -15,7 +15,13 @@ import org.jspecify.annotations.Nullable;
  * @param covered the time between the first batch that came and the last, null with fewer than two
  */
 public record ReplayExam(
-    String endpoint, PeerSocket socket, boolean answered, int kept, long last, boolean dropped, @Nullable Duration covered) {
+    String endpoint,
+    PeerSocket socket,
+    boolean answered,
+    int kept,
+    long last,
+    boolean dropped,
+    @Nullable Duration covered) {
   /** The most batches asked for: engines replay on the thread that publishes. */
   public static final int BATCHES = 200;
 }

@@ -182,7 +182,8 @@ final class EventFeedReaderTest {
     assertThat(faults).singleElement().asString().contains("events.snapshot").contains("name replay");
     faults.clear();
     read(2, """
-        { endpoint = "tcp://h:1", replay = "tcp://h:2", snapshot = vllm-50134, other-ranks = [{ endpoint = "tcp://h:9" }] }
+        { endpoint = "tcp://h:1", replay = "tcp://h:2", snapshot = vllm-50134
+          other-ranks = [{ endpoint = "tcp://h:9" }] }
         """);
     assertThat(faults).singleElement().asString().contains("events.snapshot");
     faults.clear();

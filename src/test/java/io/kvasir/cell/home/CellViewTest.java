@@ -316,7 +316,8 @@ final class CellViewTest {
     PodSpec pod = members.all().getFirst().pod();
     assertThat(pod.hides("an-adapter", false)).isTrue();
     assertThat(pod.withEvents(FEEDS).hides("an-adapter", true)).isFalse();
-    PodSpec plain = pod.withEvents(List.of(new EventFeed.Zmq("tcp://h:5557", null, "", false, true, List.of(), SnapshotFormat.NONE)));
+    EventFeed feed = new EventFeed.Zmq("tcp://h:5557", null, "", false, true, List.of(), SnapshotFormat.NONE);
+    PodSpec plain = pod.withEvents(List.of(feed));
     assertThat(plain.hides("an-adapter", false)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), true)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), false)).isFalse();
