@@ -25,11 +25,14 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   private final String endpoint;
   private final byte[] request;
   private final long idleNanos;
+  private final long firstNanos;
   private final ReplayOutput output;
   private @Nullable ZmqChannel channel;
   private boolean paused;
   private boolean open;
   private volatile boolean reached;
+  private boolean answered;
+  private long began;
   private long deadline;
 
   /** The receiver of a round's messages. */
@@ -53,15 +56,21 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   }
 
   ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ReplayOutput output) {
-    this(loop, endpoint, number(from), idleNanos, output);
+    this(loop, endpoint, number(from), idleNanos, idleNanos, output);
   }
 
-  /** A round that asks for something else than a number, and is answered in the same way. */
-  ZmqReplay(ZmqLoop loop, String endpoint, byte[] request, long idleNanos, ReplayOutput output) {
+  /**
+   * A round that asks for something else than a number, and is answered in the same way.
+   *
+   * @param firstNanos how long the engine may take for its first message once it is reached; at least idleNanos
+   */
+  ZmqReplay(
+      ZmqLoop loop, String endpoint, byte[] request, long idleNanos, long firstNanos, ReplayOutput output) {
     this.loop = loop;
     this.endpoint = endpoint;
     this.request = request;
     this.idleNanos = idleNanos;
+    this.firstNanos = firstNanos;
     this.output = output;
   }
 
@@ -82,7 +91,8 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
       dealer.connect(endpoint);
       dealer.sendMore(new byte[0]);
       dealer.send(request);
-      deadline = loop.clock().nanos() + idleNanos;
+      began = loop.clock().nanos();
+      deadline = began + idleNanos;
       open = true;
     } catch (RuntimeException failed) {
       close();
@@ -121,7 +131,9 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
 
   @Override
   public void timedOut() {
-    if (reached) {
+    if (reached && !answered && deadline - began < firstNanos) {
+      deadline = began + firstNanos;
+    } else if (reached) {
       output.replayEnded(this, false);
     } else {
       output.replayUnreached(this);
@@ -131,6 +143,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   @Override
   public void message(byte[][] frames, int count) {
     reached = true;
+    answered = true;
     deadline = loop.clock().nanos() + idleNanos;
     if (count < 2 || count > frames.length || frames[count - 2].length != Long.BYTES) {
       loop.metrics().misframed();

@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
  * number that it has not reached, and sends the end mark only. Belongs to a loop's thread.
  */
 final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
+  /** An engine plans a million blocks in a fifth of a second, and has other work. */
+  private static final long FIRST_NANOS = 10_000_000_000L;
+
   private static final byte[] REQUEST = "snapshot".getBytes(StandardCharsets.US_ASCII);
 
   private final ZmqLoop loop;
@@ -44,7 +47,7 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
   /**
    * A request that is not made yet.
    *
-   * @param idleNanos how long nothing may come
+   * @param idleNanos how long nothing may come, once the first message has come, or while the engine is not reached
    * @param longestNanos how long the whole may take
    */
   ZmqSnapshot(
@@ -53,7 +56,7 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
     this.slots = slots;
     this.reader = reader;
     this.longestNanos = longestNanos;
-    this.replay = new ZmqReplay(loop, endpoint, REQUEST, idleNanos, this);
+    this.replay = new ZmqReplay(loop, endpoint, REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), this);
     this.granted = () -> loop.execute(this::open);
   }
 

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 import org.msgpack.core.MessageBufferPacker;
@@ -44,6 +46,7 @@ final class FakePublisher implements AutoCloseable {
   private final AtomicInteger subscribers = new AtomicInteger();
   private volatile List<byte[]> snapshot = List.of();
   private volatile int snapshotRequests;
+  private volatile long snapshotNanos;
   private volatile LongPredicate replayed = _ -> true;
   private volatile boolean endMark = true;
   private volatile int blockBytes;
@@ -175,6 +178,11 @@ final class FakePublisher implements AutoCloseable {
     snapshot = List.of(payloads);
   }
 
+  /** How long it takes from now on to make a snapshot. */
+  void snapshotTakes(Duration time) {
+    snapshotNanos = time.toNanos();
+  }
+
   int snapshotRequests() {
     return snapshotRequests;
   }
@@ -244,6 +252,7 @@ final class FakePublisher implements AutoCloseable {
     byte[] request = router.recv();
     if (new String(request, StandardCharsets.US_ASCII).equals("snapshot")) {
       snapshotRequests++;
+      LockSupport.parkNanos(snapshotNanos);
       snapshot.forEach(payload -> reply(router, identity, sequence, payload, topic));
     }
     long start = ByteBuffer.wrap(request).getLong();

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Snapshots from a publisher on real sockets, as vLLM's pull request 50134 would send them, and as it would not. */
@@ -29,12 +30,15 @@ final class ZmqSnapshotTest extends TransportFixture {
       hex("93cb41d9acb9304000009184a474797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391cf112233"
           + "4455667788a66d656469756da3475055a967726f75705f6964780000");
 
+  /** More than the second after which a connection that JeroMQ has forgotten is made again. */
+  private static final Duration IDLE = Duration.ofMillis(1200);
+
   private final int port = freePorts();
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 1);
   private final ZmqEvents events =
       transports.shared(ZmqEvents.class,
-          counted -> new ZmqEvents(1, Duration.ofMillis(300), counted, NanoClock.SYSTEM, SocketFactory::of));
+          counted -> new ZmqEvents(1, IDLE, counted, NanoClock.SYSTEM, SocketFactory::of));
 
   @Test
   void lateSubscriber_shortBuffer_hasWhatTheEngineHolds_andNothingIsLost() {
@@ -47,6 +51,17 @@ final class ZmqSnapshotTest extends TransportFixture {
     stream.expect("50", "51");
     assertThat(metric("kvasir_events_lost_messages")).isZero();
     assertThat(metric("kvasir_events_replays")).isZero();
+  }
+
+  /** It publishes nothing meanwhile, and is not asked a second time. */
+  @Test
+  void engineThatTakesLongerThanAReplayMay_isWaitedFor() {
+    FakePublisher engine = publisher(5, 50);
+    engine.snapshot(CLEARED);
+    engine.snapshotTakes(IDLE.multipliedBy(2));
+    TestStream stream = subscribe();
+    stream.expect("up", "gap0", "snapshot50", "*", "ok");
+    assertThat(engine.snapshotRequests()).isEqualTo(1);
   }
 
   @Test
@@ -180,7 +195,7 @@ final class ZmqSnapshotTest extends TransportFixture {
     assertThat(add(assembly, 50, STORED)).contains("more than 1000 messages");
   }
 
-  private String add(SnapshotAssembly assembly, long number, byte[] payload) {
+  private @Nullable String add(SnapshotAssembly assembly, long number, byte[] payload) {
     return assembly.add(number, payload, metrics.of("test"));
   }
 
