@@ -30,8 +30,6 @@ final class SnapshotAssembly {
 
   /** Takes the next message; returns why the snapshot is refused, null while it is not. */
   @Nullable String add(long number, byte[] payload, EventMetrics.SourceMetrics metrics) {
-    DecodedMessage decoded = decoder.decode(number, payload);
-    metrics.read(decoded);
     bytes += payload.length;
     if (parts.size() == MAX_MESSAGES) {
       return "it has more than " + MAX_MESSAGES + " messages, and some may be missing";
@@ -43,6 +41,8 @@ final class SnapshotAssembly {
       return "message %d of it goes on with number %d, and the first one with %d".formatted(
           parts.size(), number, resume);
     }
+    DecodedMessage decoded = decoder.decode(number, payload);
+    metrics.read(decoded);
     if (!decoded.intact()) {
       return "message " + parts.size() + " of it cannot be read: " + decoded.detail();
     }

@@ -45,7 +45,7 @@ final class FakePublisher implements AutoCloseable {
   private volatile boolean closing;
   private final AtomicInteger subscribers = new AtomicInteger();
   private volatile List<byte[]> snapshot = List.of();
-  private volatile int snapshotRequests;
+  private final AtomicInteger snapshotRequests = new AtomicInteger();
   private volatile long snapshotNanos;
   private volatile LongPredicate replayed = _ -> true;
   private volatile boolean endMark = true;
@@ -184,7 +184,7 @@ final class FakePublisher implements AutoCloseable {
   }
 
   int snapshotRequests() {
-    return snapshotRequests;
+    return snapshotRequests.get();
   }
 
   /** Makes every message about this much larger. */
@@ -251,7 +251,7 @@ final class FakePublisher implements AutoCloseable {
     }
     byte[] request = router.recv();
     if (new String(request, StandardCharsets.US_ASCII).equals("snapshot")) {
-      snapshotRequests++;
+      snapshotRequests.incrementAndGet();
       LockSupport.parkNanos(snapshotNanos);
       snapshot.forEach(payload -> reply(router, identity, sequence, payload, topic));
     }
