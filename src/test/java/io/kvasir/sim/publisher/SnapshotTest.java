@@ -2,15 +2,17 @@ package io.kvasir.sim.publisher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.zeromq.SocketType;
@@ -33,7 +35,7 @@ final class SnapshotTest {
       publisher.publish(1, List.of(stored(null, new long[] {FIRST, SECOND}, TOKENS)));
       publisher.publish(2, List.of(removed(FIRST)));
 
-      List<List<String>> answer = request(context, publisher, "snapshot".getBytes());
+      List<List<String>> answer = request(context, publisher);
 
       assertThat(answer).hasSize(2);
       assertThat(answer.getFirst().subList(0, 3)).containsExactly("", "6b76", "0000000000000002");
@@ -62,7 +64,7 @@ final class SnapshotTest {
         ZContext context = new ZContext()) {
       publisher.publish(1, List.of(stored(null, new long[] {FIRST, SECOND}, TOKENS)));
 
-      assertThat(request(context, publisher, "snapshot".getBytes()))
+      assertThat(request(context, publisher))
           .containsExactly(List.of("", "", "ffffffffffffffff", ""));
     }
   }
@@ -119,7 +121,8 @@ final class SnapshotTest {
       int length = 1 + random.nextInt(5);
       List<Long> path = new ArrayList<>(List.of(key));
       while (path.size() < length) {
-        path.add(key = 2 * key + random.nextInt(2));
+        key = 2 * key + random.nextInt(2);
+        path.add(key);
       }
       // What is there already comes again now and then, as a copy.
       int from = 0;
@@ -130,7 +133,7 @@ final class SnapshotTest {
       return stored(
           from == 0 ? null : path.get(from - 1),
           stored.stream().mapToLong(Long::longValue).toArray(),
-          stored.stream().flatMapToInt(own -> java.util.stream.IntStream.of(own.intValue(), 7)).toArray());
+          stored.stream().flatMapToInt(own -> IntStream.of(own.intValue(), 7)).toArray());
     }
     List<Long> keys = held.keySet().stream().sorted().toList();
     return removed(keys.get(random.nextInt(keys.size())));
@@ -160,21 +163,21 @@ final class SnapshotTest {
     return new CacheEvent.Removed(new long[] {key}, "GPU");
   }
 
-  /** The messages that come for a request, in hexadecimal digits, up to the end mark. */
-  private static List<List<String>> request(ZContext context, EventPublisher publisher, byte[] request) {
+  /** The messages that come for the request of a snapshot, in hexadecimal digits, up to the end mark. */
+  private static List<List<String>> request(ZContext context, EventPublisher publisher) {
     ZMQ.Socket dealer = context.createSocket(SocketType.DEALER);
     dealer.setReceiveTimeOut(10_000);
     dealer.setHandshakeIvl(500);
     dealer.connect("tcp://127.0.0.1:" + publisher.replayPort());
     dealer.sendMore(new byte[0]);
-    dealer.send(request);
+    dealer.send("snapshot".getBytes(StandardCharsets.US_ASCII));
     List<List<String>> messages = new ArrayList<>();
     do {
       List<String> frames = new ArrayList<>();
       do {
         byte[] frame = dealer.recv();
         assertThat(frame).as("a frame in time").isNotNull();
-        frames.add(HexFormat.of().formatHex(frame == null ? ByteBuffer.allocate(0).array() : frame));
+        frames.add(HexFormat.of().formatHex(Objects.requireNonNull(frame)));
       } while (dealer.hasReceiveMore());
       messages.add(frames);
     } while (!messages.getLast().getLast().isEmpty());
