@@ -13,6 +13,9 @@ public final class Candidates {
   /** A value that the engine has not reported, or not recently. */
   public static final int UNKNOWN = -1;
 
+  /** {@link #computingPrice} of a profile that has none of its own. */
+  public static final double COMPUTING_PRICE = 3;
+
   /** Bitmap of the remaining slots, {@code slots / 64} longs. */
   public final long[] live;
 
@@ -63,6 +66,12 @@ public final class Candidates {
   /** Milliseconds that it takes to load the {@link #loadable} tokens from {@link #source}, as may be expected. */
   public final double[] pullMs;
 
+  /**
+   * What a millisecond of computing the prompt counts against one of waiting, since what is computed there takes memory
+   * and time from others: {@link #COMPUTING_PRICE} unless a scorer writes its own for each decision.
+   */
+  public final double[] computingPrice;
+
   /** The immutable table of workers, null where a slot is empty. */
   public Worker[] workers = new Worker[0];
 
@@ -88,6 +97,8 @@ public final class Candidates {
     this.sources = new long[slots >>> 6];
     this.source = new int[slots];
     this.pullMs = new double[slots];
+    this.computingPrice = new double[slots];
+    Arrays.fill(computingPrice, COMPUTING_PRICE);
     Arrays.fill(waiting, UNKNOWN);
     Arrays.fill(kvUse, UNKNOWN);
   }

@@ -17,6 +17,6 @@ public non-sealed interface Picker extends Plugin {
   /** Whether the picker reads scores: a profile computes scores exactly when its picker reads them. */
   boolean readsScores();
 
-  /** Called when a worker was chosen that was not ranked first, since those before it are full. */
+  /** Called when a worker was chosen that was not ranked first, since those before it are full or busy. */
   default void onAlternativeChosen(RoutingContext context, Candidates candidates, int slot) {}
 }

@@ -25,6 +25,7 @@ public final class RoutingContext {
   private long[] numbers;
   private @Nullable RandomGenerator random;
   private @Nullable NanoClock clock;
+  private @Nullable QueueLimit queueLimit;
   private boolean dryRun;
   private int missedLookups;
   private @Nullable SequencedMap<String, String> notes;
@@ -154,6 +155,17 @@ public final class RoutingContext {
       throw new IllegalStateException("there is no clock before a selector runs its pass");
     }
     return clock.nanos();
+  }
+
+  /** Sets what may be queued at a worker for the request to go there. */
+  public RoutingContext limitQueues(@Nullable QueueLimit limit) {
+    this.queueLimit = limit;
+    return this;
+  }
+
+  /** What may be queued at a worker for the request to go there; null when it goes whatever is queued. */
+  @Nullable QueueLimit queueLimit() {
+    return queueLimit;
   }
 
   /** Whether this is a dry run: nothing is booked, and plugins must not change their state. */

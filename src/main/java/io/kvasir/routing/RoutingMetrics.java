@@ -20,6 +20,7 @@ public final class RoutingMetrics {
   private final PrometheusRegistry registry;
   private final Counter decisions;
   private final Counter full;
+  private final Counter busy;
   private final Counter unknownProfiles;
   private final Counter plans;
   private final Counter delegated;
@@ -38,6 +39,13 @@ public final class RoutingMetrics {
         Counter.builder()
             .name("kvasir_routing_full_total")
             .help("Workers that were picked and had no capacity when load was booked; the next in rank was tried.")
+            .labelNames("profile")
+            .register(metrics.registry());
+    this.busy =
+        Counter.builder()
+            .name("kvasir_routing_busy_total")
+            .help("Workers that were picked and had more queued than the class of the request allows, while another one"
+                + " with less was expected to begin it earlier: that one was chosen.")
             .labelNames("profile")
             .register(metrics.registry());
     this.unknownProfiles =
@@ -93,6 +101,7 @@ unknownProfiles.inc();
     return new Counts(
         decisions.labelValues(profile, "chosen"),
         full.labelValues(profile),
+        busy.labelValues(profile),
         none,
         other -> delegated.labelValues(profile, other).inc());
   }
@@ -148,7 +157,7 @@ unknownProfiles.inc();
 
   /** One profile's counters, looked up once. */
   record Counts(
-      CounterDataPoint chosen, CounterDataPoint full, Map<UnmetNeed, CounterDataPoint> none,
+      CounterDataPoint chosen, CounterDataPoint full, CounterDataPoint busy, Map<UnmetNeed, CounterDataPoint> none,
       Consumer<String> delegated) {
     void countDelegated(String to) {
       delegated.accept(to);

@@ -15,6 +15,7 @@ final class Scratch {
   final double[] scores;
   final double[] column;
   final int[] ranked = new int[RANKED];
+  final int[] earlier = new int[RANKED];
   final RandomGenerator random;
   final StageClock clock;
 

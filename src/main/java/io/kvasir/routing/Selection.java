@@ -23,6 +23,8 @@ public sealed interface Selection {
    * @param bestCachedTokens the most that any worker's should that passed the filters, with room or without
    * @param candidates how many workers were candidates
    * @param full how many better ranked workers had no capacity
+   * @param busy the worker that was picked first and has more queued than a {@link QueueLimit} allows, when this one is
+   *     expected to begin the request earlier; null when there was none
    * @param onFailure policy when the worker fails
    * @param pull what the worker takes from another one's memory, null for nothing; it counts as cached
    */
@@ -41,6 +43,7 @@ public sealed interface Selection {
       int bestCachedTokens,
       int candidates,
       int full,
+      @Nullable Worker busy,
       FailurePolicy onFailure,
       @Nullable KvPull pull)
       implements Selection {
@@ -48,15 +51,20 @@ public sealed interface Selection {
     /**
      * The decision in one line for {@code X-Router-Reason}, such as
      * {@code expected-cost; depth=12/24; cached=192/389; candidates=4}, with {@code best=320} behind it where another
-     * worker held more, and {@code pull=320@vllm-1} where it takes that from there: printable ASCII, below 160
-     * characters besides the names in it.
+     * worker held more, {@code pull=320@vllm-1} where it takes that from there, and {@code busy=vllm-2} where it would
+     * have been held for that one: printable ASCII, below 160 characters besides the names in it.
      */
     public String reason() {
       String reason =
           profile + "; depth=" + depth + "/" + blocks + "; cached=" + predictedCachedTokens + "/"
               + booking.promptTokens() + "; candidates=" + candidates + best();
       String pulled = pull == null ? reason : reason + "; pull=" + pull.tokens() + "@" + pull.worker();
-      return full == 0 ? pulled : pulled + "; full=" + full;
+      return (full == 0 ? pulled : pulled + "; full=" + full) + insteadOf();
+    }
+
+    /** The busy worker, as a part of a reason; empty where there was none. */
+    public String insteadOf() {
+      return busy == null ? "" : "; busy=" + busy.id();
     }
 
     /** What another worker held, as a part of a reason; empty where none held more. */

@@ -8,14 +8,14 @@ import io.kvasir.routing.cost.FleetCosts;
 import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.List;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The selector of a profile for one fleet: a pass prepares the slots that were not transferred, filters, searches the
- * index, scores, picks, and books the load. When a worker is full at booking, the next in rank is tried.
+ * index, scores, picks, and books the load. When a worker is full at booking, the next in rank is tried; when the
+ * request would be held for what is queued there, one that begins it earlier.
  *
  * <p>A selector serves one fleet, since plugins may keep state of it. Thread-safe, without locks and without allocation
  * per candidate; decisions reuse their buffers.
@@ -24,8 +24,7 @@ public final class Selector {
   private final Profile profile;
   private final Filter[] filters;
   private final ScoreSum scores;
-  private final Picker picker;
-  private final FailurePolicy onFailure;
+  private final PickStage pickStage;
   private final PerMembership<FleetCosts> costs;
   private final PerMembership<PullSources> pullSources = new PerMembership<>(PullSources::of);
   private final NanoClock clock;
@@ -47,9 +46,8 @@ public final class Selector {
     this.profile = profile;
     this.filters = profile.filters();
     this.scores = profile.scores();
-    this.picker = profile.picker();
-    this.onFailure = profile.executionPolicy().onFailure();
     this.costs = PerMembership.costs(costs);
+    this.pickStage = new PickStage(profile, scores, this.costs);
     this.clock = clock;
     this.scratches = new Scratch.Pool(random, metrics, clock);
     this.counts = metrics.counts(profile.name());
@@ -111,6 +109,9 @@ public final class Selector {
         counts.chosen().inc();
         if (chosen.full() > 0) {
           counts.full().inc(chosen.full());
+        }
+        if (chosen.busy() != null) {
+          counts.busy().inc();
         }
       }
       case None(UnmetNeed need, var _) -> counts.none(need);
@@ -199,7 +200,7 @@ public final class Selector {
     if (trace != null) {
       trace.recordTotals(candidates, scratch.scores);
     }
-    Selection selection = pick(fleet, context, scratch, chain);
+    Selection selection = pickStage.pick(fleet, context, scratch, chain);
     clock.endPhase(RoutingMetrics.DecisionPhase.PICK);
     return selection;
   }
@@ -236,92 +237,5 @@ public final class Selector {
       }
     }
     return null;
-  }
-
-  private static int promisedTokens(RoutingContext context, Booking local) {
-    return Slots.requestShape(context).severalPrompts() ? 0 : local.promptTokens() - local.uncachedTokens();
-  }
-
-  /** The most tokens of the prompt that any candidate should find cached. */
-  private static int bestTokens(RoutingContext context, Candidates candidates, Chain chain) {
-    if (Slots.requestShape(context).severalPrompts()) {
-      return 0;
-    }
-    PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
-    int depth = candidates.greatest(candidates.depth);
-    return prompt.tokens() - prompt.uncached(depth, candidates.greatest(candidates.loadable));
-  }
-
-  private Selection pick(Fleet fleet, RoutingContext context, Scratch scratch, Chain chain) {
-    Candidates candidates = scratch.candidates;
-    int[] ranked = scratch.ranked;
-    int count = candidates.count();
-    int best = bestTokens(context, candidates, chain);
-    int full = 0;
-    while (full < count) {
-      int picked = picker.pick(context, candidates, scratch.scores, ranked);
-      for (int i = 0; i < picked; i++) {
-        int slot = ranked[i];
-        Booking local = localBooking(context, candidates, slot, chain);
-        Booking booking = receivesPrompt(context, candidates, slot, local) ? local.afterTransfer() : local;
-        if (context.dryRun() || fleet.reserve(slot, booking)) {
-          if (!context.dryRun()) {
-            scores.onChosen(context, candidates, slot);
-            if (i > 0) {
-              picker.onAlternativeChosen(context, candidates, slot);
-            }
-          }
-          return new Chosen(
-              profile.name(),
-              context.role(),
-              slot,
-              candidates.workers[slot],
-              alternatives(candidates, ranked, i + 1, picked),
-              booking,
-              local,
-              candidates.queueMs[slot],
-              candidates.depth[slot],
-              chain.length(),
-              promisedTokens(context, local),
-              best,
-              count,
-              full,
-              onFailure,
-              PullSources.of(candidates, slot));
-        }
-        candidates.remove(slot);
-        full++;
-      }
-      if (picked == 0) {
-        throw new IllegalStateException(
-            "the picker of profile \"" + profile + "\" chose none of " + candidates.count() + " candidates");
-      }
-    }
-    return new None(UnmetNeed.ROOM,
-        "none of " + count + (count == 1 ? " worker " : " workers ") + UnmetNeed.ROOM.description());
-  }
-
-  /** Whether a decode worker receives the prompt's KV blocks from the worker of the prefill step. */
-  private boolean receivesPrompt(RoutingContext context, Candidates candidates, int slot, Booking local) {
-    return context.role() == Role.DECODE
-        && context.has(Slots.PARTNER)
-        && context
-            .get(Slots.PARTNER)
-            .shouldTransferTo(candidates, costs.of(candidates), slot, local.uncachedTokens(), local.promptTokens());
-  }
-
-  private Booking localBooking(RoutingContext context, Candidates candidates, int slot, Chain chain) {
-    PromptSize prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
-    int uncached = prompt.uncached(candidates.depth[slot], candidates.loadable[slot]);
-    double prefillMs = costs.of(candidates).prefillMs(slot, uncached, prompt.tokens());
-    return new Booking(prompt.tokens(), uncached, Math.max(1, Math.round(prefillMs * 1e3)));
-  }
-
-  private static List<Worker> alternatives(Candidates candidates, int[] ranked, int from, int to) {
-    Worker[] alternatives = new Worker[to - from];
-    for (int i = 0; i < alternatives.length; i++) {
-      alternatives[i] = candidates.workers[ranked[from + i]];
-    }
-    return List.of(alternatives);
   }
 }

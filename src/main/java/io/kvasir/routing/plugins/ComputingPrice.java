@@ -37,16 +37,17 @@ record ComputingPrice(double kappa, double backlog, double eviction) {
 
   static ComputingPrice of(Parameters parameters) {
     return new ComputingPrice(
-        parameters.number("kappa", 3, 0, 1e6),
+        parameters.number("kappa", Candidates.COMPUTING_PRICE, 0, 1e6),
         parameters.number("backlog", 4, 0, 1e6),
         parameters.number("eviction", 4, 0, 1e6));
   }
 
   /**
-   * Writes the price at each worker to {@code out}. Of what is queued it is one price for all candidates: the queue of
-   * one does not make its own cache dear.
+   * Writes {@link Candidates#computingPrice}. Of what is queued it is one price for all candidates: the queue of one
+   * does not make its own cache dear.
    */
-  void at(Candidates candidates, double[] out) {
+  void fill(Candidates candidates) {
+    double[] out = candidates.computingPrice;
     int workers = candidates.count();
     double price = workers == 0 || backlog == 0 ? kappa : kappa + backlog * queuedMs(candidates) / (1e3 * workers);
     double[] losses = candidates.evictionLoss;

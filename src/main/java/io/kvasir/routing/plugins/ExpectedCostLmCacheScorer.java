@@ -72,10 +72,10 @@ final class ExpectedCostLmCacheScorer implements Scorer {
     PromptSize prompt = PromptSize.of(context);
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
-    computing.at(candidates, out);
+    computing.fill(candidates);
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
       int hinted = hintWorth == 0 ? 0 : Math.min(held, candidates.hintedBlocks(slot) * prompt.blockSize());
-      double price = out[slot] + gamma * candidates.inFlight[slot];
+      double price = candidates.computingPrice[slot] + gamma * candidates.inFlight[slot];
       out[slot] =
           candidates.queueMs[slot]
               + promptMs(candidates, engines, slot, prompt, hinted, price)

@@ -57,7 +57,7 @@ final class ExpectedCostScorer implements Scorer {
     double decode = delta * outputs.expected(context.model());
     FleetCosts engines = costs.of(candidates);
     long[] contextTokens = candidates.contextTokens;
-    computing.at(candidates, out);
+    computing.fill(candidates);
     if (candidates.pulls()) {
       scoreWithPulls(candidates, engines, prompt, out);
     } else {
@@ -75,15 +75,16 @@ final class ExpectedCostScorer implements Scorer {
     int[] depth = candidates.depth;
     int[] inFlight = candidates.inFlight;
     double[] queueMs = candidates.queueMs;
+    double[] computingPrice = candidates.computingPrice;
     for (int slot = 0; slot < out.length; slot++) {
-      double price = out[slot] + gamma * inFlight[slot];
+      double price = computingPrice[slot] + gamma * inFlight[slot];
       out[slot] = queueMs[slot] + engines.prefillMs(slot, prompt.uncached(depth[slot]), tokens) * price;
     }
   }
 
   private void scoreWithPulls(Candidates candidates, FleetCosts engines, PromptSize prompt, double[] out) {
     for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
-      double kappa = out[slot];
+      double kappa = candidates.computingPrice[slot];
       double price = kappa + gamma * candidates.inFlight[slot];
       double computedMs = engines.prefillMs(slot, prompt.uncached(candidates.depth[slot]), prompt.tokens());
       if (candidates.source[slot] < 0) {

@@ -202,8 +202,7 @@ final class PrefillDecodeWorkflow implements Workflow {
         List.of(prefillWorker, decodeWorker),
         reason(
             "prefill=" + prefillWorker.worker().id() + ':' + prefillWorker.depth() + '/' + prefillWorker.blocks()
-                + prefillWorker.best() + "; cost=" + transferMs
-                + "ms",
+                + prefillWorker.best() + prefillWorker.insteadOf() + "; cost=" + transferMs + "ms",
             decodeWorker));
   }
 
@@ -251,7 +250,7 @@ final class PrefillDecodeWorkflow implements Workflow {
     String reason =
         profile + "; " + prompt + "; depth=" + decodeWorker.depth() + '/' + decodeWorker.blocks() + "; cached="
             + decodeWorker.predictedCachedTokens() + '/' + decodeWorker.booking().promptTokens() + "; candidates="
-            + decodeWorker.candidates();
+            + decodeWorker.candidates() + decodeWorker.insteadOf();
     return reason.length() <= 160 ? reason : reason.substring(0, 160);
   }
 
