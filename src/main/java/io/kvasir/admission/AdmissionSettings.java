@@ -13,6 +13,7 @@ import java.util.Map;
  * @param outputCost what a generated token counts against one of a prompt that is not cached, 0 or more
  * @param keptPlaces the largest share of the workers' places that is kept for tenants which have not used up their
  *     shares, 0 to 0.5
+ * @param keptQueue the share of what may be queued at a worker that is kept for them there, 0 to 1
  * @param profileClasses the classes of requests by their profiles, where their clients name none
  * @param waitForWorkers how long requests wait, too, while no worker of their model can be reached; zero: not at all
  */
@@ -22,6 +23,7 @@ public record AdmissionSettings(
     int quantum,
     double outputCost,
     double keptPlaces,
+    double keptQueue,
     Map<String, ServiceClass> profileClasses,
     Duration waitForWorkers) {
   private static final ClassSettings NEVER =
@@ -35,6 +37,7 @@ public record AdmissionSettings(
               ServiceClass.SYSTEM, NEVER, ServiceClass.INTERACTIVE, NEVER, ServiceClass.DEFAULT, NEVER,
               ServiceClass.BULK, NEVER),
           1,
+          0,
           0,
           0,
           Map.of(),

@@ -17,4 +17,15 @@ public interface Gate {
    * @param prospect what it may expect now
    */
   Verdict check(Claim claim, Standing standing, Prospect prospect);
+
+  /**
+   * The most work, in estimated milliseconds, that may be queued at a worker of a known engine when the request goes
+   * there; infinite for a gate that does not look at this.
+   *
+   * @param claim the request
+   * @param standing how it stands to others that wait
+   */
+  default double mostQueueMs(Claim claim, Standing standing) {
+    return Double.POSITIVE_INFINITY;
+  }
 }

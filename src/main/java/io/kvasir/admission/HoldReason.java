@@ -10,7 +10,7 @@ public enum HoldReason {
   BUSY,
   /** A place at a worker: all have as many requests as they take. */
   FULL,
-  /** A place beyond those that are kept for tenants which use little. */
+  /** A place, or room in a worker's queue, beyond what is kept for tenants which use little. */
   KEPT,
   /** Room for its program in the workers' memory. */
   PROGRAM,

@@ -29,6 +29,6 @@ final class AdmissionFixture {
     for (ServiceClass each : ServiceClass.values()) {
       classes.put(each, changed.apply(wide));
     }
-    return new AdmissionSettings(true, classes, QUANTUM, 2, 0.02, Map.of(), Duration.ZERO);
+    return new AdmissionSettings(true, classes, QUANTUM, 2, 0.02, 0.5, Map.of(), Duration.ZERO);
   }
 }

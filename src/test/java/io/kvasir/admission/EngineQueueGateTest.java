@@ -27,6 +27,21 @@ final class EngineQueueGateTest {
     }
   }
 
+  /** Of the two seconds a tenant that has used up its share finds one, while others have not used up theirs. */
+  @Test
+  void shareOfTheQueue_isKeptForTenantsThatUseLittle() {
+    assertThat(verdict(1, 1_000)).isEqualTo(Verdict.GO);
+    assertThat(verdict(1, 1_001)).isEqualTo(new Verdict.Hold(HoldReason.KEPT));
+    assertThat(verdict(1, 2_000)).isEqualTo(new Verdict.Hold(HoldReason.KEPT));
+    assertThat(verdict(1, 2_001)).isEqualTo(new Verdict.Hold(HoldReason.BUSY));
+    assertThat(verdict(0, 2_000)).isEqualTo(Verdict.GO);
+  }
+
+  private Verdict verdict(int rivals, double queueMs) {
+    return gate.check(
+        AdmissionFixture.claim("t"), new Standing(false, rivals), new Prospect(1, 1, queueMs, true, 100, 100));
+  }
+
   @Test
   void workersOfUnknownSpeed_holdNobody() {
     assertThat(goes(10, 1e9, false)).isTrue();

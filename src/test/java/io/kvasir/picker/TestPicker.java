@@ -115,7 +115,7 @@ final class TestPicker implements AutoCloseable {
     AdmissionSettings off = AdmissionSettings.OFF;
     return new GatewaySettings(
         defaults.scheme(), defaults.usageInjection(), defaults.keepAlive(), FORWARDING, defaults.webSockets(), null,
-        new AdmissionSettings(true, off.classes(), 1, 0, 0, Map.of(), Duration.ZERO));
+        new AdmissionSettings(true, off.classes(), 1, 0, 0, 0, Map.of(), Duration.ZERO));
   }
 
   /** What a stream needs that does not come over the socket; who makes one ends its {@link #unseen} load. */

@@ -29,6 +29,7 @@ final class AdmissionReader {
             admission.count("quantum", 1, 100_000_000),
             admission.number("output-cost", 0, 1000),
             admission.number("kept-places", 0, 0.5),
+            admission.number("kept-queue", 0, 1),
             profileClasses(admission),
             admission.durationOrNever("wait-for-workers"));
     admission.rejectUnread();

@@ -106,6 +106,9 @@ public final class BookedReservation implements Reservation {
     this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.held(chain) : predict();
     this.stallWatched = request.stream() && prefills() && generates();
     this.silent = !request.stream() && prefills() && generates();
+    if (prefills()) {
+      member.beginReading(booking);
+    }
     if (silent) {
       member.beginSilent(booking);
     }
@@ -180,8 +183,7 @@ public final class BookedReservation implements Reservation {
     if (was == null) {
       return;
     }
-    member.load().settle(pending(was));
-    endSilent();
+    settle(was);
     if (was == State.PENDING) {
       predictTransferred();
     }
@@ -208,6 +210,7 @@ public final class BookedReservation implements Reservation {
   public void prefillLocally() {
     if (!prefills() && lifecycle.prefillLocally()) {
       member.load().rebook(booking, localPrefill);
+      member.beginReading(localPrefill);
       if (local != null) {
         hitPrediction = predict();
       }
@@ -246,8 +249,7 @@ public final class BookedReservation implements Reservation {
       next.close(outcome);
     }
     if (was != State.SETTLED) {
-      member.load().settle(pending(was));
-      endSilent();
+      settle(was);
       if (!(outcome instanceof Outcome.Completed)) {
         hitPrediction.retract();
       } else if (was == State.PENDING) {
@@ -269,7 +271,11 @@ public final class BookedReservation implements Reservation {
     }
   }
 
-  private void endSilent() {
+  private void settle(State was) {
+    member.load().settle(pending(was));
+    if (prefills() || was == State.PREFILLING_LOCALLY) {
+      member.endReading();
+    }
     if (silent) {
       member.load().endSilent(booking);
     }

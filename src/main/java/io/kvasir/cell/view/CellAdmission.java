@@ -17,6 +17,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.ReportedReservation;
 import io.kvasir.http.Cancellation;
+import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -145,6 +146,12 @@ public final class CellAdmission implements AutoCloseable {
     }
   }
 
+  /** Explains where a request would go if it came now and nobody waited, whether it would be held for that or not. */
+  DecisionRecord explain(DecisionRequest request) {
+    Claim claim = request.claim();
+    return decider.explain(request, claim == null ? null : check(request, claim, Standing.ALONE));
+  }
+
   /** A look at what a request may expect; one that starves has the bounds of the most urgent class. */
   GateCheck check(DecisionRequest request, Claim claim, Standing standing) {
     Claim checked = standing.starving() ? claim.as(ServiceClass.SYSTEM) : claim;
@@ -163,7 +170,8 @@ public final class CellAdmission implements AutoCloseable {
       check.holdProgram();
       return null;
     }
-    Decision decision = decider.decide(request, local, planning -> check.test(planning) && mayTake(request, check));
+    Decision decision =
+        decider.decide(request, local, check, planning -> check.test(planning) && mayTake(request, check));
     AdmissionRefusal refusal = check.refusal();
     if (decision == null && refusal != null) {
       metrics.refused(claim.serviceClass(), refusal);

@@ -17,6 +17,7 @@ import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.PromptSize;
+import io.kvasir.routing.QueueLimit;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.RoutingPlan;
@@ -79,17 +80,22 @@ final class CellDecider {
 
   /** Chooses workers, books their load and predicts what they will hold, in one step. */
   Decision decide(DecisionRequest request, boolean local) {
-    Decision decision = decide(request, local, _ -> true);
+    Decision decision = decide(request, local, null, _ -> true);
     if (decision == null) {
       throw new IllegalStateException("a decision that nothing held was not made");
     }
     return decision;
   }
 
-  /** The same if what would be decided is to be; otherwise nothing is booked, and it is null. */
-  @Nullable Decision decide(DecisionRequest request, boolean local, Predicate<PlanResult> goes) {
+  /**
+   * The same if what would be decided is to be; otherwise nothing is booked, and it is null.
+   *
+   * @param limit what may be queued at a worker for the request to go there; null when it goes whatever is
+   */
+  @Nullable Decision decide(
+      DecisionRequest request, boolean local, @Nullable QueueLimit limit, Predicate<PlanResult> goes) {
     Workflow workflow = workflows.of(request.profile());
-    RoutingContext context = context(request);
+    RoutingContext context = context(request).limitQueues(limit);
     CellFleet fleet = fleets.get();
     DecisionRecorder recorder = decisions.isSampled(request.requestId()) ? recorder(fleet) : null;
     try {
@@ -135,14 +141,19 @@ final class CellDecider {
     return context;
   }
 
-  /** Explains how a decision would come about: nothing is booked, and no plugin remembers it. */
-  DecisionRecord explain(DecisionRequest request) {
+  /**
+   * Explains how a decision would come about: nothing is booked, and no plugin remembers it.
+   *
+   * @param limit as of a decision
+   */
+  DecisionRecord explain(DecisionRequest request, @Nullable QueueLimit limit) {
     CellFleet fleet = fleets.get();
     DecisionRecorder recorder = recorder(fleet);
     try {
       PlanResult planning =
           PlanningSession.explain(
-              workflows.of(request.profile()), fleet, context(request), fleet.replacement(request), recorder::pass);
+              workflows.of(request.profile()), fleet, context(request).limitQueues(limit), fleet.replacement(request),
+              recorder::pass);
       return switch (planning) {
         case PlanResult.PlanFound found ->
             recorder.planned(request, found.reason(), found.plan().steps(), everCached(found, request));

@@ -106,9 +106,9 @@ public final class CellView {
       }
 
       @Override
-      public double silentlyReadMs(int slot) {
+      public double readMs(int slot) {
         Member member = members()[slot];
-        return member == null ? 0 : member.silentlyReadMs();
+        return member == null ? 0 : member.readMs();
       }
 
       @Override
@@ -116,12 +116,12 @@ public final class CellView {
         Member member = members()[worker.slot()];
         return member != null && member.isRoutable() && member.worker().equals(worker)
                 && worker.models().contains(model)
-            ? member.load().queueMs() - member.silentlyReadMs()
+            ? member.load().queueMs() - member.readMs()
             : Double.POSITIVE_INFINITY;
       }
 
       @Override
-      public GateCheck.Places places(Worker one, String model) {
+      public GateCheck.Places places(Worker one, String model, double mostQueueMs) {
         int all = 0;
         int free = 0;
         for (Member member : members()) {
@@ -129,7 +129,10 @@ public final class CellView {
               && member.worker().models().contains(model)) {
             int most = member.worker().maxInFlight();
             all += most;
-            free += Math.max(0, most - member.load().inFlight());
+            boolean isOpen =
+                member.worker().equals(one) || !isCostKnown(member.worker())
+                    || member.load().queueMs() - member.readMs() <= mostQueueMs;
+            free += isOpen ? Math.max(0, most - member.load().inFlight()) : 0;
           }
         }
         return new GateCheck.Places(all, free);
@@ -192,7 +195,7 @@ public final class CellView {
 
   /** Explains how a decision would come about: nothing is booked, and no plugin remembers it. */
   public DecisionRecord explain(DecisionRequest request) {
-    return decider.explain(request);
+    return admission == null ? decider.explain(request, null) : admission.explain(request);
   }
 
   /** Decides for other nodes, and holds what is booked for them. */

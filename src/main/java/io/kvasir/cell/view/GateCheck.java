@@ -8,6 +8,7 @@ import io.kvasir.admission.Prospect;
 import io.kvasir.admission.Standing;
 import io.kvasir.admission.Verdict;
 import io.kvasir.routing.PlanResult;
+import io.kvasir.routing.QueueLimit;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
@@ -17,15 +18,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One look at what a request may expect: whether it is to go, by the gates of its cell. Workers that are all full hold
- * it, too; anything else that is missing is no reason to wait, unless it is to wait for workers. Used by one thread.
+ * it, too; anything else that is missing is no reason to wait, unless it is to wait for workers. What the gates let be
+ * queued at a worker the choice knows, too: it avoids one for which the request would be held, where another one begins
+ * it earlier. Used by one thread.
  */
-final class GateCheck implements Predicate<PlanResult> {
+final class GateCheck implements Predicate<PlanResult>, QueueLimit {
   private final Engines engines;
   private final List<Gate> gates;
   private final String model;
   private final Claim claim;
   private final Standing standing;
   private final boolean waitsForWorkers;
+  private final double mostQueueMs;
   private int uncachedTokens;
   private int promptTokens;
   private @Nullable AdmissionRefusal refusal;
@@ -39,7 +43,7 @@ final class GateCheck implements Predicate<PlanResult> {
     boolean isCostKnown(Worker worker);
 
     /** Estimated milliseconds, of the work that is booked there as queued, which is probably done. */
-    double silentlyReadMs(int slot);
+    double readMs(int slot);
 
     /**
      * Estimated milliseconds of work that is queued at a worker now, as far as it is not probably done; infinite when
@@ -47,14 +51,18 @@ final class GateCheck implements Predicate<PlanResult> {
      */
     double queueMs(Worker worker, String model);
 
-    /** What all workers of a model have room for that do what one of them does. */
-    Places places(Worker one, String model);
+    /**
+     * What all workers of a model have room for that do what one of them does.
+     *
+     * @param mostQueueMs free places count at that one and at workers that have no more queued
+     */
+    Places places(Worker one, String model, double mostQueueMs);
   }
 
   /**
    * Requests that workers may have in flight, all together.
    *
-   * @param free of these, those that none has
+   * @param free of these, those that none has, at workers that would begin a request soon
    */
   record Places(int all, int free) {
     private static final Places NOT_COUNTED = new Places(0, 0);
@@ -76,6 +84,25 @@ final class GateCheck implements Predicate<PlanResult> {
     this.claim = claim;
     this.standing = standing;
     this.waitsForWorkers = waitsForWorkers;
+    this.mostQueueMs = mostQueueMs(standing);
+  }
+
+  private double mostQueueMs(Standing its) {
+    double most = Double.POSITIVE_INFINITY;
+    for (Gate gate : gates) {
+      most = Math.min(most, gate.mostQueueMs(claim, its));
+    }
+    return most;
+  }
+
+  @Override
+  public double queueMs(int slot, double bookedMs) {
+    return Math.max(0, bookedMs - engines.readMs(slot));
+  }
+
+  @Override
+  public boolean holds(Worker worker, double queued) {
+    return queued > mostQueueMs && engines.isCostKnown(worker);
   }
 
   /** Why it is refused, null when it is not. */
@@ -190,7 +217,7 @@ final class GateCheck implements Predicate<PlanResult> {
       if (chosen.readsPrompt()) {
         prompt = chosen.booking().promptTokens();
         uncached = Math.max(uncached, chosen.booking().uncachedTokens());
-        queueMs += Math.max(0, chosen.queueMs() - engines.silentlyReadMs(chosen.slot()));
+        queueMs += queueMs(chosen.slot(), chosen.queueMs());
         known &= engines.isCostKnown(chosen.worker());
       }
     }
@@ -198,12 +225,16 @@ final class GateCheck implements Predicate<PlanResult> {
     return new Prospect(prompt, uncached, queueMs, known, places.all, places.free);
   }
 
-  /** At the step with the least room; the request's own places are taken already. They are counted for rivals only. */
+  /**
+   * At the step with the least room; the request's own places are taken already. They are counted for rivals only, and
+   * those that rivals could have at once.
+   */
   private Places places(PlanResult.PlanFound found) {
     Places least = Places.NOT_COUNTED;
     if (standing.rivals() > 0) {
       for (Selection.Chosen chosen : found.chosen()) {
-        Places its = engines.places(chosen.worker(), model);
+        double mostMs = chosen.readsPrompt() ? mostQueueMs(Standing.ALONE) : Double.POSITIVE_INFINITY;
+        Places its = engines.places(chosen.worker(), model, mostMs);
         least = least.all == 0 || its.free < least.free ? its : least;
       }
     }

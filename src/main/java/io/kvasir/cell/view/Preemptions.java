@@ -59,6 +59,7 @@ final class Preemptions {
   private final class Sent {
     private final Claim claim;
     private final Selection.Chosen chosen;
+    private final double queueMs;
     private final boolean streams;
     private final IntConsumer refund;
     private final long sentNanos;
@@ -69,9 +70,12 @@ final class Preemptions {
     /** When its holder was notified, and later when it was given back. */
     private volatile long latestStepNanos;
 
-    Sent(Decision.Chosen step, Claim claim, Selection.Chosen chosen, boolean streams, IntConsumer refund) {
+    Sent(
+        Decision.Chosen step, Claim claim, Selection.Chosen chosen, double queueMs, boolean streams,
+        IntConsumer refund) {
       this.claim = claim;
       this.chosen = chosen;
+      this.queueMs = queueMs;
       this.streams = streams;
       this.refund = refund;
       this.sentNanos = clock.nanos();
@@ -118,10 +122,15 @@ final class Preemptions {
 
     /** For how long the answer has been generated, if none of it shows. */
     private double generatedNanos(long now) {
-      return now - sentNanos - (chosen.queueMs() + prefillMs()) * 1e6;
+      return now - sentNanos - (queueMs + prefillMs()) * 1e6;
     }
 
-    double prefillMs() {
+    /** Of what is queued at its worker, what would not be without it. */
+    double unreadMs(long now) {
+      return Math.clamp(-generatedNanos(now) / 1e6, 0, prefillMs());
+    }
+
+    private double prefillMs() {
       return chosen.booking().prefillMicros() / 1e3;
     }
   }
@@ -138,7 +147,7 @@ final class Preemptions {
       return planned;
     }
     Claim claim = check.claim().as(request.serviceClass());
-    Sent sent = new Sent(planned.last(), claim, chosen, request.stream(), refund);
+    Sent sent = new Sent(planned.last(), claim, chosen, check.queueMs(), request.stream(), refund);
     open.add(sent);
     return sent.reservation.in(planned);
   }
@@ -240,7 +249,7 @@ final class Preemptions {
     Selection.Chosen chosen = check.onlyChosen();
     return switch (check.holdReason()) {
       case BUSY -> chosen != null && chosen.slot() == sent.chosen.slot() && sent.isReading(now)
-          && check.queueMs() - sent.prefillMs() <= boundMs(check);
+          && check.queueMs() - sent.unreadMs(now) <= boundMs(check);
       // Where places are kept for others, it would not get this one.
       case FULL -> check.rivals() == 0 && hasRoomWithout(sent, request, boundMs(check), now);
       case TURN, KEPT, PROGRAM, WORKER -> false;
@@ -253,7 +262,7 @@ final class Preemptions {
     if (queueMs == Double.POSITIVE_INFINITY || request.constraints().excluded().contains(worker.id())) {
       return false;
     }
-    double without = queueMs - (sent.isReading(now) ? sent.prefillMs() : 0);
+    double without = queueMs - (sent.isReading(now) ? sent.unreadMs(now) : 0);
     return !engines.isCostKnown(worker) || without <= boundMs;
   }
 }

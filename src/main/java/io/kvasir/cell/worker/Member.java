@@ -33,6 +33,7 @@ public final class Member {
   private volatile Worker worker;
   private volatile PodSpec pod;
   private final WorkerLoad load;
+  private final ReadingProgress reading = new ReadingProgress();
   private final WorkerHealth health;
   private final CacheHitAccuracy accuracy;
   private final PredictionSettings prediction;
@@ -306,9 +307,20 @@ public final class Member {
     load.beginSilent(booking, clock.nanos());
   }
 
+  /** It is to read a prompt that was booked on it. */
+  public void beginReading(Booking booking) {
+    reading.begun(booking.prefillMicros() * 1e-3, load.queueMs(), clock.nanos());
+  }
+
+  /** It has read a prompt that was booked on it, and is no longer pending, or nobody waits for that any more. */
+  public void endReading() {
+    reading.ended(load.queueMs(), clock.nanos());
+  }
+
   /** Estimated milliseconds of prompts that it has probably read by now, of those that are booked as pending. */
-  public double silentlyReadMs() {
-    return load.silentlyReadMs(clock.nanos());
+  public double readMs() {
+    long now = clock.nanos();
+    return Math.min(load.queueMs(), Math.max(load.silentlyReadMs(now), reading.readMs(now)));
   }
 
   /** Something of an answer came. Cheap: called for every piece of it. */

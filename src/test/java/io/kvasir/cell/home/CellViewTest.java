@@ -175,23 +175,25 @@ final class CellViewTest {
     Decision.Chosen whole = plan(chain(1, 64), RequestShape.INDIVISIBLE, false).last();
     Member worker = member(whole);
     double queued = worker.load().queueMs();
-    assertThat(worker.silentlyReadMs()).isZero();
+    assertThat(worker.readMs()).isZero();
 
     now += (long) (queued * 1e6 / 2);
-    assertThat(worker.silentlyReadMs()).isCloseTo(queued / 2, within(0.01));
+    assertThat(worker.readMs()).isCloseTo(queued / 2, within(0.01));
     now += 1_000_000_000L;
-    assertThat(worker.silentlyReadMs()).isEqualTo(queued).isEqualTo(worker.load().queueMs());
+    assertThat(worker.readMs()).isEqualTo(queued).isEqualTo(worker.load().queueMs());
 
     whole.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
-    assertThat(worker.silentlyReadMs()).isZero();
+    assertThat(worker.readMs()).isZero();
   }
 
   @Test
-  void promptOfAStream_isReadAtItsFirstToken() {
+  void promptOfAStream_isReadAtItsFirstToken_andTakenToBeUnderWayBefore() {
     Decision.Chosen stream = plan(chain(1, 64), RequestShape.INDIVISIBLE, true).last();
-    now += 1_000_000_000L;
-    assertThat(member(stream).silentlyReadMs()).isZero();
-    assertThat(member(stream).load().queueMs()).isPositive();
+    double queued = member(stream).load().queueMs();
+    assertThat(member(stream).readMs()).isZero();
+    now += (long) (queued * 1e6 / 4);
+    assertThat(member(stream).readMs()).isCloseTo(queued / 4, within(0.01));
+    assertThat(member(stream).load().queueMs()).isEqualTo(queued);
     stream.reservation().firstToken();
     assertThat(member(stream).load().queueMs()).isZero();
   }
@@ -204,15 +206,15 @@ final class CellViewTest {
     Reservation whole = Objects.requireNonNull(members.adopt(load));
     Reservation stream = Objects.requireNonNull(members.adopt(load));
     double queued = worker.load().queueMs();
-    assertThat(worker.silentlyReadMs()).isZero();
+    assertThat(worker.readMs()).isZero();
 
     now += 3_600_000_000_000L;
-    assertThat(queued - worker.silentlyReadMs()).isZero();
+    assertThat(queued - worker.readMs()).isZero();
     stream.firstToken();
-    assertThat(worker.load().queueMs()).isEqualTo(queued / 2).isEqualTo(worker.silentlyReadMs());
+    assertThat(worker.load().queueMs()).isEqualTo(queued / 2).isEqualTo(worker.readMs());
     whole.close(new Outcome.Completed(PROMPT, 0, 10, 1000));
     stream.close(new Outcome.Completed(PROMPT, 0, 10, 1000));
-    assertThat(worker.silentlyReadMs()).isZero();
+    assertThat(worker.readMs()).isZero();
   }
 
   /** What was read is no longer queued, so that it is not to be taken off what is. */
@@ -221,9 +223,9 @@ final class CellViewTest {
     Decision.Chosen whole = plan(chain(1, 64), RequestShape.INDIVISIBLE, false).last();
     now += 3_600_000_000_000L;
     whole.reservation().firstToken();
-    assertThat(member(whole).silentlyReadMs()).isZero();
+    assertThat(member(whole).readMs()).isZero();
     whole.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
-    assertThat(member(whole).silentlyReadMs()).isZero();
+    assertThat(member(whole).readMs()).isZero();
     assertThat(member(whole).load().queueMs()).isZero();
   }
 

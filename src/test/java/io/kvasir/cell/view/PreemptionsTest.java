@@ -77,7 +77,7 @@ final class PreemptionsTest {
               Duration.ofMillis(boundMs(each)), Duration.ofMillis(LONGEST_MILLIS), Duration.ofSeconds(60), 10,
               10, 1 << 20, 2));
     }
-    return new AdmissionSettings(true, classes, 1000, 2, 0.02, Map.of(), Duration.ZERO);
+    return new AdmissionSettings(true, classes, 1000, 2, 0.02, 0.5, Map.of(), Duration.ZERO);
   }
 
   private static long boundMs(ServiceClass its) {
@@ -91,7 +91,7 @@ final class PreemptionsTest {
     }
 
     @Override
-    public double silentlyReadMs(int slot) {
+    public double readMs(int slot) {
       return 0;
     }
 
@@ -101,7 +101,7 @@ final class PreemptionsTest {
     }
 
     @Override
-    public GateCheck.Places places(Worker one, String model) {
+    public GateCheck.Places places(Worker one, String model, double mostQueueMs) {
       return new GateCheck.Places(100, 0);
     }
   }
@@ -133,6 +133,12 @@ final class PreemptionsTest {
 
     boolean isReading() {
       return streams || (now - sentNanos) / 1e6 < chosen.queueMs() + prefillMs();
+    }
+
+    /** What is left of its prompt, as it was read after what was queued before it. */
+    double unreadMs() {
+      double sinceMs = (now - sentNanos) / 1e6 - chosen.queueMs();
+      return Math.max(0, prefillMs() - Math.max(0, sinceMs));
     }
 
     @Override
@@ -220,10 +226,10 @@ final class PreemptionsTest {
         .filter(
             sent -> {
               int slot = sent.chosen.slot();
-              double left = sent.isReading() ? queueMs[slot] - sent.prefillMs() : queueMs[slot];
+              double left = sent.isReading() ? queueMs[slot] - sent.unreadMs() : queueMs[slot];
               return busySlot < 0
                   ? workers.get(slot).models().contains(model) && (!known[slot] || left <= bound)
-                  : slot == busySlot && sent.isReading() && busyMs - sent.prefillMs() <= bound;
+                  : slot == busySlot && sent.isReading() && busyMs - sent.unreadMs() <= bound;
             })
         .max(Comparator.comparingLong(sent -> sent.sentNanos))
         .orElse(null);
