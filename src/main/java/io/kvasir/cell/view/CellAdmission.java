@@ -62,7 +62,7 @@ public final class CellAdmission implements AutoCloseable {
     this.metrics = metrics;
     this.status = room::status;
     this.programs = programs;
-    this.preemptions = new Preemptions(settings, engines, metrics, clock);
+    this.preemptions = new Preemptions(settings, engines, decider::slotsWithAPlaceMore, metrics, clock);
     this.clock = clock;
     metrics.watch(cell, status);
   }

@@ -27,6 +27,7 @@ import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -162,6 +163,24 @@ final class CellDecider {
     } finally {
       fleet.release();
     }
+  }
+
+  /** The slots of the workers that the request's profile would choose from if each of them had a place more. */
+  BitSet slotsWithAPlaceMore(DecisionRequest request) {
+    CellFleet fleet = fleets.get();
+    BitSet slots = new BitSet(fleet.slots());
+    try {
+      PlanResult _ =
+          PlanningSession.explain(
+              workflows.of(request.profile()), new RoomierFleet(fleet), context(request), fleet.replacement(request),
+              pass ->
+                  pass.candidates().stream()
+                      .filter(candidate -> candidate.removedBy() == null)
+                      .forEach(candidate -> slots.set(candidate.worker().slot())));
+    } finally {
+      fleet.release();
+    }
+    return slots;
   }
 
   private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local) {

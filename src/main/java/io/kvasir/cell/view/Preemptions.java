@@ -11,8 +11,10 @@ import io.kvasir.cell.ledger.PreemptibleReservation;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Worker;
 import io.kvasir.time.NanoClock;
+import java.util.BitSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +38,7 @@ final class Preemptions {
 
   private final AdmissionSettings settings;
   private final GateCheck.Engines engines;
+  private final Function<DecisionRequest, BitSet> slotsWithAPlaceMore;
   private final AdmissionMetrics metrics;
   private final NanoClock clock;
   private final Set<Sent> open = ConcurrentHashMap.newKeySet();
@@ -47,10 +50,14 @@ final class Preemptions {
    * Nothing can be taken back yet.
    *
    * @param engines what is known of the workers' engines
+   * @param slotsWithAPlaceMore of the workers that a request's profile would choose from if each had a place more
    */
-  Preemptions(AdmissionSettings settings, GateCheck.Engines engines, AdmissionMetrics metrics, NanoClock clock) {
+  Preemptions(
+      AdmissionSettings settings, GateCheck.Engines engines, Function<DecisionRequest, BitSet> slotsWithAPlaceMore,
+      AdmissionMetrics metrics, NanoClock clock) {
     this.settings = settings;
     this.engines = engines;
+    this.slotsWithAPlaceMore = slotsWithAPlaceMore;
     this.metrics = metrics;
     this.clock = clock;
   }
@@ -210,8 +217,16 @@ final class Preemptions {
         return;
       }
       Sent youngest = null;
+      BitSet slots = null;
       for (Sent sent : open) {
         if ((youngest == null || sent.sentNanos - youngest.sentNanos > 0) && helps(sent, request, check, now)) {
+          // Of a busy worker the profile has chosen already.
+          if (check.holdReason() == HoldReason.FULL) {
+            slots = slots == null ? slotsWithAPlaceMore.apply(request) : slots;
+            if (!slots.get(sent.chosen.slot())) {
+              continue;
+            }
+          }
           youngest = sent;
         }
       }

@@ -16,18 +16,22 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.home.TestCell;
+import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
+import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.cost.EngineCost;
+import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.DecisionRecord.CandidateRecord;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -253,6 +257,28 @@ final class CellAdmissionTest {
 
     DecisionRequest light = request(201, 1, CLAIM);
     assertThat(worker(attempt(light, check(light, Standing.ALONE)))).isEqualTo(open.worker().id());
+  }
+
+  /** For those that may take places back: of full workers, too, those which the profile has in view. */
+  @Test
+  void slotsWithAPlaceMore_areThoseOfTheProfile() {
+    Member only = cell.members().getFirst();
+    for (Member each : cell.members()) {
+      for (int i = 0; i < PLACES; i++) {
+        send(to(each, request(family(), 1, null)));
+      }
+    }
+    CellDecider decider =
+        new CellDecider(
+            "m", cell.view()::fleet, cell.profiles(), DecisionLog.off(new Metrics(new PrometheusRegistry())),
+            new LocalReservations(() -> {
+              throw new IllegalStateException("the cell does not move");
+            }),
+            new SeenPrefixes(64), null);
+    assertThat(decider.slotsWithAPlaceMore(request(1, 10, CLAIM)).cardinality()).isEqualTo(4);
+    assertThat(decider.slotsWithAPlaceMore(to(only, request(1, 10, CLAIM))))
+        .isEqualTo(BitSet.valueOf(new long[] {1L << only.worker().slot()}));
+    assertThat(cell.members().stream().mapToInt(each -> each.load().inFlight()).sum()).isEqualTo(4 * PLACES);
   }
 
   /** What is dry-run is what would be done. */

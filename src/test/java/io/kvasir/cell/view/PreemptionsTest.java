@@ -30,6 +30,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
@@ -54,12 +55,18 @@ final class PreemptionsTest {
   private final List<Sent> notified = new ArrayList<>();
   private final List<Integer> refunds = new ArrayList<>();
   private long now = 1_000_000_000L;
+
+  /** Of the workers that a profile would give a request. */
+  private final BitSet slots = new BitSet();
+
   private final AdmissionSettings settings = settings();
   private final Preemptions preemptions =
       new Preemptions(
-          settings, new FakeEngines(), new AdmissionMetrics(new Metrics(new PrometheusRegistry())), () -> now);
+          settings, new FakeEngines(), _ -> slots, new AdmissionMetrics(new Metrics(new PrometheusRegistry())),
+          () -> now);
 
   PreemptionsTest() {
+    slots.set(0, WORKERS);
     for (int slot = 0; slot < WORKERS; slot++) {
       workers.add(
           new Worker(
@@ -372,6 +379,23 @@ final class PreemptionsTest {
       sent.reservation().close(new Outcome.Preempted());
     }
     assertThat(notified).hasSize(Preemptions.MOST_FOR_ONE);
+  }
+
+  /** What the profile would never give it is of no use to it. */
+  @Test
+  void placeIsTakenBack_onlyWhereTheProfileWouldSendTheRequest() {
+    for (int slot : new int[] {1, 0, 2}) {
+      now += 1_000_000;
+      listen(send(ServiceClass.BULK, 1, slot, 100, 0, 0, true));
+    }
+    slots.clear(1, WORKERS);
+    Claim claim = new Claim(ServiceClass.INTERACTIVE, "u", 1, null, 1, 500);
+    preemptions.new Preemptor(request(claim, "m", true)).held(held(claim, "m", -1, 0));
+    assertThat(notified).containsExactly(all.get(1));
+
+    slots.clear();
+    preemptions.new Preemptor(request(claim, "m", true)).held(held(claim, "m", -1, 0));
+    assertThat(notified).hasSize(1);
   }
 
   /** Its first byte is its last: by then all of it would be lost. */
