@@ -42,9 +42,9 @@ public final class AdmissionMetrics {
         Counter.builder()
             .name("kvasir_admission_holds_total")
             .help("Requests that were held back when it was their turn, by class and what they then waited for: a"
-                + " worker with less work queued (busy), a place at one (full), one beyond those kept for others"
-                + " (kept), room for their programs (program), a worker that can be reached (worker). Counted once"
-                + " until they wait for something else.")
+                + " worker with less work queued (busy), a place at one (full), one, or room in its queue, beyond"
+                + " what is kept for others (kept), room for their programs (program), a worker that can be reached"
+                + " (worker). Counted once until they wait for something else.")
             .labelNames("class", "reason")
             .register(registry);
     preemptions =
