@@ -9,8 +9,8 @@ package io.kvasir.admission;
  * @param known whether the estimates are those of a known engine, or learnt from its answers: otherwise they are of the
  *     right order at best
  * @param places requests that all workers which do the work of this one may have in flight; 0 where nobody has rivals
- * @param freePlaces of these, what is left when the request has gone, at workers that have no more queued than its class
- *     allows
+ * @param freePlaces of these, what is left when the request has gone, at workers that have no more queued than its
+ *     class allows
  */
 public record Prospect(
     int promptTokens, int uncachedTokens, double queueMs, boolean known, int places, int freePlaces) {}

@@ -5,7 +5,7 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Fleet;
 
-/** A fleet in which each worker has a place more than it has, for dry runs: nothing can be booked. Used by one thread. */
+/** A fleet in which each worker has a place more, for dry runs: nothing can be booked. Used by one thread. */
 record RoomierFleet(Fleet fleet) implements Fleet {
   @Override
   public int slots() {

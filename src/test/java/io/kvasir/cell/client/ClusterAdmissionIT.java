@@ -316,7 +316,8 @@ final class ClusterAdmissionIT {
     CellSettings tests = TestSettings.CELL;
     return new CellSettings(
         tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(), tests.programs(),
-        new AdmissionSettings(true, classes, 1000, 2, 0.02, 0.5, Map.of(), Duration.ofMinutes(10)), FromZeroSettings.NONE);
+        new AdmissionSettings(true, classes, 1000, 2, 0.02, 0.5, Map.of(), Duration.ofMinutes(10)),
+        FromZeroSettings.NONE);
   }
 
   private static Node node() {
