@@ -223,22 +223,11 @@ public final class CostModel {
 
     /** Adds a sample of a worker's and returns whether a published cost changed. */
     boolean observe(String worker, PrefillSample prefill) {
-      LearntCost before = fit.learnt();
       double pace = paces.of(worker);
-      // What an engine of the deployment's own pace would have taken: it had the worker's pace when it was estimated.
-      double queueMs = prefill.queueMs() / pace;
-      double ownMs = before.cost().prefillMs(prefill.uncachedTokens(), prefill.promptTokens());
-      double share = ownMs / (ownMs + queueMs + before.fixedMs());
-      double ratio = Math.max(MIN_RATIO, (prefill.ttftMs() - before.fixedMs()) / (queueMs + ownMs));
-      boolean paced = paces.observe(worker, ratio, share * share);
-      double paceless = Math.max(0, prefill.ttftMs() - before.fixedMs()) / pace;
-      fit.observe(
-          pace == 1
-              ? prefill
-              : new PrefillSample(
-                  prefill.promptTokens(), prefill.uncachedTokens(), queueMs,
-                  Math.min(prefill.ttftMs(), before.fixedMs()) + paceless));
-      return publish() || paced;
+      boolean paced = paces.observe(worker, prefill, fit.learnt());
+      fit.observe(prefill.paced(1 / pace));
+      boolean changed = publish();
+      return changed | (changed && paces.review(fit.learnt())) | paced;
     }
 
     private boolean publish() {

@@ -2,6 +2,7 @@ package io.kvasir.routing.cost;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
@@ -46,12 +47,11 @@ final class DeploymentPaces {
   }
 
   /**
-   * Adds a sample and returns whether the worker's published pace changed.
+   * Adds a prompt of a worker's and returns whether its published pace changed.
    *
-   * @param ratio time to first token, in multiples of what the deployment's costs predict
-   * @param weight how much it says, 0 to 1
+   * @param costs what is learnt of the deployment
    */
-  synchronized boolean observe(String worker, double ratio, double weight) {
+  synchronized boolean observe(String worker, PrefillSample prefill, LearntCost costs) {
     PaceFit fit = fits.get(worker);
     if (fit == null) {
       if (fits.size() == MAX_WORKERS) {
@@ -60,12 +60,27 @@ final class DeploymentPaces {
       fit = new PaceFit(WINDOW);
       fits.put(worker, fit);
     }
-    fit.add(ratio, weight);
+    fit.add(prefill, prefill.queueMs() / of(worker));
     if (fit.samples() < KNOWN_SAMPLES || fit.samples() % REFIT != 0) {
       return false;
     }
-    medians.put(worker, fit.median());
-    double relative = Math.clamp(fit.median() / middle(), 1 / MAX_PACE, MAX_PACE);
+    medians.put(worker, fit.median(costs));
+    return publish(worker, middle());
+  }
+
+  /** Looks again at all workers, after the deployment's costs have changed, and returns whether a pace changed. */
+  synchronized boolean review(LearntCost costs) {
+    medians.replaceAll((worker, _) -> Objects.requireNonNull(fits.get(worker)).median(costs));
+    boolean changed = false;
+    double middle = medians.isEmpty() ? 1 : middle();
+    for (String worker : medians.keySet()) {
+      changed |= publish(worker, middle);
+    }
+    return changed;
+  }
+
+  private boolean publish(String worker, double middle) {
+    double relative = Math.clamp(Objects.requireNonNull(medians.get(worker)) / middle, 1 / MAX_PACE, MAX_PACE);
     double pace = Math.abs(relative - 1) < ALIKE ? 1 : relative;
     double before = of(worker);
     if (Math.abs(pace - before) <= PUBLISH_THRESHOLD * before) {

@@ -21,4 +21,9 @@ public record PrefillSample(int promptTokens, int uncachedTokens, double queueMs
         && ttftMs > 0
         && ttftMs <= MAX_MS;
   }
+
+  /** The same prompt on an engine that takes {@code pace} times as long for everything. */
+  PrefillSample paced(double pace) {
+    return pace == 1 ? this : new PrefillSample(promptTokens, uncachedTokens, pace * queueMs, pace * ttftMs);
+  }
 }
