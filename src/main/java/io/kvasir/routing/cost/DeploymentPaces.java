@@ -18,7 +18,7 @@ final class DeploymentPaces {
   private static final int WINDOW = 128;
 
   /** The fewest samples of a worker before it has a pace of its own. */
-  private static final int KNOWN_SAMPLES = 16;
+  private static final int KNOWN_SAMPLES = 8;
 
   /** Samples of a worker between two looks. */
   private static final int REFIT = 4;
@@ -64,13 +64,17 @@ final class DeploymentPaces {
     if (fit.samples() < KNOWN_SAMPLES || fit.samples() % REFIT != 0) {
       return false;
     }
-    medians.put(worker, fit.median(costs));
+    double median = fit.pace(costs);
+    if (fit.weight() < KNOWN_SAMPLES) {
+      return false;
+    }
+    medians.put(worker, median);
     return publish(worker, middle());
   }
 
   /** Looks again at all workers, after the deployment's costs have changed, and returns whether a pace changed. */
   synchronized boolean review(LearntCost costs) {
-    medians.replaceAll((worker, _) -> Objects.requireNonNull(fits.get(worker)).median(costs));
+    medians.replaceAll((worker, _) -> Objects.requireNonNull(fits.get(worker)).pace(costs));
     boolean changed = false;
     double middle = medians.isEmpty() ? 1 : middle();
     for (String worker : medians.keySet()) {
@@ -93,7 +97,7 @@ final class DeploymentPaces {
   /** The middle of the workers' medians; of an even number the geometric mean of the two in the middle. */
   private double middle() {
     double[] sorted = medians.values().stream().mapToDouble(Double::doubleValue).sorted().toArray();
-    return Math.sqrt(sorted[(sorted.length - 1) / 2] * sorted[sorted.length / 2]);
+    return sorted[(sorted.length - 1) / 2];
   }
 
   /** Forgets a worker that has left. */
