@@ -29,9 +29,6 @@ public final class CostModel {
   /** The relative change at which a fit is published: decisions cache tables of costs. */
   private static final double PUBLISH_THRESHOLD = 0.02;
 
-  /** Where a prompt was faster than the fixed part says. */
-  private static final double MIN_RATIO = 1e-3;
-
   /** Prompts as which the coefficients of an engine in the table count when its own are learnt. */
   private static final int PRIOR_PROMPTS = 4;
 
@@ -227,7 +224,10 @@ public final class CostModel {
       boolean paced = paces.observe(worker, prefill, fit.learnt());
       fit.observe(prefill.paced(1 / pace));
       boolean changed = publish();
-      return changed | (changed && paces.review(fit.learnt())) | paced;
+      if (changed) {
+        paces.refit(fit.learnt());
+      }
+      return changed || paced;
     }
 
     private boolean publish() {

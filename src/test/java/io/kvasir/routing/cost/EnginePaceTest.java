@@ -68,6 +68,73 @@ final class EnginePaceTest {
   }
 
   @Test
+  void pace_threeKindsWithPromptsOfOtherLengthsAndFixedParts_areFoundWithin60PromptsEach() {
+    double[] slowness = {1, 1, 1, 1.4, 1.4, 2.3, 2.3, 4.6};
+    for (int i = 0; i < 60; i++) {
+      for (int worker = 0; worker < 8; worker++) {
+        // Slow engines are sent short prompts, of which their fixed part is much.
+        int most = slowness[worker] > 2 ? 3_000 : 20_000;
+        double fixedMs = slowness[worker] == 1.4 ? 5 : 20 * slowness[worker];
+        observe(worker, slowness[worker], 300 + random.nextInt(most), 0, fixedMs);
+      }
+    }
+
+    assertFound(slowness, 0.1);
+  }
+
+  @Test
+  void pace_anEngineThatIsSeldomUsed_isFoundThoughTheOthersCostsWereLearntMeanwhile() {
+    EngineInstance unnamed = new EngineInstance(new Deployment("unheard-of", "m"), "seldom");
+    for (int i = 0; i < 600; i++) {
+      for (int worker = 0; worker < 4; worker++) {
+        EngineInstance often = new EngineInstance(unnamed.deployment(), "often" + worker);
+        costs.observe(often, prompt(often, 1, 500 + random.nextInt(8_000), 0, 20));
+      }
+      if (i % 40 == 0) {
+        costs.observe(unnamed, prompt(unnamed, 3, 500 + random.nextInt(8_000), 0, 60));
+      }
+    }
+
+    assertThat(costs.of(unnamed).prefillMs(8192, 8192) / TRUE.prefillMs(8192, 8192)).isCloseTo(3, within(0.3));
+  }
+
+  @Test
+  void pace_ofAlikeEnginesWhosePromptsAreAllButCached_isOne() {
+    for (int i = 0; i < 300; i++) {
+      for (int worker = 0; worker < 8; worker++) {
+        // What is decoded beside it takes far longer than such a prompt, and not the same everywhere.
+        observe(worker, 1, 16, 0, 50 + 4 * worker + random.nextInt(10));
+      }
+    }
+
+    for (int worker = 0; worker < 8; worker++) {
+      assertThat(costs.pace(engine(worker))).isOne();
+    }
+  }
+
+  @Test
+  void pace_oneInTenHangs_isFoundAllTheSame() {
+    double[] slowness = {1, 1, 1, 1, 1, 1, 1, 2};
+    for (int i = 0; i < 100; i++) {
+      for (int worker = 0; worker < 8; worker++) {
+        double hangs = random.nextInt(10) == 0 ? 500 / Math.sqrt(1 - random.nextDouble()) : 0;
+        observe(worker, slowness[worker], 500 + random.nextInt(12_000), 0, 20 + hangs);
+      }
+    }
+
+    assertFound(slowness, 0.1);
+  }
+
+  private void assertFound(double[] slowness, double error) {
+    for (int worker = 0; worker < slowness.length; worker++) {
+      double truth = slowness[worker] / slowness[0];
+      assertThat(costs.of(engine(worker)).prefillMs(8192, 8192) / costs.of(engine(0)).prefillMs(8192, 8192))
+          .as("worker %d", worker)
+          .isCloseTo(truth, within(error * truth));
+    }
+  }
+
+  @Test
   void forget_leavesAnEngineLikeTheOthers() {
     for (int i = 0; i < 100; i++) {
       for (int worker = 0; worker < 4; worker++) {
@@ -87,13 +154,20 @@ final class EnginePaceTest {
     assertThat(costs.of(engine(2))).isEqualTo(TRUE);
   }
 
-  /** A prompt behind so many others of its kind, at a worker whose queue was estimated with what was known of it. */
+  /** A prompt behind so many others of its kind. */
   private void observe(int worker, double slowness, int before) {
-    int tokens = 500 + random.nextInt(12_000);
+    observe(worker, slowness, 500 + random.nextInt(12_000), before, 20);
+  }
+
+  private void observe(int worker, double slowness, int tokens, int before, double fixedMs) {
+    costs.observe(engine(worker), prompt(engine(worker), slowness, tokens, before, fixedMs));
+  }
+
+  /** The queue is estimated with what is known of the engine. */
+  private PrefillSample prompt(EngineInstance engine, double slowness, int tokens, int before, double fixedMs) {
     double ownMs = TRUE.prefillMs(tokens, tokens);
-    double queueMs = before * ownMs * costs.pace(engine(worker));
-    costs.observe(
-        engine(worker), new PrefillSample(tokens, tokens, queueMs, 20 + slowness * (1 + before) * ownMs));
+    double queueMs = before * ownMs * costs.pace(engine);
+    return new PrefillSample(tokens, tokens, queueMs, fixedMs + slowness * (1 + before) * ownMs);
   }
 
   private static EngineInstance engine(int worker) {
