@@ -16,8 +16,8 @@ import java.util.Arrays;
  * is seldom used are old. Not thread-safe.
  */
 final class PaceFit {
-  /** More turns change the third digit: where prompts tell the two apart they converge as a geometric series. */
-  private static final int TURNS = 2;
+  /** They converge as a geometric series: the slower, the more alike the prompts' lengths are. */
+  private static final int TURNS = 4;
 
   /** Prompts as which a fixed part counts that is in proportion to the pace. */
   private static final double PROPORTIONAL_WEIGHT = 1;
