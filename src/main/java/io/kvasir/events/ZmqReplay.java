@@ -3,6 +3,7 @@ package io.kvasir.events;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
 import org.zeromq.ZMQ;
@@ -19,6 +20,12 @@ import org.zeromq.ZMQ.Socket;
  * Belongs to a loop's thread.
  */
 final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
+  /**
+   * Silence after a message that ends a round. An engine sends what it has in one go and drops what its pipe has no
+   * room for, the mark included: every thousand messages would take as long as an engine that is slow to begin.
+   */
+  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private final ZmqLoop loop;
@@ -26,6 +33,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   private final byte[] request;
   private final long idleNanos;
   private final long firstNanos;
+  private final long pauseNanos;
   private final ReplayOutput output;
   private @Nullable ZmqChannel channel;
   private boolean paused;
@@ -56,21 +64,24 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   }
 
   ZmqReplay(ZmqLoop loop, String endpoint, long from, long idleNanos, ReplayOutput output) {
-    this(loop, endpoint, number(from), idleNanos, idleNanos, output);
+    this(loop, endpoint, number(from), idleNanos, idleNanos, Math.min(idleNanos, LONGEST_PAUSE_NANOS), output);
   }
 
   /**
    * A round that asks for something else than a number, and is answered in the same way.
    *
    * @param firstNanos how long the engine may take for its first message once it is reached; at least idleNanos
+   * @param pauseNanos and how long for each further one
    */
   ZmqReplay(
-      ZmqLoop loop, String endpoint, byte[] request, long idleNanos, long firstNanos, ReplayOutput output) {
+      ZmqLoop loop, String endpoint, byte[] request, long idleNanos, long firstNanos, long pauseNanos,
+      ReplayOutput output) {
     this.loop = loop;
     this.endpoint = endpoint;
     this.request = request;
     this.idleNanos = idleNanos;
     this.firstNanos = firstNanos;
+    this.pauseNanos = pauseNanos;
     this.output = output;
   }
 
@@ -119,7 +130,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   void resume() {
     if (paused && channel != null) {
       paused = false;
-      deadline = loop.clock().nanos() + idleNanos;
+      deadline = loop.clock().nanos() + (answered ? pauseNanos : idleNanos);
       loop.resume(channel);
     }
   }
@@ -144,7 +155,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   public void message(byte[][] frames, int count) {
     reached = true;
     answered = true;
-    deadline = loop.clock().nanos() + idleNanos;
+    deadline = loop.clock().nanos() + pauseNanos;
     if (count < 2 || count > frames.length || frames[count - 2].length != Long.BYTES) {
       loop.metrics().misframed();
       return;

@@ -56,7 +56,8 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
     this.slots = slots;
     this.reader = reader;
     this.longestNanos = longestNanos;
-    this.replay = new ZmqReplay(loop, endpoint, REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), this);
+    this.replay =
+        new ZmqReplay(loop, endpoint, REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), idleNanos, this);
     this.granted = () -> loop.execute(this::open);
   }
 
