@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * ({@link EarlierStart}). Thread-safe.
  */
 final class PickStage {
-  private final Profile profile;
+  private final String profile;
   private final ScoreSum scores;
   private final Picker picker;
   private final FailurePolicy onFailure;
@@ -23,13 +23,15 @@ final class PickStage {
   /**
    * That of one selector.
    *
+   * @param profile the profile's name
    * @param scores the selector's, which are told what was chosen
    */
-  PickStage(Profile profile, ScoreSum scores, PerMembership<FleetCosts> costs) {
+  PickStage(
+      String profile, ScoreSum scores, Picker picker, FailurePolicy onFailure, PerMembership<FleetCosts> costs) {
     this.profile = profile;
     this.scores = scores;
-    this.picker = profile.picker();
-    this.onFailure = profile.executionPolicy().onFailure();
+    this.picker = picker;
+    this.onFailure = onFailure;
     this.costs = costs;
   }
 
@@ -137,7 +139,7 @@ final class PickStage {
         }
       }
       return new Chosen(
-          profile.name(),
+          profile,
           context.role(),
           slot,
           candidates.workers[slot],

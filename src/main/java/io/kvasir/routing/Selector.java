@@ -47,7 +47,9 @@ public final class Selector {
     this.filters = profile.filters();
     this.scores = profile.scores();
     this.costs = PerMembership.costs(costs);
-    this.pickStage = new PickStage(profile, scores, this.costs);
+    this.pickStage =
+        new PickStage(
+            profile.name(), scores, profile.picker(), profile.executionPolicy().onFailure(), this.costs);
     this.clock = clock;
     this.scratches = new Scratch.Pool(random, metrics, clock);
     this.counts = metrics.counts(profile.name());
