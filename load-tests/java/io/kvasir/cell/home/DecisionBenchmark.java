@@ -142,7 +142,7 @@ public class DecisionBenchmark {
       long[] held = Arrays.copyOf(hashes, known);
       for (int holder = 0; holder < HOLDERS; holder++) {
         int slot = random.nextInt(workers);
-        all.get(slot).blocks().store(0, true, held, held, known, Tier.DEVICE, false);
+        all.get(slot).cache().blocks().store(0, true, held, held, known, Tier.DEVICE, false);
         for (long hash : held) {
           serialIndex.computeIfAbsent(hash, _ -> new BitSet()).set(slot);
         }

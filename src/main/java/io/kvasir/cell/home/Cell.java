@@ -342,7 +342,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     view.remoteDecisions().expire();
     resizer.abandonOverdue(now);
     for (Member member : members.all()) {
-      member.expire(now);
+      member.cache().expire(now);
       if (!resizer.isActive() && member.accuracy().takeDue(now)) {
         resynchronise(member);
       }
@@ -371,7 +371,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void forget(Member member) {
     boolean direct = member.pod().events().stream().anyMatch(EventFeed::direct);
     boolean moving = member.pod().events().isEmpty() && resizer.isActive();
-    if (!direct && !moving && member.blocks().size() + member.blocks().predicted() > 0) {
+    if (!direct && !moving && member.cache().blocks().size() + member.cache().blocks().predicted() > 0) {
       events.resynchronise(member);
       getContext().getLog().info(
           "nothing listens at worker {} any more: what its process held is forgotten", member.worker().id());

@@ -78,7 +78,7 @@ final class EventActors {
   boolean resynchronise(Member member) {
     ActorRef<WorkerEvents.Message> actor = actors.get(member);
     if (actor == null) {
-      member.blocks().clear();
+      member.cache().blocks().clear();
       return false;
     }
     actor.tell(WorkerEvents.Resynchronise.INSTANCE);

@@ -79,6 +79,6 @@ final class IndexResize {
 
   /** Hands over the present and future predictions of these members. Takes time: called off the actor. */
   static void transferPredictions(Map<Member, WorkerBlocks> successors) {
-    successors.forEach((member, successor) -> member.blocks().succeededBy(successor));
+    successors.forEach((member, successor) -> member.cache().blocks().succeededBy(successor));
   }
 }

@@ -266,7 +266,7 @@ final class Members {
 
   /** Has every decision from now on, and every event, meet the wide index; the narrow one is dropped. */
   void finishResize(IndexResize done) {
-    done.successors().forEach(Member::moveTo);
+    done.successors().forEach((member, blocks) -> member.cache().moveTo(blocks));
     index = done.index();
     view.moveTo(index);
     resize = null;

@@ -140,14 +140,14 @@ public final class WorkerEvents {
     Source<KvBatch, NotUsed> rest =
         seed == null || seed.position().hybrid() ? null : resumed(seed.position().stream());
     if (seed != null && rest != null) {
-      this.applier = new EventApplier(member.blocks(), pod.engine().blockSize(), replicas, seed);
-      member.events(applier.state());
+      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas, seed);
+      member.cache().events(applier.state());
       this.stream = run(rest);
     } else {
       if (seed != null) {
-        member.blocks().clear();
+        member.cache().blocks().clear();
       }
-      this.applier = new EventApplier(member.blocks(), pod.engine().blockSize(), replicas);
+      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas);
       this.stream = open();
     }
   }
@@ -240,7 +240,7 @@ public final class WorkerEvents {
       case HandOverTo begun -> transfer(begun.successor()::take, begun.done());
       case NextPart _ -> nextPart();
       case Resume _ -> {
-        applier.moveTo(member.blocks());
+        applier.moveTo(member.cache().blocks());
         deferred.removeIf(HandOverTo.class::isInstance);
         replicas.restart();
         resume();
@@ -314,14 +314,14 @@ public final class WorkerEvents {
   private void readAgain() {
     applier.reset();
     replicas.batchApplied(applier.position(), 1);
-    member.events(applier.state());
-    member.hints(applier.hints());
-    member.groups(applier.groups());
+    member.cache().events(applier.state());
+    member.cache().hints(applier.hints());
+    member.cache().groups(applier.groups());
     stream = open();
   }
 
   private void transfer(Consumer<Holdings> taker, Runnable done) {
-    transfer = new HoldingsTransfer(member.blocks().handOver(), taker, done);
+    transfer = new HoldingsTransfer(member.cache().blocks().handOver(), taker, done);
     context.getSelf().tell(NextPart.INSTANCE);
   }
 
@@ -360,7 +360,7 @@ public final class WorkerEvents {
             .tell(
                 new ReplicaFrame(
                     to.home(),
-                    member.blocks().slots(),
+                    member.cache().blocks().slots(),
                     member.worker().id(),
                     member.worker().slot(),
                     member.pod().engine().capacityBlocks(),
@@ -392,9 +392,9 @@ public final class WorkerEvents {
     member.eventProgress().applied(batch, now);
     replicas.batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
-    member.events(after);
-    member.hints(applier.hints());
-    member.groups(applier.groups());
+    member.cache().events(after);
+    member.cache().hints(applier.hints());
+    member.cache().groups(applier.groups());
     if (after.connected()) {
       member.onEvents();
     }

@@ -103,7 +103,7 @@ public final class BookedReservation implements Reservation {
     this.local = local;
     this.ofBatch = request.shape().severalPrompts();
     this.unsent = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
-    this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.held(chain) : predict();
+    this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.cache().held(chain) : predict();
     this.stallWatched = request.stream() && prefills() && generates();
     this.silent = !request.stream() && prefills() && generates();
     if (prefills()) {
@@ -161,7 +161,7 @@ public final class BookedReservation implements Reservation {
   public void awaitEarlier() {
     int confirmed = hitPrediction.confirmed();
     // Without events nothing is ever confirmed, so that all that begin alike would wait for one another, always.
-    if (unsent != null && confirmed < depth && member.confirmsPredictions()) {
+    if (unsent != null && confirmed < depth && member.cache().confirmsPredictions()) {
       try {
         boolean _ = unsent.awaitEarlier(confirmed, MAX_WAIT_NANOS);
       } catch (InterruptedException stopping) {
@@ -287,13 +287,13 @@ public final class BookedReservation implements Reservation {
   }
 
   private HitPrediction predict() {
-    return member.predict(chain, depth, booking.promptTokens());
+    return member.cache().predict(chain, depth, booking.promptTokens());
   }
 
   /** Predicts the blocks that have been handed over. */
   private void predictTransferred() {
     if (local != null && generates() && (pulls || !prefills())) {
-      member.predictTransferred(chain, depth, booking.promptTokens());
+      member.cache().predictTransferred(chain, depth, booking.promptTokens());
     }
   }
 

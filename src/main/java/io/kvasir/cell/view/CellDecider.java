@@ -246,7 +246,7 @@ final class CellDecider {
                       chosen.predictedCachedTokens(), prediction.confirmedTokens(chosen.booking().promptTokens())),
                   chosen.bestCachedTokens(),
                   ever),
-              booked.events().suspect()));
+              booked.cache().events().suspect()));
     }
     return new Decision.Planned(
         found.plan().workflow(),

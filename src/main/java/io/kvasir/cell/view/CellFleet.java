@@ -99,7 +99,7 @@ public final class CellFleet implements Fleet {
 
   @Override
   public int reported(Chain chain, int slot) {
-    return member(slot).confirmed(chain, table.index().reported(chain, slot));
+    return member(slot).cache().confirmed(chain, table.index().reported(chain, slot));
   }
 
   @Override
@@ -115,7 +115,7 @@ public final class CellFleet implements Fleet {
   @Override
   public int hintedBlocks(Chain chain, int slot) {
     Member member = table.members()[slot];
-    ChunkHints hints = member == null ? null : member.hints();
+    ChunkHints hints = member == null ? null : member.cache().hints();
     return hints == null ? 0 : hints.depth(chain);
   }
 

@@ -234,7 +234,7 @@ public final class DecisionRecorder {
   }
 
   private IndexState state(Member member) {
-    EventState events = member.events();
+    EventState events = member.cache().events();
     return new IndexState(
         events.lastSequence(),
         events.suspect() ? Math.max(0, System.currentTimeMillis() - events.suspectSince()) : null,

@@ -68,7 +68,7 @@ final class HealthSnapshot {
         trippedBits[slot >>> 6] |= 1L << slot;
         anyTripped = true;
       }
-      if (member.groups() != null) {
+      if (member.cache().groups() != null) {
         hybridBits[slot >>> 6] |= 1L << slot;
         anyHybrid = true;
       }
@@ -177,7 +177,7 @@ final class HealthSnapshot {
         int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
         Member member = table.members()[slot];
         if (member != null) {
-          candidates.depth[slot] = member.resumable(chain, candidates.depth[slot]);
+          candidates.depth[slot] = member.cache().resumable(chain, candidates.depth[slot]);
         }
       }
     }

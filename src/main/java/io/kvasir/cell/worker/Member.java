@@ -1,33 +1,25 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings;
-import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
-import io.kvasir.index.Chain;
-import io.kvasir.index.Prediction;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Booking;
-import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.PrefillSample;
 import io.kvasir.time.NanoClock;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worker in its slot: who it is, what is booked on it, whether it is well, what it holds and how far
- * its event stream has come. The same worker that comes back after its removal is a new member.
+ * A worker in its slot: who it is, what is booked on it, whether it is well, what it holds ({@link WorkerCache}) and
+ * how its event stream comes along. The same worker that comes back after its removal is a new member.
  */
 public final class Member {
-  private static final long NEVER = Long.MAX_VALUE;
   private static final int TOO_MANY_REQUESTS = 429;
 
   private volatile Worker worker;
@@ -36,19 +28,15 @@ public final class Member {
   private final ReadingProgress reading = new ReadingProgress();
   private final WorkerHealth health;
   private final CacheHitAccuracy accuracy;
-  private final PredictionSettings prediction;
   private final ChangeCounter changes;
   private final NanoClock clock;
   private final RequestListener listener;
   private final EventProgress eventProgress;
+  private final WorkerCache cache;
   private final SendOrder sendOrder = new SendOrder();
   private final PullYield pullYield = new PullYield();
-  private volatile WorkerBlocks blocks;
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
-  private volatile EventState events = EventState.START;
-  private volatile @Nullable ChunkHints hints;
-  private volatile @Nullable CacheGroups groups;
 
   /** What became of the index's word that blocks of a prompt are cached. */
   public enum HitOutcome {
@@ -107,13 +95,12 @@ public final class Member {
     this.pod = pod;
     this.load = new WorkerLoad(worker.maxInFlight());
     this.health = health;
-    this.blocks = blocks;
     this.accuracy = new CacheHitAccuracy(settings.accuracy(), revision);
-    this.prediction = settings.prediction();
     this.clock = clock;
     this.changes = revision;
     this.listener = onEnd;
     this.eventProgress = new EventProgress(pod);
+    this.cache = new WorkerCache(this, blocks, settings.prediction(), clock, revision);
   }
 
   /** The worker it is, in its slot. */
@@ -143,14 +130,9 @@ public final class Member {
     return health;
   }
 
-  /** What it holds, as the index knows. */
-  public WorkerBlocks blocks() {
-    return blocks;
-  }
-
-  /** What it holds is in another index from now on. Called by the cell's actor alone. */
-  public void moveTo(WorkerBlocks successor) {
-    blocks = successor;
+  /** What it holds, as the index and its events know, and what it will hold. */
+  public WorkerCache cache() {
+    return cache;
   }
 
   /** Whether the index is right about it. */
@@ -169,16 +151,6 @@ public final class Member {
       report = now;
       changes.increment();
     }
-  }
-
-  /** How far its events have come. */
-  public EventState events() {
-    return events;
-  }
-
-  /** Its events have come further. */
-  public void events(EventState state) {
-    events = state;
   }
 
   /** The share of what it pulls from others, or they from it, that is found there: 0 to 1. */
@@ -211,60 +183,8 @@ public final class Member {
 
   /** How the index learns what it holds. */
   public EventMode eventMode() {
-    EventState now = events;
+    EventState now = cache.events();
     return EventMode.of(eventProgress.status(now.connected()), now.suspect(), now.lastSequence());
-  }
-
-  /** Whether its engine's events will tell what becomes of what it is sent: the first of them may be yet to come. */
-  public boolean confirmsPredictions() {
-    EventState now = events;
-    return now.connected() && !now.suspect();
-  }
-
-  /** What a cache beside its engine may hold, null when nothing is known of one. */
-  public @Nullable ChunkHints hints() {
-    return hints;
-  }
-
-  /** What a cache beside its engine may hold is another thing now. */
-  public void hints(@Nullable ChunkHints known) {
-    hints = known;
-  }
-
-  /** What the other groups of a hybrid model's engine hold, null where there are none. */
-  public @Nullable CacheGroups groups() {
-    return groups;
-  }
-
-  /** Its engine's other groups are these from now on. */
-  @SuppressWarnings("ReferenceEquality") // of one engine's time they are the same, and grow
-  public void groups(@Nullable CacheGroups known) {
-    if (groups != known) {
-      groups = known;
-      changes.increment();
-    }
-  }
-
-  /**
-   * The longest beginning of a prompt from whose end its engine can go on, in blocks: less than it holds where a hybrid
-   * model's other groups lack what they need there.
-   *
-   * @param depth leading blocks of it that the index has for the worker
-   */
-  public int resumable(Chain chain, int depth) {
-    CacheGroups known = groups;
-    return known == null || depth == 0 ? depth : known.resumable(chain.hashes(), depth, reported(known, chain, depth));
-  }
-
-  /** As {@link #resumable}, by what its engine itself has reported: {@code depth} leading blocks, and their groups. */
-  public int confirmed(Chain chain, int depth) {
-    CacheGroups known = groups;
-    return known == null ? depth : known.confirmed(chain.hashes(), depth, depth);
-  }
-
-  /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */
-  private int reported(CacheGroups known, Chain chain, int depth) {
-    return known.isSparse() || blocks.predicted() == 0 ? depth : blocks.reported(chain.hashes());
   }
 
   /** Has it get nothing new, or again something. */
@@ -335,80 +255,6 @@ public final class Member {
   }
 
   /**
-   * Predicts that the worker will have a prompt that has just been booked on it. Never waits.
-   *
-   * @param depth leading blocks of it the worker was found to hold
-   * @param tokens of the prompt
-   */
-  public HitPrediction predict(Chain chain, int depth, int tokens) {
-    boolean reported = reports(chain);
-    boolean nothing = chain.length() == 0 || (reported && depth == chain.length() && blocks.predicted() == 0);
-    long expiry = reported ? expiry() : NEVER;
-    Prediction prediction = nothing ? null : blocks.predict(chain.hashes(), expiry);
-    CacheGroups known = reported ? groups : null;
-    return new HitPrediction(
-        chain.blockSize(),
-        depth,
-        reported,
-        prediction,
-        known == null || prediction == null ? null : inGroups(known, chain, depth, tokens, prediction, expiry),
-        HitPrediction.hinted(hints, chain),
-        events);
-  }
-
-  private HitPrediction.InGroups inGroups(
-      CacheGroups known, Chain chain, int depth, int tokens, Prediction prediction, long expiry) {
-    long[] hashes = chain.hashes();
-    List<CacheGroups.PredictedEnd> ends = new ArrayList<>(2);
-    // The last token of a prompt is computed in any case.
-    int end = Math.min(chain.length(), (tokens - 1) / chain.blockSize());
-    if (end > 0) {
-      ends.add(known.predict(hashes[end - 1], expiry));
-    }
-    int shared = prediction.held();
-    if (shared > depth && shared < end) {
-      ends.add(known.predict(hashes[shared - 1], expiry));
-    }
-    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported(known, chain, depth)), ends);
-  }
-
-  /** What its engine has reported to hold of a prompt, and nothing that it will have. */
-  public HitPrediction held(Chain chain) {
-    return new HitPrediction(
-        chain.blockSize(), confirmed(chain, blocks.reported(chain.hashes())), reports(chain), null, null,
-        HitPrediction.hinted(hints, chain), events);
-  }
-
-  /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
-  public void predictTransferred(Chain chain, int depth, int tokens) {
-    KvTransfer transfer = worker.kvTransfer();
-    if (reports(chain) || (transfer != null && transfer.dialect().keepsTransferredBlocks())) {
-      predict(chain, depth, tokens);
-    }
-  }
-
-  /** Whether its engine reports such blocks: others are only predicted. */
-  private boolean reports(Chain chain) {
-    int size = events.blockSize() == 0 ? pod.engine().blockSize() : events.blockSize();
-    return !pod.events().isEmpty() && chain.blockSize() == size;
-  }
-
-  private long expiry() {
-    long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
-    return clock.nanos()
-        + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
-  }
-
-  /** Forgets predictions whose time is over. */
-  public void expire(long now) {
-    blocks.expire(now);
-    CacheGroups known = groups;
-    if (known != null) {
-      known.expire(now);
-    }
-  }
-
-  /**
    * Handles the end of a request on this worker: the outcome counts for its health and for the accuracy of its index.
    * Whether an error answer was the worker's failure the {@link ErrorAnswers} of the cell find out.
    *
@@ -464,7 +310,7 @@ public final class Member {
     }
     int prompt = answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens;
     int expected = forecast.expectedTokens(prompt);
-    ChunkHints known = hints;
+    ChunkHints known = cache.hints();
     if (known != null && forecast.hinted().length > 0) {
       listener.hintsReported(
           this, known.learn(forecast.hinted(), forecast.blockSize(), expected, answer.cachedTokens(), prompt));
@@ -476,7 +322,7 @@ public final class Member {
   }
 
   private HitOutcome hitOutcome(int expected, int found, HitPrediction forecast) {
-    if (found < expected && forecast.explainedByEviction(expected - found, events)) {
+    if (found < expected && forecast.explainedByEviction(expected - found, cache.events())) {
       return HitOutcome.OVERTAKEN;
     }
     return accuracy.record(expected, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;

@@ -27,7 +27,7 @@ public final class MemberDescription {
         member.isDraining(),
         load(member, learnt, answers, answerTokens),
         index(member),
-        member.eventProgress().status(member.events().connected()));
+        member.eventProgress().status(member.cache().events().connected()));
   }
 
   private static WorkerStatus.Load load(
@@ -48,12 +48,12 @@ public final class MemberDescription {
   }
 
   private static WorkerStatus.IndexState index(Member member) {
-    EventState events = member.events();
+    EventState events = member.cache().events();
     CacheHitAccuracy accuracy = member.accuracy();
     return new WorkerStatus.IndexState(
-        member.blocks().size(),
+        member.cache().blocks().size(),
         member.pod().engine().capacityBlocks(),
-        member.blocks().predicted(),
+        member.cache().blocks().predicted(),
         events.suspect(),
         accuracy.trust(),
         accuracy.resyncs(),

@@ -146,11 +146,11 @@ final class CellViewTest {
   }
 
   private int predicted() {
-    return members.all().stream().mapToInt(member -> member.blocks().predicted()).sum();
+    return members.all().stream().mapToInt(member -> member.cache().blocks().predicted()).sum();
   }
 
   private void tick() {
-    members.all().forEach(member -> member.expire(now));
+    members.all().forEach(member -> member.cache().expire(now));
   }
 
   @Test
@@ -292,14 +292,14 @@ final class CellViewTest {
   @Test
   void worker_confirmsPredictions_fromTheMomentItsEventsAreConnected() {
     Member member = members.all().getFirst();
-    assertThat(member.confirmsPredictions()).as("not connected").isFalse();
+    assertThat(member.cache().confirmsPredictions()).as("not connected").isFalse();
 
     EventState.Ignored none = EventState.START.ignored();
-    member.events(new EventState(-1, -1, true, 0, 0, 0, 0, 0, 0, none));
-    assertThat(member.confirmsPredictions()).as("connected, and nothing has come").isTrue();
+    member.cache().events(new EventState(-1, -1, true, 0, 0, 0, 0, 0, 0, none));
+    assertThat(member.cache().confirmsPredictions()).as("connected, and nothing has come").isTrue();
 
-    member.events(new EventState(7, 1_000, true, 16, 0, 3, 0, 0, 0, none));
-    assertThat(member.confirmsPredictions()).as("some were lost").isFalse();
+    member.cache().events(new EventState(7, 1_000, true, 16, 0, 3, 0, 0, 0, none));
+    assertThat(member.cache().confirmsPredictions()).as("some were lost").isFalse();
   }
 
   /** Its events would confirm neither: what they tell is of prompts under no salt. */
@@ -584,7 +584,7 @@ final class CellViewTest {
 
   private static void confirm(Member member, int seed, int blocks) {
     long[] hashes = chain(seed, blocks).hashes();
-    member.blocks().store(0, true, hashes, hashes, blocks, Tier.DEVICE, true);
+    member.cache().blocks().store(0, true, hashes, hashes, blocks, Tier.DEVICE, true);
   }
 
   @Test
@@ -635,7 +635,7 @@ final class CellViewTest {
     assertThat(doubted.depth()).isLessThan(20);
 
     for (int i = 0; i < 32; i++) {
-      HitPrediction forecast = liar.predict(chain(3, 64), 64, PROMPT);
+      HitPrediction forecast = liar.cache().predict(chain(3, 64), 64, PROMPT);
       liar.requestEnded(null, "m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
     }
     assertThat(liar.accuracy().trust()).isEqualTo(1);
@@ -665,7 +665,7 @@ final class CellViewTest {
   @Test
   void whatTheEngineEvictedWhileAPromptWaited_isNoLie() {
     Member member = members.all().getFirst();
-    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
     for (int i = 0; i < 40; i++) {
       HitPrediction forecast = held(member, applier, 2 * i);
       assertThat(forecast.expectedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
@@ -678,7 +678,7 @@ final class CellViewTest {
   @Test
   void whatTheEngineStoresAgain_hadBeenLostUntold() {
     Member member = members.all().getFirst();
-    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
     for (int i = 0; i < 40; i++) {
       HitPrediction forecast = held(member, applier, 2 * i);
       tell(member, applier, 2 * i + 1, fourBlocks());
@@ -691,7 +691,7 @@ final class CellViewTest {
   @Test
   void chunksThatAnswersShowToBeGone_areHintedNoMore() {
     Member member = members.all().getFirst();
-    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
     int chunk = 4 * BLOCK;
     for (int i = 0; i < 300; i++) {
       int[] tokens = IntStream.range(i, i + chunk).toArray();
@@ -699,7 +699,7 @@ final class CellViewTest {
           true, 0, new long[] {1000 + i}, tokens, chunk, Tier.HOST, null, null, KvEvent.UNSPECIFIED,
           KvEvent.Spec.UNSPECIFIED, List.of()));
     }
-    member.hints(applier.hints());
+    member.cache().hints(applier.hints());
     long[] hashes = new long[6];
     BlockHash.in(null, null).chain(
         BlockHash.NONE, IntStream.range(0, 6 * BLOCK).toArray(), 0, 6 * BLOCK, BLOCK, hashes, 0);
@@ -707,12 +707,12 @@ final class CellViewTest {
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
 
     for (int i = 0; i < 20; i++) {
-      HitPrediction forecast = member.predict(oldest, 0, PROMPT);
+      HitPrediction forecast = member.cache().predict(oldest, 0, PROMPT);
       member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isZero();
 
-    HitPrediction again = member.predict(oldest, 0, PROMPT);
+    HitPrediction again = member.cache().predict(oldest, 0, PROMPT);
     member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
   }
@@ -723,12 +723,12 @@ final class CellViewTest {
     long[] hashes = new long[6];
     int[] tokens = IntStream.range(0, 6 * BLOCK).toArray();
     BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, BLOCK, hashes, 0);
-    return member.predict(new Chain(hashes, BLOCK), 4, PROMPT);
+    return member.cache().predict(new Chain(hashes, BLOCK), 4, PROMPT);
   }
 
   private static void tell(Member member, EventApplier applier, int sequence, KvEvent event) {
     applier.apply(new KvBatch(sequence, 0, 0, List.of(event)), 0);
-    member.events(applier.state());
+    member.cache().events(applier.state());
   }
 
   private static Stored fourBlocks() {
@@ -742,7 +742,7 @@ final class CellViewTest {
   void hybridModel_isPromisedWhatItsEngineCanGoOnFrom() {
     members.all().stream().skip(1).forEach(other -> other.drain(true));
     Member member = members.all().getFirst();
-    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
     int[] tokens = IntStream.range(0, 8 * BLOCK).toArray();
     long[] keys = {1, 2, 3, 4, 5, 6, 7, 8};
     KvEvent.Spec window = new KvEvent.Spec(KvEvent.Spec.Kind.SLIDING_WINDOW, BLOCK + 2);
@@ -755,8 +755,8 @@ final class CellViewTest {
                 new Stored(
                     true, 0, new long[] {4, 5, 6}, tokens, BLOCK, Tier.DEVICE, null, null, 1, window, List.of()))),
         0);
-    member.events(applier.state());
-    member.groups(applier.groups());
+    member.cache().events(applier.state());
+    member.cache().groups(applier.groups());
 
     assertThat(depthOf(ofTokens(8, 8))).as("of 8 blocks the 5th and 6th are in the window").isEqualTo(6);
     assertThat(depthOf(ofTokens(4, 8))).as("another prompt parts from it after 4: no window ends there").isZero();
@@ -783,7 +783,7 @@ final class CellViewTest {
   @Test
   void events_inABlockSizeOfTheirOwn_speakOfOtherBlocks() {
     Member member = members.all().getFirst();
-    EventApplier applier = new EventApplier(member.blocks(), BLOCK);
+    EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
     int[] tokens = IntStream.range(0, 64).toArray();
     applier.apply(
         new KvBatch(
@@ -793,8 +793,8 @@ final class CellViewTest {
                     true, 0, new long[] {1, 2}, tokens, 32, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED,
                     KvEvent.Spec.UNSPECIFIED, List.of()))),
         0);
-    member.events(applier.state());
-    assertThat(member.predict(chain(1, 5), 0, PROMPT).reported()).isFalse();
-    assertThat(member.predict(new Chain(chain(1, 5).hashes(), 32), 0, PROMPT).reported()).isTrue();
+    member.cache().events(applier.state());
+    assertThat(member.cache().predict(chain(1, 5), 0, PROMPT).reported()).isFalse();
+    assertThat(member.cache().predict(new Chain(chain(1, 5).hashes(), 32), 0, PROMPT).reported()).isTrue();
   }
 }

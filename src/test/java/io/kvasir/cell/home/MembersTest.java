@@ -69,7 +69,7 @@ final class MembersTest {
 
   private static void store(Member member, Chain chain) {
     long[] hashes = chain.hashes();
-    member.blocks().store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
+    member.cache().blocks().store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
   }
 
   private Decision.Chosen decide(Chain chain) {
@@ -83,7 +83,7 @@ final class MembersTest {
   }
 
   private void handOver(IndexResize widening) {
-    widening.successors().forEach((member, heir) -> member.blocks().handOver().forEachRemaining(heir::take));
+    widening.successors().forEach((member, heir) -> member.cache().blocks().handOver().forEachRemaining(heir::take));
     assertThat(widening.tryComplete()).isTrue();
     IndexResize.transferPredictions(widening.successors());
     members.finishResize(widening);
@@ -126,19 +126,19 @@ final class MembersTest {
   void widen_whatIsPredictedMovesToo_andIsTakenBackThere() {
     Decision.Chosen before = decide(chain(1));
     Member chosen = first.get(before.worker().slot());
-    assertThat(chosen.blocks().predicted()).isEqualTo(20);
+    assertThat(chosen.cache().blocks().predicted()).isEqualTo(20);
     IndexResize widening = members.beginResize(65);
     Decision.Chosen meanwhile = decide(chain(1));
     assertThat(meanwhile.worker()).isEqualTo(before.worker());
     handOver(widening);
-    assertThat(chosen.blocks().predicted()).isEqualTo(20);
+    assertThat(chosen.cache().blocks().predicted()).isEqualTo(20);
     Decision.Chosen after = decide(chain(1));
     assertThat(after.depth()).isEqualTo(20);
     before.reservation().close(new Outcome.Cancelled());
     meanwhile.reservation().close(new Outcome.Cancelled());
-    assertThat(chosen.blocks().predicted()).isEqualTo(20);
+    assertThat(chosen.cache().blocks().predicted()).isEqualTo(20);
     after.reservation().close(new Outcome.Cancelled());
-    assertThat(chosen.blocks().predicted()).isZero();
+    assertThat(chosen.cache().blocks().predicted()).isZero();
   }
 
   @Test
@@ -148,7 +148,7 @@ final class MembersTest {
     store(first.get(6), chain(2));
     IndexResize widening = members.beginResize(65);
     WorkerBlocks heir = Objects.requireNonNull(widening.successors().get(leaving));
-    leaving.blocks().handOver().forEachRemaining(heir::take);
+    leaving.cache().blocks().handOver().forEachRemaining(heir::take);
     Members.Retired retired = members.retire(leaving);
     assertThat(decide(chain(1)).depth()).isZero();
     handOver(widening);
@@ -158,7 +158,7 @@ final class MembersTest {
     members.free(5);
     Member next = admit("c", 1).getFirst();
     assertThat(next.worker().slot()).isEqualTo(5);
-    assertThat(next.blocks().size()).isZero();
+    assertThat(next.cache().blocks().size()).isZero();
     assertThat(decide(chain(2)).worker().slot()).isEqualTo(6);
   }
 

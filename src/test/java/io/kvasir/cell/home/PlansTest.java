@@ -122,8 +122,8 @@ final class PlansTest {
     Member decode = seat("d", Role.DECODE, Dialect.SGLANG, "", 100);
     Decision.Planned planned = plan(1);
     assertThat(planned.steps()).extracting(Decision.Chosen::worker).extracting(w -> w.id()).containsExactly("p", "d");
-    assertThat(prefill.blocks().predicted()).isEqualTo(BLOCKS);
-    assertThat(decode.blocks().predicted()).isZero();
+    assertThat(prefill.cache().blocks().predicted()).isEqualTo(BLOCKS);
+    assertThat(decode.cache().blocks().predicted()).isZero();
     assertThat(prefill.load().pendingTokens()).isEqualTo(PROMPT);
     assertThat(decode.load().pendingTokens()).isEqualTo(1);
 
@@ -133,7 +133,7 @@ final class PlansTest {
     assertThat(decode.load().contextTokens()).isEqualTo(PROMPT);
 
     planned.last().reservation().firstToken();
-    assertThat(decode.blocks().predicted()).isEqualTo(BLOCKS);
+    assertThat(decode.cache().blocks().predicted()).isEqualTo(BLOCKS);
     planned.last().reservation().close(new Outcome.Cancelled());
     assertNothingBooked();
   }
@@ -167,13 +167,13 @@ final class PlansTest {
     Decision.Planned planned = plan(1);
     assertThat(planned.steps()).hasSize(2);
     planned.steps().getFirst().reservation().close(new Outcome.Failed(true, "gone"));
-    assertThat(prefill.blocks().predicted()).isZero();
+    assertThat(prefill.cache().blocks().predicted()).isZero();
 
     Reservation taken = planned.last().reservation();
     taken.prefillLocally();
     taken.prefillLocally();
     assertThat(decode.load().pendingTokens() - before).isEqualTo(PROMPT);
-    assertThat(decode.blocks().predicted()).isGreaterThanOrEqualTo(BLOCKS);
+    assertThat(decode.cache().blocks().predicted()).isGreaterThanOrEqualTo(BLOCKS);
     taken.firstToken();
     taken.prefillLocally();
     assertThat(decode.load().pendingTokens()).isEqualTo(before);

@@ -1,0 +1,187 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.events.CacheGroups;
+import io.kvasir.cell.events.ChunkHints;
+import io.kvasir.cell.events.EventState;
+import io.kvasir.index.Chain;
+import io.kvasir.index.Prediction;
+import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.time.NanoClock;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a worker's engine holds, as its events have told: the blocks of the index, the other groups of a hybrid model, a
+ * cache beside the engine. And what it will hold, since it has been sent it. Thread-safe.
+ */
+public final class WorkerCache {
+  private static final long NEVER = Long.MAX_VALUE;
+
+  private final Member member;
+  private final PredictionSettings prediction;
+  private final NanoClock clock;
+  private final ChangeCounter changes;
+  private volatile WorkerBlocks blocks;
+  private volatile EventState events = EventState.START;
+  private volatile @Nullable ChunkHints hints;
+  private volatile @Nullable CacheGroups groups;
+
+  /** That of a worker of which nothing has been told. */
+  WorkerCache(
+      Member member, WorkerBlocks blocks, PredictionSettings prediction, NanoClock clock, ChangeCounter revision) {
+    this.member = member;
+    this.blocks = blocks;
+    this.prediction = prediction;
+    this.clock = clock;
+    this.changes = revision;
+  }
+
+  /** The blocks that it holds, as the index knows. */
+  public WorkerBlocks blocks() {
+    return blocks;
+  }
+
+  /** They are in another index from now on. Called by the cell's actor alone. */
+  public void moveTo(WorkerBlocks successor) {
+    blocks = successor;
+  }
+
+  /** How far its events have come. */
+  public EventState events() {
+    return events;
+  }
+
+  /** Its events have come further. */
+  public void events(EventState state) {
+    events = state;
+  }
+
+  /** Whether its engine's events will tell what becomes of what it is sent: the first of them may be yet to come. */
+  public boolean confirmsPredictions() {
+    EventState now = events;
+    return now.connected() && !now.suspect();
+  }
+
+  /** What a cache beside its engine may hold, null when nothing is known of one. */
+  public @Nullable ChunkHints hints() {
+    return hints;
+  }
+
+  /** What a cache beside its engine may hold is another thing now. */
+  public void hints(@Nullable ChunkHints known) {
+    hints = known;
+  }
+
+  /** What the other groups of a hybrid model's engine hold, null where there are none. */
+  public @Nullable CacheGroups groups() {
+    return groups;
+  }
+
+  /** Its engine's other groups are these from now on. */
+  @SuppressWarnings("ReferenceEquality") // of one engine's time they are the same, and grow
+  public void groups(@Nullable CacheGroups known) {
+    if (groups != known) {
+      groups = known;
+      changes.increment();
+    }
+  }
+
+  /**
+   * The longest beginning of a prompt from whose end its engine can go on, in blocks: less than it holds where a hybrid
+   * model's other groups lack what they need there.
+   *
+   * @param depth leading blocks of it that the index has for the worker
+   */
+  public int resumable(Chain chain, int depth) {
+    CacheGroups known = groups;
+    return known == null || depth == 0 ? depth : known.resumable(chain.hashes(), depth, reported(known, chain, depth));
+  }
+
+  /** As {@link #resumable}, by what its engine itself has reported: {@code depth} leading blocks, and their groups. */
+  public int confirmed(Chain chain, int depth) {
+    CacheGroups known = groups;
+    return known == null ? depth : known.confirmed(chain.hashes(), depth, depth);
+  }
+
+  /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */
+  private int reported(CacheGroups known, Chain chain, int depth) {
+    return known.isSparse() || blocks.predicted() == 0 ? depth : blocks.reported(chain.hashes());
+  }
+
+  /**
+   * Predicts that the worker will have a prompt that has just been booked on it. Never waits.
+   *
+   * @param depth leading blocks of it the worker was found to hold
+   * @param tokens of the prompt
+   */
+  public HitPrediction predict(Chain chain, int depth, int tokens) {
+    boolean reported = reports(chain);
+    boolean nothing = chain.length() == 0 || (reported && depth == chain.length() && blocks.predicted() == 0);
+    long expiry = reported ? expiry() : NEVER;
+    Prediction prediction = nothing ? null : blocks.predict(chain.hashes(), expiry);
+    CacheGroups known = reported ? groups : null;
+    return new HitPrediction(
+        chain.blockSize(),
+        depth,
+        reported,
+        prediction,
+        known == null || prediction == null ? null : inGroups(known, chain, depth, tokens, prediction, expiry),
+        HitPrediction.hinted(hints, chain),
+        events);
+  }
+
+  private HitPrediction.InGroups inGroups(
+      CacheGroups known, Chain chain, int depth, int tokens, Prediction prediction, long expiry) {
+    long[] hashes = chain.hashes();
+    List<CacheGroups.PredictedEnd> ends = new ArrayList<>(2);
+    // The last token of a prompt is computed in any case.
+    int end = Math.min(chain.length(), (tokens - 1) / chain.blockSize());
+    if (end > 0) {
+      ends.add(known.predict(hashes[end - 1], expiry));
+    }
+    int shared = prediction.held();
+    if (shared > depth && shared < end) {
+      ends.add(known.predict(hashes[shared - 1], expiry));
+    }
+    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported(known, chain, depth)), ends);
+  }
+
+  /** What its engine has reported to hold of a prompt, and nothing that it will have. */
+  public HitPrediction held(Chain chain) {
+    return new HitPrediction(
+        chain.blockSize(), confirmed(chain, blocks.reported(chain.hashes())), reports(chain), null, null,
+        HitPrediction.hinted(hints, chain), events);
+  }
+
+  /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
+  public void predictTransferred(Chain chain, int depth, int tokens) {
+    KvTransfer transfer = member.worker().kvTransfer();
+    if (reports(chain) || (transfer != null && transfer.dialect().keepsTransferredBlocks())) {
+      predict(chain, depth, tokens);
+    }
+  }
+
+  /** Whether its engine reports such blocks: others are only predicted. */
+  private boolean reports(Chain chain) {
+    int size = events.blockSize() == 0 ? member.pod().engine().blockSize() : events.blockSize();
+    return !member.pod().events().isEmpty() && chain.blockSize() == size;
+  }
+
+  private long expiry() {
+    long nanosUntil = (long) (member.load().queueMs() * 1e6 * prediction.factor());
+    return clock.nanos()
+        + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
+  }
+
+  /** Forgets predictions whose time is over. */
+  public void expire(long now) {
+    blocks.expire(now);
+    CacheGroups known = groups;
+    if (known != null) {
+      known.expire(now);
+    }
+  }
+}
