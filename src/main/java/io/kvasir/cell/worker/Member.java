@@ -100,7 +100,7 @@ public final class Member {
     this.changes = revision;
     this.listener = onEnd;
     this.eventProgress = new EventProgress(pod);
-    this.cache = new WorkerCache(this, blocks, settings.prediction(), clock, revision);
+    this.cache = new WorkerCache(this::worker, this::pod, load, blocks, settings.prediction(), clock, revision);
   }
 
   /** The worker it is, in its slot. */

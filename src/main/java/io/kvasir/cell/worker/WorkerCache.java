@@ -1,6 +1,7 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
@@ -8,9 +9,11 @@ import io.kvasir.index.Chain;
 import io.kvasir.index.Prediction;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Worker;
 import io.kvasir.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +23,9 @@ import org.jspecify.annotations.Nullable;
 public final class WorkerCache {
   private static final long NEVER = Long.MAX_VALUE;
 
-  private final Member member;
+  private final Supplier<Worker> worker;
+  private final Supplier<PodSpec> pod;
+  private final WorkerLoad load;
   private final PredictionSettings prediction;
   private final NanoClock clock;
   private final ChangeCounter changes;
@@ -29,10 +34,23 @@ public final class WorkerCache {
   private volatile @Nullable ChunkHints hints;
   private volatile @Nullable CacheGroups groups;
 
-  /** That of a worker of which nothing has been told. */
+  /**
+   * That of a worker of which nothing has been told.
+   *
+   * @param worker as it is described now, and {@code pod} its pod
+   * @param load what is booked on it: how long what it has been sent may take to come
+   */
   WorkerCache(
-      Member member, WorkerBlocks blocks, PredictionSettings prediction, NanoClock clock, ChangeCounter revision) {
-    this.member = member;
+      Supplier<Worker> worker,
+      Supplier<PodSpec> pod,
+      WorkerLoad load,
+      WorkerBlocks blocks,
+      PredictionSettings prediction,
+      NanoClock clock,
+      ChangeCounter revision) {
+    this.worker = worker;
+    this.pod = pod;
+    this.load = load;
     this.blocks = blocks;
     this.prediction = prediction;
     this.clock = clock;
@@ -158,7 +176,7 @@ public final class WorkerCache {
 
   /** Predicts the same of a prompt that another worker has handed over to it, if it keeps such. */
   public void predictTransferred(Chain chain, int depth, int tokens) {
-    KvTransfer transfer = member.worker().kvTransfer();
+    KvTransfer transfer = worker.get().kvTransfer();
     if (reports(chain) || (transfer != null && transfer.dialect().keepsTransferredBlocks())) {
       predict(chain, depth, tokens);
     }
@@ -166,12 +184,12 @@ public final class WorkerCache {
 
   /** Whether its engine reports such blocks: others are only predicted. */
   private boolean reports(Chain chain) {
-    int size = events.blockSize() == 0 ? member.pod().engine().blockSize() : events.blockSize();
-    return !member.pod().events().isEmpty() && chain.blockSize() == size;
+    int size = events.blockSize() == 0 ? pod.get().engine().blockSize() : events.blockSize();
+    return !pod.get().events().isEmpty() && chain.blockSize() == size;
   }
 
   private long expiry() {
-    long nanosUntil = (long) (member.load().queueMs() * 1e6 * prediction.factor());
+    long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
     return clock.nanos()
         + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
   }
