@@ -1,8 +1,8 @@
 package io.kvasir.events;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import org.agrona.collections.LongHashSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,7 +18,7 @@ final class SnapshotAssembly {
 
   private final EventDecoder decoder = new EventDecoder();
   private final List<EngineSnapshot.Part> parts = new ArrayList<>();
-  private final KeySet keys = new KeySet();
+  private final LongHashSet keys = new LongHashSet();
   private long resume = KvBatch.UNSEQUENCED;
   private long takenAt;
   private long bytes;
@@ -68,7 +68,7 @@ final class SnapshotAssembly {
             return "block " + Long.toUnsignedString(stored.parentKey()) + " is missing before what follows it";
           }
           for (long key : stored.keys()) {
-            keys.add(key);
+            boolean _ = keys.add(key);
           }
         }
         case KvEvent.Removed removed -> {
@@ -94,45 +94,5 @@ final class SnapshotAssembly {
   /** The snapshot, after its end mark; at least one message has arrived. */
   EngineSnapshot complete() {
     return new EngineSnapshot(resume, takenAt, parts);
-  }
-
-  /** Engine keys; any may be in it. Open addressing, at most half full. */
-  private static final class KeySet {
-    private static final long PHI = 0x9E3779B97F4A7C15L;
-
-    private long[] table = new long[1024];
-    private int size;
-    private boolean zero;
-
-    void add(long key) {
-      if (key == 0) {
-        zero = true;
-        return;
-      }
-      if (2 * size >= table.length) {
-        long[] old = table;
-        table = new long[2 * old.length];
-        Arrays.stream(old).filter(held -> held != 0).forEach(held -> table[slot(held)] = held);
-      }
-      int slot = slot(key);
-      if (table[slot] == 0) {
-        table[slot] = key;
-        size++;
-      }
-    }
-
-    boolean contains(long key) {
-      return key == 0 ? zero : table[slot(key)] != 0;
-    }
-
-    /** Where a key is, or is to be. */
-    private int slot(long key) {
-      int mask = table.length - 1;
-      int slot = (int) ((key * PHI) >>> 32) & mask;
-      while (table[slot] != 0 && table[slot] != key) {
-        slot = (slot + 1) & mask;
-      }
-      return slot;
-    }
   }
 }
