@@ -314,10 +314,15 @@ public final class WorkerEvents {
   private void readAgain() {
     applier.reset();
     replicas.batchApplied(applier.position(), 1);
+    tellMember();
+    stream = open();
+  }
+
+  /** What decisions read of the events is as the applier has it now. */
+  private void tellMember() {
     member.cache().events(applier.state());
     member.cache().hints(applier.hints());
     member.cache().groups(applier.groups());
-    stream = open();
   }
 
   private void transfer(Consumer<Holdings> taker, Runnable done) {
@@ -392,9 +397,7 @@ public final class WorkerEvents {
     member.eventProgress().applied(batch, now);
     replicas.batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
-    member.cache().events(after);
-    member.cache().hints(applier.hints());
-    member.cache().groups(applier.groups());
+    tellMember();
     if (after.connected()) {
       member.onEvents();
     }
