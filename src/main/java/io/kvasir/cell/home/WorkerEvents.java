@@ -314,12 +314,12 @@ public final class WorkerEvents {
   private void readAgain() {
     applier.reset();
     replicas.batchApplied(applier.position(), 1);
-    tellMember();
+    updateCache();
     stream = open();
   }
 
-  /** What decisions read of the events is as the applier has it now. */
-  private void tellMember() {
+  /** What decisions read of the worker's cache is as the applier has it now. */
+  private void updateCache() {
     member.cache().events(applier.state());
     member.cache().hints(applier.hints());
     member.cache().groups(applier.groups());
@@ -397,7 +397,7 @@ public final class WorkerEvents {
     member.eventProgress().applied(batch, now);
     replicas.batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
-    tellMember();
+    updateCache();
     if (after.connected()) {
       member.onEvents();
     }
