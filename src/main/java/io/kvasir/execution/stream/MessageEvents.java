@@ -15,17 +15,20 @@ import org.jspecify.annotations.Nullable;
  * the request again, and what the client has of its message is left out; behind a text it answers a chat, which is
  * translated into the block that is open. One thread at a time.
  */
-final class MessageEvents {
+final class MessageEvents implements StitchedEvents {
   private static final String LENGTH = "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}";
   private static final byte[] STOP = ascii("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 
-  private static final String DONE = "[DONE]";
-
   private final PartialAnswer answer;
   private final BlockScan blocks;
+  private final EventData reader = new EventData();
   private final ByteArrayOutputStream translated = new ByteArrayOutputStream();
   /** Translates the rest of a text; null while all events are the engine's own. */
   private Translation.@Nullable Stream rest;
+  /** Whether the current worker got the request again, for an answer that has begun without a text. */
+  private boolean requestedAgain;
+  /** Makes a chat's events go on from the text; null while no worker does. */
+  private @Nullable ContinuedEvents continued;
 
   /** A stream about to begin, of which {@code answer} notes what passes. */
   MessageEvents(PartialAnswer answer) {
@@ -33,71 +36,91 @@ final class MessageEvents {
     this.blocks = new BlockScan(answer);
   }
 
-  /** Notes an event of the first worker. */
-  void note(byte[] bytes, int from, int to) {
+  @Override
+  public byte @Nullable [] edit(byte[] bytes, int from, int to, AnswerTap tap) throws IOException {
+    ContinuedEvents chat = continued;
+    if (chat != null) {
+      byte[] data = reader.of(bytes, from, to);
+      return data == null ? null : EventData.isDone(data) ? endOfChat() : ofChat(data, chat.edit(data, tap));
+    }
     blocks.read(bytes, from, to);
-    blocks.note(bytes);
+    boolean repeated = requestedAgain && isRepeated(bytes);
+    if (!repeated) {
+      blocks.note(bytes);
+      if (requestedAgain) {
+        checkBlock();
+      }
+    }
+    answer.eventPassed(tap);
+    return repeated ? WholeEvents.Editor.NOTHING : null;
   }
 
-  /**
-   * Notes an event of a worker that got the request again; whether the client is to get it.
-   *
-   * @throws DivergedStreamException when it answers otherwise than the worker before it had begun
-   */
-  boolean noteAgain(byte[] bytes, int from, int to) throws DivergedStreamException {
-    blocks.read(bytes, from, to);
-    if (blocks.startsMessage(bytes) && answer.hasRole()) {
-      return false;
-    }
-    if (blocks.startsText(bytes) && blocks.block() == blocks.index()) {
-      return false;
-    }
-    blocks.note(bytes);
-    if (blocks.block() >= 0 && !answer.hasText() && answer.begins(Part.TOOL_CALL, Part.REASONING, Part.OTHER)) {
-      throw new DivergedStreamException("another block than the one that had begun");
-    }
-    return true;
+  @Override
+  public void nextWorker(RestOfStream next) {
+    requestedAgain = !answer.hasText();
+    continued = requestedAgain ? null : new ContinuedEvents(answer, next, true, false, null);
   }
 
-  /**
-   * The events for one of a chat that goes on from the text; empty for none.
-   *
-   * @throws DivergedStreamException when it has thoughts, which have no place behind a text
-   */
-  byte[] translate(byte[] chat) throws IOException {
-    if (answer.begins(Part.REASONING)) {
-      throw new DivergedStreamException("thoughts behind the text");
+  @Override
+  public byte[] failure(byte[] begun, byte[] bytes, int from, int to) throws IOException {
+    if (continued == null) {
+      return WholeEvents.joined(begun, bytes, from, to);
     }
-    translate(rest(), chat);
-    return taken();
-  }
-
-  /** The end of a chat's answer, with the usage of all, which its engine may have left out. */
-  byte[] end() throws IOException {
-    Translation.Stream stream = rest();
-    if (!answer.hasUsageEvent()) {
-      String usage = answer.totalUsage(JsonNodeFactory.instance.objectNode()).toString();
-      translate(stream, ascii("{\"choices\":[],\"usage\":" + usage + "}"));
+    // What a chat has behind its error is of no use to the client of a message.
+    byte[] error = begun.length == 0 ? reader.of(bytes, from, to) : null;
+    if (error == null) {
+      return begun;
     }
-    translate(stream, ascii(DONE));
-    return taken();
-  }
-
-  /** The event for the error of a chat. */
-  byte[] failure(byte[] error) throws IOException {
     translate(MessagesTranslation.rest(this::take, blocks.block()), error);
     return taken();
   }
 
-  /** The end of the message, of which nothing is left to be generated. */
-  byte[] finish() throws IOException {
+  @Override
+  public byte[] end(boolean withUsage) throws IOException {
     if (rest == null && answer.finished()) {
       return STOP;
     }
     if (!answer.finished()) {
       translate(rest(), ascii(LENGTH));
     }
-    return end();
+    return endOfChat();
+  }
+
+  /** Whether the client has such an event already. */
+  private boolean isRepeated(byte[] bytes) {
+    return (blocks.startsMessage(bytes) && answer.hasRole())
+        || (blocks.startsText(bytes) && blocks.block() == blocks.index());
+  }
+
+  /** The worker that got the request again must not answer otherwise than the one before it had begun. */
+  private void checkBlock() throws DivergedStreamException {
+    if (blocks.block() >= 0 && !answer.hasText() && answer.begins(Part.TOOL_CALL, Part.REASONING, Part.OTHER)) {
+      throw new DivergedStreamException("another block than the one that had begun");
+    }
+  }
+
+  /** The events for one of a chat that goes on from the text, of which {@code edited} is left. */
+  private byte[] ofChat(byte[] data, byte @Nullable [] edited) throws IOException {
+    byte[] chunk = edited == null ? data : edited;
+    if (chunk.length == 0) {
+      return chunk;
+    }
+    if (answer.begins(Part.REASONING)) {
+      throw new DivergedStreamException("thoughts, which have no place behind a text");
+    }
+    translate(rest(), chunk);
+    return taken();
+  }
+
+  /** The end of a chat's answer, with the usage of all, which its engine may have left out. */
+  private byte[] endOfChat() throws IOException {
+    Translation.Stream stream = rest();
+    if (!answer.hasUsageEvent()) {
+      String usage = answer.totalUsage(JsonNodeFactory.instance.objectNode()).toString();
+      translate(stream, ascii("{\"choices\":[],\"usage\":" + usage + "}"));
+    }
+    translate(stream, EventData.done());
+    return taken();
   }
 
   private Translation.Stream rest() {

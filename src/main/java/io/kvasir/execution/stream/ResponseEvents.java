@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.stream.ChoiceListener.Part;
 import io.kvasir.http.SseEvents;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -12,44 +13,68 @@ import org.jspecify.annotations.Nullable;
  * next worker is sent the request again; of its events the client gets those that it does not have yet, under the id
  * that it knows. As they are numbered from the first, their numbers go on. One thread at a time.
  */
-final class ResponseEvents {
+final class ResponseEvents implements StitchedEvents {
   private final PartialAnswer answer;
+  private final EventData reader = new EventData();
   private String id = "";
   /** Events before the answer itself: those that the client has, and those of a worker that got the request again. */
   private int passed;
 
   private int repeated;
+  /** Whether the current worker got the request again. */
+  private boolean requestedAgain;
 
   /** A stream about to begin, of which {@code answer} notes what passes. */
   ResponseEvents(PartialAnswer answer) {
     this.answer = answer;
   }
 
-  /** Notes an event of the first worker; without data it is none. */
-  void note(AnswerTap tap, boolean hasData) {
-    if (tap.firstToken()) {
-      answer.part(Part.OTHER);
-    } else if (hasData && !tap.ended() && !tap.failed()) {
-      passed++;
-      id = id.isEmpty() ? tap.id() : id;
-    }
+  @Override
+  public byte @Nullable [] edit(byte[] bytes, int from, int to, AnswerTap tap) throws IOException {
+    byte[] instead = requestedAgain ? editAgain(bytes, from, to, tap) : noteFirst(bytes, from, to, tap);
+    answer.eventPassed(tap);
+    return instead;
   }
 
-  /** Another worker gets the request. */
-  void nextWorker() {
+  @Override
+  public void nextWorker(RestOfStream rest) {
+    requestedAgain = true;
     repeated = 0;
   }
 
-  /** What the client gets of an event of a worker that got the request again: null for the event as it is. */
-  byte @Nullable [] noteAgain(AnswerTap tap, byte @Nullable [] data) {
+  @Override
+  public byte[] failure(byte[] begun, byte[] bytes, int from, int to) {
+    return WholeEvents.joined(begun, bytes, from, to);
+  }
+
+  /** Nothing: only an engine ends a response, which has all of the answer. */
+  @Override
+  public byte[] end(boolean withUsage) {
+    return WholeEvents.Editor.NOTHING;
+  }
+
+  private byte @Nullable [] noteFirst(byte[] bytes, int from, int to, AnswerTap tap) throws IOException {
+    if (tap.firstToken()) {
+      answer.part(Part.OTHER);
+    } else if (!tap.ended() && !tap.failed() && reader.of(bytes, from, to) != null) {
+      passed++;
+      id = id.isEmpty() ? tap.id() : id;
+    }
+    return null;
+  }
+
+  /** What the client gets of an event of a worker that got the request again; null for the event as it is. */
+  private byte @Nullable [] editAgain(byte[] bytes, int from, int to, AnswerTap tap) throws IOException {
+    boolean over = tap.ended() || tap.failed();
+    if (!over && tap.firstToken()) {
+      answer.part(Part.OTHER);
+      return null;
+    }
+    byte[] data = reader.of(bytes, from, to);
     if (data == null) {
       return null;
     }
-    if (!tap.ended() && !tap.failed()) {
-      if (tap.firstToken()) {
-        answer.part(Part.OTHER);
-        return null;
-      }
+    if (!over) {
       repeated++;
       if (repeated <= passed) {
         return WholeEvents.Editor.NOTHING;
