@@ -1,17 +1,22 @@
 package io.kvasir.cell;
 
+import java.util.function.BooleanSupplier;
+
 /**
  * Load booked on a worker for one request. Closed exactly once, however often and from however many
  * threads {@link #close} is called; when the node that holds it is lost, the cell closes it.
  */
 public interface Reservation {
   /**
-   * Waits, some milliseconds at most, until the requests are sent that were decided before on this node and are to
-   * compute blocks which this one counts on. Returns at once where there are none.
+   * Waits until the requests are sent that were decided before on this node and are to compute blocks which this one
+   * counts on, some milliseconds at most; where the engine shares blocks only once it has computed them, until it has,
+   * or should have. Returns at once where there are none.
+   *
+   * @param cancelled whether the request is not to be sent any more; looked at every some milliseconds
    */
-  default void awaitEarlier() {}
+  default void awaitEarlier(BooleanSupplier cancelled) {}
 
-  /** The request is sent: those that count on its blocks may follow. Idempotent. */
+  /** The request is sent: those that count on its blocks may follow, once it has them. Idempotent. */
   default void sent() {}
 
   /**

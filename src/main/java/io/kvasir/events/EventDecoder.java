@@ -38,7 +38,9 @@ public final class EventDecoder {
               Map.entry("group_idx", Field.GROUP),
               Map.entry("kv_cache_spec_kind", Field.SPEC),
               Map.entry("kv_cache_spec_sliding_window", Field.WINDOW),
-              Map.entry("locality", Field.LOCALITY)));
+              Map.entry("locality", Field.LOCALITY),
+              Map.entry("cache_salt", Field.CACHE_SALT),
+              Map.entry("session_id", Field.SESSION)));
 
   /** Fields of an array by position; the name stands at 0. */
   private static final List<Field> STORED_POSITIONS =
@@ -152,6 +154,7 @@ public final class EventDecoder {
 
   private void readMap() throws IOException {
     int length = reader.map();
+    draft.named();
     for (int i = 0; i < length; i++) {
       Field field = null;
       if (reader.type() == ValueType.STRING) {

@@ -5,8 +5,10 @@ import io.kvasir.index.Tier;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.msgpack.value.ValueType;
 
@@ -46,6 +48,9 @@ final class EventDraft {
   private static final NameTable<Boolean> LOCALITIES = new NameTable<>(Map.of("remote", true, "local", false));
   private static final NameTable<Boolean> METADATA = new NameTable<>(Map.of("cache_salt", true));
 
+  /** Fields that all of vLLM's stores have where fields have names, and SGLang's but those of adapters lack. */
+  private static final Set<Field> OF_VLLM = EnumSet.of(Field.LORA_NAME, Field.EXTRA_KEYS, Field.GROUP, Field.SPEC);
+
   private final WireReader reader;
   private final DecodedMessage.FaultCollector faults;
 
@@ -64,6 +69,7 @@ final class EventDraft {
   private Spec spec = Spec.UNSPECIFIED;
   private int window;
   private List<List<ExtraKey>> extraKeys = List.of();
+  private boolean onceComputed;
 
   EventDraft(WireReader reader, DecodedMessage.FaultCollector faults) {
     this.reader = reader;
@@ -86,10 +92,17 @@ final class EventDraft {
     spec = Spec.UNSPECIFIED;
     window = 0;
     extraKeys = List.of();
+    onceComputed = false;
+  }
+
+  /** The fields have names: without those that vLLM's always have, they are SGLang's. */
+  void named() {
+    onceComputed = true;
   }
 
   /** Reads the value of a field that both encodings know. */
   void read(Field field) throws IOException {
+    onceComputed &= !OF_VLLM.contains(field);
     switch (field) {
       case TYPE -> {
         Kind named = reader.named(KINDS);
@@ -109,6 +122,9 @@ final class EventDraft {
       case GROUP -> group = reader.nil() ? KvEvent.UNSPECIFIED : reader.count(Integer.MAX_VALUE, "group");
       case SPEC -> spec = spec();
       case LOCALITY -> remote = locality();
+      case CACHE_SALT -> cacheSalt = reader.nil() ? null : reader.text();
+      // Which session stored them first says nothing of who may share them.
+      case SESSION -> reader.skip();
       case WINDOW -> window = reader.nil() ? 0 : reader.count(Integer.MAX_VALUE, "sliding window");
     }
   }
@@ -138,7 +154,7 @@ final class EventDraft {
     String adapter = lora != null && !lora.isEmpty() ? lora : loraId;
     return new KvEvent.Stored(
         parent == 0, parent, keys, tokens, blockSize, tier(), adapter, cacheSalt, group,
-        spec.withWindow(window), extraKeys);
+        spec.withWindow(window), extraKeys, onceComputed);
   }
 
   private KvEvent removed() {
@@ -265,6 +281,8 @@ final class EventDraft {
     GROUP,
     SPEC,
     WINDOW,
-    LOCALITY
+    LOCALITY,
+    CACHE_SALT,
+    SESSION
   }
 }

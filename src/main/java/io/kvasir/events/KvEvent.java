@@ -29,6 +29,8 @@ public sealed interface KvEvent {
    * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where the engine does not name it
    * @param spec what kind of attention the group serves
    * @param extraKeys one list per block, or empty when no block has any
+   * @param onceComputed whether its engine shares a prompt's blocks only once it has computed them, and so computes them
+   *     again for a prompt that comes before (SGLang); vLLM shares them as soon as it has planned them
    */
   record Stored(
       boolean root,
@@ -41,8 +43,25 @@ public sealed interface KvEvent {
       @Nullable String cacheSalt,
       int group,
       Spec spec,
-      List<List<ExtraKey>> extraKeys)
-      implements KvEvent {}
+      List<List<ExtraKey>> extraKeys,
+      boolean onceComputed)
+      implements KvEvent {
+    /** Of an engine that shares what it has planned. */
+    public Stored(
+        boolean root,
+        long parentKey,
+        long[] keys,
+        int[] tokens,
+        int blockSize,
+        Tier tier,
+        @Nullable String lora,
+        @Nullable String cacheSalt,
+        int group,
+        Spec spec,
+        List<List<ExtraKey>> extraKeys) {
+      this(root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, false);
+    }
+  }
 
   /**
    * Copies of blocks were removed from a tier.

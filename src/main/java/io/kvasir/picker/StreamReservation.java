@@ -3,6 +3,7 @@ package io.kvasir.picker;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,8 +59,8 @@ final class StreamReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier() {
-    worker().awaitEarlier();
+  public void awaitEarlier(BooleanSupplier cancelled) {
+    worker().awaitEarlier(cancelled);
   }
 
   @Override

@@ -48,6 +48,21 @@ final class EventDecoderTest {
   private static final String SGLANG_SALTED =
       "93cb41d9acb9302000009198ab426c6f636b53746f7265649105c092010202c0a347505581aa63616368655f73616c74a874656e"
           + "616e742d6100";
+  /** As a live SGLang 0.5.23 sent them. */
+  private static final String SGLANG_MAP_STORED =
+      "93cb41dac2193de639619187a474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657392cf2f58f43aed5a"
+          + "1d8bd38146d0608eb3a5b5b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473dc002059cd017354cd05"
+          + "3fcd0878cd1564cd0122cd02accd0122cd06d4cd012acd033fcd0283cd045bcd01accd0835cd0144cd04edccdccd03b0cd01"
+          + "accd0117cd045bcd013556cd0174cd01fbcd012ccd036ecd010acd0127cd0122aa626c6f636b5f73697a6510a76c6f72615f"
+          + "6964c0a66d656469756da347505500";
+
+  private static final String SGLANG_MAP_SALTED =
+      "93cb41dac2193eb822599188a474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657392cf1e389784ca16"
+          + "b831cf2c6a30110b2da105b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473dc002059cd017354cd05"
+          + "3fcd0878cd1564cd0122cd02accd0122cd06d4cd012acd033fcd0283cd045bcd01accd0835cd0144cd04edccdccd03b0cd01"
+          + "accd0117cd045bcd013556cd0174cd01fbcd012ccd036ecd010acd0127cd0122aa626c6f636b5f73697a6510a76c6f72615f"
+          + "6964c0a66d656469756da3475055aa63616368655f73616c74a874656e616e742d6100";
+
   private static final String SGLANG_REMOVED_CLEARED =
       "93cb41d9acb9302000009293ac426c6f636b52656d6f766564920506aa4350555f50494e4e454491b0416c6c426c6f636b73436c"
           + "656172656400";
@@ -151,6 +166,25 @@ final class EventDecoderTest {
     assertThat(stored.cacheSalt()).isEqualTo("tenant-a");
     assertThat(stored.lora()).isNull();
     assertThat(stored.keys()).containsExactly(5);
+  }
+
+  @Test
+  void decode_sglangMap_isSharedOnceComputed() {
+    Stored stored = (Stored) only(intact(SGLANG_MAP_STORED));
+    assertThat(stored.keys()).containsExactly(3411745251660537227L, -9131382081317526091L);
+    assertThat(stored.tokens()).hasSize(32);
+    assertThat(stored.cacheSalt()).isNull();
+    assertThat(stored.onceComputed()).isTrue();
+    assertThat(((Stored) only(intact(MAP_STORED))).onceComputed()).as("vLLM").isFalse();
+    assertThat(((Stored) only(intact(ARRAY_STORED))).onceComputed()).as("vLLM").isFalse();
+  }
+
+  @Test
+  void decode_sglangMap_saltIsAField() {
+    Stored salted = (Stored) only(intact(SGLANG_MAP_SALTED));
+    assertThat(salted.cacheSalt()).isEqualTo("tenant-a");
+    assertThat(salted.onceComputed()).isTrue();
+    assertThat(salted.tokens()).isEqualTo(((Stored) only(intact(SGLANG_MAP_STORED))).tokens());
   }
 
   @Test

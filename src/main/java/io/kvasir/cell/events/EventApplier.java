@@ -62,6 +62,8 @@ public final class EventApplier {
   private long lastPublished;
   private long suspectSince = EventState.CERTAIN;
   private boolean connected;
+  /** Whether the engine shares blocks only once it has computed them. */
+  private boolean onceComputed;
   private long applied;
   private long evicted;
   private long restored;
@@ -196,6 +198,7 @@ public final class EventApplier {
             suspectSince,
             connected,
             blockSizeSeen ? blockSize : 0,
+            onceComputed,
             orphans.size(),
             applied,
             evicted,
@@ -225,6 +228,8 @@ public final class EventApplier {
   }
 
   private void store(Stored stored, boolean counted) {
+    // Stores of adapters look alike, whatever the engine.
+    onceComputed = stored.onceComputed() || (onceComputed && stored.lora() != null);
     if (!isPrefix(stored)) {
       storeOfOtherGroup(stored, counted);
       return;

@@ -10,6 +10,7 @@ package io.kvasir.cell.events;
  * @param connected whether the transport reaches the engine, as far as it knows
  * @param blockSize tokens in a block as the events have it, 0 until one had it; when the worker is configured with
  *     another, prompts must be cut to this size or nothing will be found
+ * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store has it
  * @param parked events that wait for their parent block
  * @param applied stores and removals that reached the index
  * @param evicted blocks the engine gave up that the index had
@@ -22,6 +23,7 @@ public record EventState(
     long suspectSince,
     boolean connected,
     int blockSize,
+    boolean onceComputed,
     int parked,
     long applied,
     long evicted,
@@ -32,7 +34,7 @@ public record EventState(
   static final long CERTAIN = -1;
 
   public static final EventState START =
-      new EventState(-1, CERTAIN, false, 0, 0, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
+      new EventState(-1, CERTAIN, false, 0, false, 0, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
 
   /** Whether events were missed and the index may be wrong. */
   public boolean suspect() {

@@ -13,6 +13,7 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Selection;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,11 @@ import org.jspecify.annotations.Nullable;
 public final class BookedReservation implements Reservation {
   /** Longer than it takes to write a request, shorter than what computing its prompt again would cost. */
   private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  /** Between two looks at what an engine has computed meanwhile: nobody is notified of that. */
+  private static final long FIRST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private static final long LAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(16);
 
   private final Member member;
   private final String model;
@@ -65,8 +71,8 @@ public final class BookedReservation implements Reservation {
   /** Whether its prompt is one of several: what its answer tells is not about the chain. */
   private final boolean ofBatch;
 
-  /** Until its request is sent; null where others do not count on it. */
-  private final SendOrder.@Nullable Unsent unsent;
+  /** Among those that others wait for; null where none count on it. */
+  private final SendOrder.@Nullable Place place;
 
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile HitPrediction hitPrediction;
@@ -102,7 +108,7 @@ public final class BookedReservation implements Reservation {
     this.queueMs = chosen.queueMs();
     this.local = local;
     this.ofBatch = request.shape().severalPrompts();
-    this.unsent = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
+    this.place = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
     this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.cache().held(chain) : predict();
     this.stallWatched = request.stream() && prefills() && generates();
     this.silent = !request.stream() && prefills() && generates();
@@ -132,7 +138,7 @@ public final class BookedReservation implements Reservation {
     this.queueMs = 0;
     this.local = null;
     this.ofBatch = false;
-    this.unsent = null;
+    this.place = null;
     this.hitPrediction = HitPrediction.none(chain);
     this.stallWatched = false;
     this.silent = prefills();
@@ -158,22 +164,52 @@ public final class BookedReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier() {
+  public void awaitEarlier(BooleanSupplier cancelled) {
     int confirmed = hitPrediction.confirmed();
     // Without events nothing is ever confirmed, so that all that begin alike would wait for one another, always.
-    if (unsent != null && confirmed < depth && member.cache().confirmsPredictions()) {
+    if (place != null && confirmed < depth && member.cache().confirmsPredictions()) {
       try {
-        boolean _ = unsent.awaitEarlier(confirmed, MAX_WAIT_NANOS);
+        if (sharesOnceComputed()) {
+          awaitComputed(place, confirmed, cancelled);
+        } else {
+          boolean _ = place.awaitEarlier(confirmed, MAX_WAIT_NANOS);
+        }
       } catch (InterruptedException stopping) {
         Thread.currentThread().interrupt();
       }
     }
   }
 
+  /** Waits until earlier requests have computed what it counts on, or will not, or should have long ago. */
+  private void awaitComputed(SendOrder.Place mine, int confirmed, BooleanSupplier cancelled)
+      throws InterruptedException {
+    long begun = System.nanoTime();
+    long longest = member.cache().nanosToConfirm();
+    long look = FIRST_LOOK_NANOS;
+    int computed = confirmed;
+    while (computed < depth
+        && !cancelled.getAsBoolean()
+        && System.nanoTime() - begun < longest
+        && !mine.awaitEarlier(computed, look)) {
+      computed = member.cache().reported(chain);
+      look = Math.min(2 * look, LAST_LOOK_NANOS);
+    }
+  }
+
+  private boolean sharesOnceComputed() {
+    return member.cache().events().onceComputed();
+  }
+
   @Override
   public void sent() {
-    if (unsent != null) {
-      unsent.sent();
+    if (!sharesOnceComputed()) {
+      leaveOrder();
+    }
+  }
+
+  private void leaveOrder() {
+    if (place != null) {
+      place.leave();
     }
   }
 
@@ -183,6 +219,7 @@ public final class BookedReservation implements Reservation {
     if (was == null) {
       return;
     }
+    leaveOrder();
     settle(was);
     if (was == State.PENDING) {
       predictTransferred();
@@ -240,7 +277,7 @@ public final class BookedReservation implements Reservation {
     if (was == null) {
       return;
     }
-    sent();
+    leaveOrder();
     if (local != null) {
       local.remove(this);
     }

@@ -3,6 +3,7 @@ package io.kvasir.cell.ledger;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 
 /** A reservation whose end somebody notes, once. Thread-safe. */
 abstract class WatchedReservation implements Reservation {
@@ -17,8 +18,8 @@ abstract class WatchedReservation implements Reservation {
   abstract void ended(Outcome outcome);
 
   @Override
-  public void awaitEarlier() {
-    reservation.awaitEarlier();
+  public void awaitEarlier(BooleanSupplier cancelled) {
+    reservation.awaitEarlier(cancelled);
   }
 
   @Override

@@ -7,50 +7,51 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that this node has decided to send to one worker and has not written yet, in the order of their
+ * The requests that this node has decided to send to one worker and that others have to wait for, in the order of their
  * decisions. A request that counts on blocks which an earlier one is to compute is written after that one: the engine
  * would otherwise find nothing where both were predicted the opposite, and the earlier one's share would be its own.
+ * Where the engine shares blocks only {@linkplain io.kvasir.cell.events.EventState#onceComputed once it has computed
+ * them}, it is written after that: it would be computed beside the earlier one, all of it.
  *
- * <p>Only requests with the same prefix wait, and only while it is not confirmed: for the time that another thread
- * needs to write a request it has just decided. Of more than {@value #PLACES} that are unwritten at once the oldest are
- * forgotten: nobody waits for them. Thread-safe; nothing locks but a wait and what ends it.
+ * <p>Only requests with the same prefix wait, and only while it is not confirmed. Of more than {@value #SLOTS} at once
+ * the oldest are forgotten: nobody waits for them. Thread-safe; nothing locks but a wait and what ends it.
  */
 public final class SendOrder {
-  private static final int PLACES = 64;
+  private static final int SLOTS = 256;
 
-  private final AtomicReferenceArray<@Nullable Unsent> places = new AtomicReferenceArray<>(PLACES);
+  private final AtomicReferenceArray<@Nullable Place> slots = new AtomicReferenceArray<>(SLOTS);
   private final AtomicLong decided = new AtomicLong();
 
   /** Adds a request of a prompt, which is being decided: before its blocks are predicted, so that nobody misses it. */
-  public Unsent add(Chain prompt) {
-    Unsent request = new Unsent(decided.getAndIncrement(), prompt);
-    places.set(place(request.number), request);
+  public Place add(Chain prompt) {
+    Place request = new Place(decided.getAndIncrement(), prompt);
+    slots.set(slot(request.number), request);
     return request;
   }
 
-  private static int place(long number) {
-    return (int) (number % PLACES);
+  private static int slot(long number) {
+    return (int) (number % SLOTS);
   }
 
-  /** A request until it is written, or will not be. */
-  public final class Unsent {
+  /** A request's place, until those that count on its blocks may follow. */
+  public final class Place {
     private final long number;
     private final Chain prompt;
-    private volatile boolean sent;
+    private volatile boolean left;
     private volatile boolean awaited;
 
-    private Unsent(long number, Chain prompt) {
+    private Place(long number, Chain prompt) {
       this.number = number;
       this.prompt = prompt;
     }
 
-    /** The request is with the engine, or never will be. Idempotent. */
-    public void sent() {
-      if (sent) {
+    /** Those that count on its blocks may follow, or it will never compute them. Idempotent. */
+    public void leave() {
+      if (left) {
         return;
       }
-      sent = true;
-      places.compareAndSet(place(number), this, null);
+      left = true;
+      slots.compareAndSet(slot(number), this, null);
       if (awaited) {
         synchronized (this) {
           notifyAll();
@@ -60,16 +61,16 @@ public final class SendOrder {
 
     /**
      * Waits until the requests that were decided before this one and have its prompt up to {@code block}, that one
-     * included, are sent.
+     * included, have left.
      *
      * @param nanos how long at most, for all of them together
-     * @return whether they are sent
+     * @return whether they have
      * @throws InterruptedException when the thread is interrupted while it waits
      */
     public boolean awaitEarlier(int block, long nanos) throws InterruptedException {
       long begun = 0;
-      for (long earlier = Math.max(0, number - PLACES + 1); earlier < number; earlier++) {
-        Unsent other = places.get(place(earlier));
+      for (long earlier = Math.max(0, number - SLOTS + 1); earlier < number; earlier++) {
+        Place other = slots.get(slot(earlier));
         if (other == null || other.number >= number || !other.shares(prompt, block)) {
           continue;
         }
@@ -90,10 +91,10 @@ public final class SendOrder {
     private synchronized boolean await(long nanos) throws InterruptedException {
       awaited = true;
       long end = System.nanoTime() + nanos;
-      for (long left = nanos; !sent && left > 0; left = end - System.nanoTime()) {
-        TimeUnit.NANOSECONDS.timedWait(this, left);
+      for (long rest = nanos; !left && rest > 0; rest = end - System.nanoTime()) {
+        TimeUnit.NANOSECONDS.timedWait(this, rest);
       }
-      return sent;
+      return left;
     }
   }
 }

@@ -167,10 +167,15 @@ public final class WorkerCache {
     return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported(known, chain, depth)), ends);
   }
 
+  /** Leading blocks of a prompt that its engine has reported, and can go on from. */
+  public int reported(Chain chain) {
+    return confirmed(chain, blocks.reported(chain.hashes()));
+  }
+
   /** What its engine has reported to hold of a prompt, and nothing that it will have. */
   public HitPrediction held(Chain chain) {
     return new HitPrediction(
-        chain.blockSize(), confirmed(chain, blocks.reported(chain.hashes())), reports(chain), null, null,
+        chain.blockSize(), reported(chain), reports(chain), null, null,
         HitPrediction.hinted(hints, chain), events);
   }
 
@@ -189,9 +194,13 @@ public final class WorkerCache {
   }
 
   private long expiry() {
+    return clock.nanos() + nanosToConfirm();
+  }
+
+  /** For how long what it has been sent may be without confirmation, in nanoseconds. */
+  public long nanosToConfirm() {
     long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
-    return clock.nanos()
-        + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
+    return Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
   }
 
   /** Forgets predictions whose time is over. */

@@ -79,7 +79,7 @@ final class PodExchange {
     if (abortReason != null) {
       call.abort();
     }
-    chosen.reservation().awaitEarlier();
+    chosen.reservation().awaitEarlier(() -> abortReason != null);
     started = services.clock().nanos();
     deadlines.start();
     PodResponse head = call.send(chosen.reservation()::sent);

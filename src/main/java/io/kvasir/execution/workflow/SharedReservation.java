@@ -3,6 +3,7 @@ package io.kvasir.execution.workflow;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,8 +26,8 @@ final class SharedReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier() {
-    delegate.awaitEarlier();
+  public void awaitEarlier(BooleanSupplier cancelled) {
+    delegate.awaitEarlier(cancelled);
   }
 
   @Override

@@ -279,13 +279,56 @@ final class CellViewTest {
     Decision.Chosen second = decide(chain(1, 64));
     assertThat(second.worker()).isEqualTo(first.worker());
     assertThat(second.depth()).as("of which the engine has confirmed nothing").isEqualTo(64);
-    SendOrder.Unsent third = member(first).sendOrder().add(chain(1, 64));
+    SendOrder.Place third = member(first).sendOrder().add(chain(1, 64));
 
     assertThat(third.awaitEarlier(0, 0)).isFalse();
     first.reservation().sent();
     assertThat(third.awaitEarlier(0, 0)).as("the second is not sent").isFalse();
     second.reservation().close(new Outcome.Cancelled());
     assertThat(third.awaitEarlier(0, 0)).isTrue();
+  }
+
+  /** SGLang computes what comes beside a prompt beside it: those that count on its blocks are sent after its first token. */
+  @Test
+  void request_isAwaitedUntilItsPromptIsComputed_whereBlocksAreSharedOnlyThen() throws InterruptedException {
+    Decision.Chosen first = decide(chain(1, 64));
+    connectSglang(member(first));
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.worker()).isEqualTo(first.worker());
+    SendOrder.Place third = member(first).sendOrder().add(chain(1, 64));
+    first.reservation().sent();
+    second.reservation().sent();
+    assertThat(third.awaitEarlier(0, 0)).as("neither is computed").isFalse();
+
+    Thread waiting = Thread.ofVirtual().start(() -> second.reservation().awaitEarlier(() -> false));
+    assertThat(waiting.join(Duration.ofMillis(30))).as("it does not wait any more").isFalse();
+    first.reservation().firstToken();
+    waiting.join();
+    assertThat(third.awaitEarlier(0, 0)).as("the second is not computed").isFalse();
+    second.reservation().close(new Outcome.Cancelled());
+    assertThat(third.awaitEarlier(0, 0)).isTrue();
+  }
+
+  /** Nobody sees the first token of an answer that comes whole, but its engine reports the blocks. */
+  @Test
+  void request_isAwaitedUntilItsBlocksAreReported_orItIsCancelled() throws InterruptedException {
+    Decision.Chosen first = decide(chain(1, 64));
+    connectSglang(member(first));
+    Decision.Chosen second = decide(chain(1, 64));
+    first.reservation().sent();
+    second.reservation().awaitEarlier(() -> true);
+
+    Thread waiting = Thread.ofVirtual().start(() -> second.reservation().awaitEarlier(() -> false));
+    assertThat(waiting.join(Duration.ofMillis(30))).as("it does not wait any more").isFalse();
+    long[] hashes = chain(1, 64).hashes();
+    member(first).cache().blocks().store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
+    waiting.join();
+    assertThat(member(first).cache().reported(chain(1, 64))).isEqualTo(64);
+  }
+
+  private static void connectSglang(Member member) {
+    EventState.Ignored none = EventState.START.ignored();
+    member.cache().events(new EventState(7, -1, true, BLOCK, true, 0, 1, 0, 0, 0, none));
   }
 
   /** Before the first event of an engine, too: else the first requests of a cold fleet overtake each other. */
@@ -295,10 +338,10 @@ final class CellViewTest {
     assertThat(member.cache().confirmsPredictions()).as("not connected").isFalse();
 
     EventState.Ignored none = EventState.START.ignored();
-    member.cache().events(new EventState(-1, -1, true, 0, 0, 0, 0, 0, 0, none));
+    member.cache().events(new EventState(-1, -1, true, 0, false, 0, 0, 0, 0, 0, none));
     assertThat(member.cache().confirmsPredictions()).as("connected, and nothing has come").isTrue();
 
-    member.cache().events(new EventState(7, 1_000, true, 16, 0, 3, 0, 0, 0, none));
+    member.cache().events(new EventState(7, 1_000, true, 16, false, 0, 3, 0, 0, 0, none));
     assertThat(member.cache().confirmsPredictions()).as("some were lost").isFalse();
   }
 

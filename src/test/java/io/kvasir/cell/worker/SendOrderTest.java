@@ -29,12 +29,12 @@ final class SendOrderTest {
 
   @Test
   void aRequestWaitsForAnEarlierOneThatHasTheBlockAndIsNotSent() throws InterruptedException {
-    SendOrder.Unsent first = order.add(chain(1, 2, 3));
-    SendOrder.Unsent second = order.add(chain(1, 2, 4));
+    SendOrder.Place first = order.add(chain(1, 2, 3));
+    SendOrder.Place second = order.add(chain(1, 2, 4));
 
     assertFalse(second.awaitEarlier(1, 0));
     assertFalse(second.awaitEarlier(1, TimeUnit.MILLISECONDS.toNanos(1)));
-    first.sent();
+    first.leave();
     assertTrue(second.awaitEarlier(1, 0));
   }
 
@@ -42,7 +42,7 @@ final class SendOrderTest {
   void aRequestDoesNotWaitForOthersPromptsNorForLaterOnes() throws InterruptedException {
     order.add(chain(1, 2, 3));
     order.add(chain(1));
-    SendOrder.Unsent request = order.add(chain(1, 7, 8));
+    SendOrder.Place request = order.add(chain(1, 7, 8));
     order.add(chain(1, 7, 8));
 
     assertTrue(request.awaitEarlier(1, 0));
@@ -52,7 +52,7 @@ final class SendOrderTest {
 
   @Test
   void whoWaitsGoesOnWhenTheEarlierOneIsSent() throws InterruptedException {
-    List<SendOrder.Unsent> requests = new ArrayList<>();
+    List<SendOrder.Place> requests = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       requests.add(order.add(chain(1, 2, 100 + i)));
     }
@@ -64,14 +64,14 @@ final class SendOrderTest {
         try {
           if (requests.get(number).awaitEarlier(1, LONG)) {
             sent.add(number);
-            requests.get(number).sent();
+            requests.get(number).leave();
           }
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
         }
       }));
     }
-    requests.getFirst().sent();
+    requests.getFirst().leave();
     for (Thread thread : threads) {
       thread.join();
     }
@@ -79,23 +79,23 @@ final class SendOrderTest {
   }
 
   @Test
-  void ofTooManyUnsentTheOldestAreForgotten() throws InterruptedException {
-    SendOrder.Unsent oldest = order.add(chain(1));
-    for (int i = 0; i < 63; i++) {
+  void ofTooManyTheOldestAreForgotten() throws InterruptedException {
+    SendOrder.Place oldest = order.add(chain(1));
+    for (int i = 0; i < 255; i++) {
       order.add(chain(2));
     }
-    SendOrder.Unsent request = order.add(chain(1));
+    SendOrder.Place request = order.add(chain(1));
 
     assertTrue(request.awaitEarlier(0, 0));
-    oldest.sent();
-    SendOrder.Unsent next = order.add(chain(1));
+    oldest.leave();
+    SendOrder.Place next = order.add(chain(1));
     assertFalse(next.awaitEarlier(0, 0), "an old one that ends does not end the one in its place");
   }
 
   @Test
   void anInterruptEndsTheWait() throws InterruptedException {
     order.add(chain(1));
-    SendOrder.Unsent request = order.add(chain(1));
+    SendOrder.Place request = order.add(chain(1));
     CountDownLatch interrupted = new CountDownLatch(1);
     Thread waiting = Thread.ofVirtual().start(() -> {
       try {
