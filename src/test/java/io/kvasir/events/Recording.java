@@ -13,7 +13,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 
-/** What a real vLLM 0.32.0 sent while it served 120 requests, in the order it was seen. */
+/** What real engines sent while they served requests, in the order it was seen: where nothing else is said vLLM 0.32.0, 120 requests. */
 public final class Recording {
   private Recording() {}
 
@@ -28,6 +28,14 @@ public final class Recording {
    */
   public static List<JsonNode> slidingWindow() throws IOException {
     return lines("vllm-0.32.0-sliding-window");
+  }
+
+  /**
+   * The same of SGLang 0.5.23 with pages of 16 tokens and room for 192, whose 150 requests go on from others, part from
+   * them, repeat them and evict them, some with a salt: requests and events.
+   */
+  public static List<JsonNode> sglang() throws IOException {
+    return lines("sglang-0.5.23");
   }
 
   private static List<JsonNode> lines(String name) throws IOException {

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** A real vLLM's events, decoded and applied, predict what that vLLM reported of every request. */
+/** A real engine's events, decoded and applied, predict what that engine reported of every request. */
 final class RecordedStreamTest {
   private static final int BLOCK = 32;
   private static final int STORMS = Integer.getInteger("kvasir.test.recorded.runs", 60);
@@ -90,6 +90,29 @@ final class RecordedStreamTest {
     }
     assertThat(requests).isEqualTo(150);
     assertThat(shortened).as("requests that find less than the prefix").isGreaterThan(40);
+  }
+
+  @Test
+  void sglang_everyPrediction_isWhatTheEngineReported() throws IOException {
+    int page = 16;
+    int requests = 0;
+    int found = 0;
+    for (JsonNode line : Recording.sglang()) {
+      if (line.get("kind").asText().equals("request")) {
+        int depth = index.search(new Chain(hashes(line, page), page), new long[] {1}, new int[64]);
+        int cached = line.get("cached_tokens").asInt();
+        assertThat(cached(line, depth, page)).as("request %d", requests).isEqualTo(cached);
+        found += cached > 0 ? 1 : 0;
+        requests++;
+      } else {
+        apply(line);
+      }
+    }
+    assertThat(requests).isEqualTo(150);
+    assertThat(found).isGreaterThan(130);
+    assertThat(applier.state().onceComputed()).isTrue();
+    assertThat(applier.state().evicted()).isPositive();
+    assertThat(applier.state().parked()).isZero();
   }
 
   /**
@@ -196,19 +219,27 @@ final class RecordedStreamTest {
   }
 
   private static long[] hashes(JsonNode request) {
+    return hashes(request, BLOCK);
+  }
+
+  private static long[] hashes(JsonNode request, int block) {
     int[] prompt = new int[request.get("prompt").size()];
     for (int i = 0; i < prompt.length; i++) {
       prompt[i] = request.get("prompt").get(i).asInt();
     }
     JsonNode salt = request.get("cache_salt");
-    long[] hashes = new long[prompt.length / BLOCK];
+    long[] hashes = new long[prompt.length / block];
     BlockHash.in(null, salt.isNull() ? null : salt.asText())
-        .chain(BlockHash.NONE, prompt, 0, prompt.length, BLOCK, hashes, 0);
+        .chain(BlockHash.NONE, prompt, 0, prompt.length, block, hashes, 0);
     return hashes;
   }
 
   /** An engine computes the last token itself, however much it holds. */
   private static int cached(JsonNode request, int depth) {
-    return Math.min(depth * BLOCK, (request.get("prompt").size() - 1) / BLOCK * BLOCK);
+    return cached(request, depth, BLOCK);
+  }
+
+  private static int cached(JsonNode request, int depth, int block) {
+    return Math.min(depth * block, (request.get("prompt").size() - 1) / block * block);
   }
 }
