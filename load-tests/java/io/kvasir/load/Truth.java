@@ -50,6 +50,15 @@ final class Truth implements Callable<Integer> {
   private Path vllm = Path.of("load-tests/.venv-vllm/bin/vllm");
 
   @Option(
+      names = "--with-sglang",
+      paramLabel = "N",
+      description = "The same of SGLang, installed by load-tests/install-sglang (vLLM, and 1 GB of disk).")
+  private int sglangs;
+
+  @Option(names = "--sglang", paramLabel = "PYTHON", description = "A python that has it, instead of that.")
+  private Path sglang = Path.of("load-tests/.venv-sglang/bin/python");
+
+  @Option(
       names = "--sliding-window",
       paramLabel = "TOKENS",
       description = "The model of --with-vllm has a second layer, which sees as many tokens, so that engines keep two"
@@ -148,11 +157,14 @@ final class Truth implements Callable<Integer> {
 
   /** Engines of its own; null where there are others. */
   private @Nullable TruthFleet fleet() throws IOException, InterruptedException {
-    if (vllms > 0) {
-      if (!engines.isEmpty() || gateway != null) {
-        throw new IOException("--with-vllm starts the engines, and a router before them: name neither");
+    if (vllms > 0 || sglangs > 0) {
+      if (!engines.isEmpty() || gateway != null || (vllms > 0 && sglangs > 0)) {
+        throw new IOException(
+            "--with-vllm or --with-sglang starts the engines, and a router before them: name no others");
       }
-      return VllmEngines.start(vllm, vllms, slidingWindow, http);
+      return vllms > 0
+          ? RealEngines.vllm(vllm, vllms, slidingWindow, http)
+          : RealEngines.sglang(sglang, sglangs, http);
     }
     return engines.isEmpty() && gateway == null ? new TruthSimulators(simulators, pairs, blocks, conditions()) : null;
   }

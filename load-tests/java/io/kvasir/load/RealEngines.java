@@ -1,0 +1,196 @@
+package io.kvasir.load;
+
+import io.kvasir.app.terminal.ProgressBar;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Real engines on the loopback interface, on CPUs, with a {@link WordModel}. What they answer is nonsense, what they
+ * cache and say of that is not. Closing it ends the processes.
+ */
+final class RealEngines implements TruthFleet {
+  /** What vLLM's attention on CPUs takes. */
+  private static final int VLLM_BLOCK_SIZE = 32;
+
+  private static final int VLLM_BLOCKS = 2048;
+  private static final int SGLANG_PAGE_SIZE = 16;
+  private static final int SGLANG_TOKENS = 65_536;
+  private static final String MOST_AT_ONCE = "64";
+  /** One that has been started before is there within 20 s; the first compiles some thousand files of Python. */
+  private static final Duration STARTUP = Duration.ofMinutes(20);
+
+  private static final int PAUSE_MILLIS = 500;
+
+  /** No download, no report of use, and a core each. */
+  private static final List<String> ENVIRONMENT =
+      List.of(
+          "env", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1",
+          "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1",
+          "SGLANG_USE_CPU_ENGINE=1", "CUDA_VISIBLE_DEVICES=");
+
+  /** How an engine of a kind is started. */
+  @FunctionalInterface
+  private interface Command {
+    /** The command for one that serves {@code model} at a port, with these endpoints of events, in JSON. */
+    List<String> of(Path model, int port, String events);
+  }
+
+  private final String kind;
+  private final List<ChildProcess> processes = new ArrayList<>();
+  private final List<EngineAddress> addresses = new ArrayList<>();
+
+  /**
+   * Starts engines of vLLM and waits until all of them answer.
+   *
+   * @param vllm the program
+   * @param slidingWindow of the {@link WordModel}
+   * @throws IOException when one does not come up; its log is named
+   */
+  static RealEngines vllm(Path vllm, int count, int slidingWindow, HttpClient http)
+      throws IOException, InterruptedException {
+    return start("vLLM", (model, port, events) -> vllm(vllm, model, port, events), count, slidingWindow, http);
+  }
+
+  /**
+   * Starts engines of SGLang and waits until all of them answer.
+   *
+   * @param python that has it
+   * @throws IOException when one does not come up; its log is named
+   */
+  static RealEngines sglang(Path python, int count, HttpClient http) throws IOException, InterruptedException {
+    return start("SGLang", (model, port, events) -> sglang(python, model, port, events), count, 0, http);
+  }
+
+  private static RealEngines start(String kind, Command command, int count, int slidingWindow, HttpClient http)
+      throws IOException, InterruptedException {
+    RealEngines engines = new RealEngines(kind);
+    try {
+      Path work = Files.createTempDirectory("kvasir-engines-");
+      Path model = WordModel.write(work.resolve(WordModel.NAME), slidingWindow);
+      for (int i = 0; i < count; i++) {
+        engines.launch(command, model, work.resolve("engine-" + i + ".log"));
+      }
+      engines.awaitHealthy(http, work);
+      return engines;
+    } catch (IOException | InterruptedException e) {
+      engines.close();
+      throw e;
+    }
+  }
+
+  private RealEngines(String kind) {
+    this.kind = kind;
+  }
+
+  @Override
+  public List<EngineAddress> addresses() {
+    return addresses;
+  }
+
+  @Override
+  public void close() {
+    processes.forEach(ChildProcess::close);
+  }
+
+  private void launch(Command command, Path model, Path log) throws IOException {
+    int port = Ports.free();
+    String events = "tcp://127.0.0.1:" + Ports.free();
+    String replay = "tcp://127.0.0.1:" + Ports.free();
+    List<String> words = new ArrayList<>(ENVIRONMENT);
+    words.addAll(command.of(model, port, eventsConfig(events, replay)));
+    String name = kind + " at port " + port;
+    ChildProcess process = ChildProcess.quiet(name, log, words);
+    processes.add(process);
+    addresses.add(
+        new EngineAddress(URI.create("http://127.0.0.1:" + port), events, replay, true, "both", null));
+    System.err.printf("%s, process %d: events at %s, replay at %s, log %s%n", name, process.pid(), events, replay, log);
+  }
+
+  private static List<String> vllm(Path vllm, Path model, int port, String events) {
+    return List.of(
+        vllm.toString(), "serve", model.toString(),
+        "--served-model-name", WordModel.NAME,
+        "--host", "127.0.0.1",
+        "--port", String.valueOf(port),
+        "--dtype", "float32",
+        "--enforce-eager",
+        "--max-model-len", String.valueOf(WordModel.MAX_LENGTH),
+        "--max-num-seqs", MOST_AT_ONCE,
+        "--block-size", String.valueOf(VLLM_BLOCK_SIZE),
+        "--num-gpu-blocks-override", String.valueOf(VLLM_BLOCKS),
+        "--enable-prefix-caching",
+        "--enable-prompt-tokens-details",
+        "--kv-events-config", events);
+  }
+
+  /** It tells of blocks with every step, not with every 40th, and has its attention and sampling in plain torch. */
+  private static List<String> sglang(Path python, Path model, int port, String events) {
+    return List.of(
+        python.toString(), "-m", "sglang.launch_server",
+        "--model-path", model.toString(),
+        "--served-model-name", WordModel.NAME,
+        "--host", "127.0.0.1",
+        "--port", String.valueOf(port),
+        "--device", "cpu",
+        "--dtype", "float32",
+        "--attention-backend", "torch_native",
+        "--sampling-backend", "pytorch",
+        "--cuda-graph-backend-decode", "disabled",
+        "--cuda-graph-backend-prefill", "disabled",
+        "--mem-fraction-static", "0.3",
+        "--context-length", String.valueOf(WordModel.MAX_LENGTH),
+        "--max-running-requests", MOST_AT_ONCE,
+        "--page-size", String.valueOf(SGLANG_PAGE_SIZE),
+        "--max-total-tokens", String.valueOf(SGLANG_TOKENS),
+        "--decode-log-interval", "1",
+        "--enable-cache-report",
+        "--kv-events-config", events);
+  }
+
+  private static String eventsConfig(String events, String replay) {
+    return """
+        {"enable_kv_cache_events": true, "publisher": "zmq", "endpoint": "%s", "replay_endpoint": "%s"}"""
+        .formatted(bound(events), bound(replay));
+  }
+
+  /** They bind where the address is a wildcard, and connect elsewhere. */
+  private static String bound(String endpoint) {
+    return endpoint.replace("127.0.0.1", "*");
+  }
+
+  private void awaitHealthy(HttpClient http, Path logs) throws IOException, InterruptedException {
+    long from = System.nanoTime();
+    int well = 0;
+    try (ProgressBar progress = new ProgressBar(kind + " starts")) {
+      while (well < addresses.size()) {
+        if (isHealthy(http, addresses.get(well).url())) {
+          well++;
+        } else if (System.nanoTime() - from > STARTUP.toNanos() || !processes.get(well).isAlive()) {
+          throw new IOException(processes.get(well).name() + " does not come up; its log is in " + logs);
+        } else {
+          Thread.sleep(PAUSE_MILLIS);
+        }
+        double seconds = (System.nanoTime() - from) / 1e9;
+        progress.draw((double) well / addresses.size(), "%d ready, %.0f s".formatted(well, seconds));
+      }
+    }
+  }
+
+  private static boolean isHealthy(HttpClient http, URI engine) throws InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(engine.resolve("/health")).timeout(Duration.ofSeconds(5)).build();
+    try {
+      return http.send(request, BodyHandlers.discarding()).statusCode() == 200;
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+}
