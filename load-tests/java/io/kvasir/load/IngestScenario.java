@@ -178,6 +178,8 @@ public final class IngestScenario {
               chain = longer;
             }
           }
+          case CacheEvent.StoredInGroup _, CacheEvent.RemovedFromGroup _ ->
+              throw new IllegalStateException("engines of one group have no such events");
           case CacheEvent.Removed removed -> {
             for (long key : removed.keys()) {
               chains.remove(key);

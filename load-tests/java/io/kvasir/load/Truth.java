@@ -1,6 +1,7 @@
 package io.kvasir.load;
 
 import io.kvasir.app.terminal.ProgressBar;
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.sim.EngineCondition;
 import java.io.IOException;
 import java.net.URI;
@@ -112,6 +113,13 @@ final class Truth implements Callable<Integer> {
   private int blocks;
 
   @Option(
+      names = "--cache-groups",
+      split = ",",
+      paramLabel = "window=TOKENS|state",
+      description = "KV cache groups of the simulated engines beside full attention, but of the pairs'.")
+  private List<String> cacheGroups = List.of();
+
+  @Option(
       names = "--condition",
       split = ",",
       description = "What is wrong with the simulated engines from the start, such as stores-only.")
@@ -166,7 +174,11 @@ final class Truth implements Callable<Integer> {
           ? RealEngines.vllm(vllm, vllms, slidingWindow, http)
           : RealEngines.sglang(sglang, sglangs, http);
     }
-    return engines.isEmpty() && gateway == null ? new TruthSimulators(simulators, pairs, blocks, conditions()) : null;
+    if (!engines.isEmpty() || gateway != null) {
+      return null;
+    }
+    List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
+    return new TruthSimulators(simulators, pairs, blocks, groups, conditions());
   }
 
   private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {

@@ -1,5 +1,6 @@
 package io.kvasir.load;
 
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
@@ -24,16 +25,18 @@ final class TruthSimulators implements TruthFleet {
    * @param workers aggregated engines
    * @param pairs prefill engines, and as many decode engines
    * @param blocks KV blocks of each
+   * @param groups KV cache groups of the aggregated ones beside full attention
    * @param conditions what is wrong with the aggregated ones from the start
    */
-  TruthSimulators(int workers, int pairs, int blocks, Set<EngineCondition> conditions) throws IOException {
+  TruthSimulators(int workers, int pairs, int blocks, List<CacheGroup> groups, Set<EngineCondition> conditions)
+      throws IOException {
     try {
       for (int i = 0; i < workers; i++) {
-        start(Role.BOTH, blocks, TransferSettings.NONE, conditions);
+        start(Role.BOTH, blocks, groups, TransferSettings.NONE, conditions);
       }
       for (int i = 0; i < pairs; i++) {
         for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
-          start(role, blocks, TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
+          start(role, blocks, List.of(), TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
         }
       }
     } catch (IOException e) {
@@ -52,7 +55,8 @@ final class TruthSimulators implements TruthFleet {
     engines.forEach(SimEngine::close);
   }
 
-  private void start(Role role, int blocks, TransferSettings transfer, Set<EngineCondition> conditions)
+  private void start(
+      Role role, int blocks, List<CacheGroup> groups, TransferSettings transfer, Set<EngineCondition> conditions)
       throws IOException {
     SimEngine engine =
         SimEngine.start(
@@ -63,6 +67,7 @@ final class TruthSimulators implements TruthFleet {
                 .speed(20)
                 .seed(engines.size())
                 .capacityBlocks(blocks)
+                .groups(groups)
                 .maxModelLen(Math.min(blocks, 1024) * 16)
                 .role(role)
                 .transfer(transfer)

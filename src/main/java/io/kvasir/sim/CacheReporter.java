@@ -1,7 +1,8 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.GroupListener;
 import io.kvasir.lab.engine.HostTier;
 import io.kvasir.lab.engine.Sequence;
 import io.kvasir.sim.lmcache.CacheEventReporter;
@@ -13,6 +14,7 @@ import io.kvasir.sim.publisher.CacheEvent;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.publisher.EventPublisher;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * controller, to its coordinator, and, if enabled, as the events of LMCache's connector, which never include that a
  * chunk was dropped. Used by the rank's thread.
  */
-final class CacheReporter implements CacheListener, HostTier.Listener, AutoCloseable {
+final class CacheReporter implements GroupListener, HostTier.Listener, AutoCloseable {
   private static final String DEVICE = "GPU";
   /** In lower case, unlike vLLM's own. */
   private static final String HOST = "cpu";
@@ -93,16 +95,40 @@ final class CacheReporter implements CacheListener, HostTier.Listener, AutoClose
       return;
     }
     GeneratedSequence generation = (GeneratedSequence) sequence;
+    events.add(stored(generation, from, to, generation.keys(from, to), unsalted ? null : generation.salt));
+  }
+
+  private CacheEvent.Stored stored(GeneratedSequence generation, int from, int to, long[] keys, @Nullable String salt) {
     int blockSize = settings.engine().blockSize();
-    events.add(
-        new CacheEvent.Stored(
-            from == 0 ? null : generation.key(from - 1),
-            generation.keys(from, to),
-            generation.tokens(from * blockSize, to * blockSize),
-            blockSize,
-            generation.lora,
-            unsalted ? null : generation.salt,
-            DEVICE));
+    return new CacheEvent.Stored(
+        from == 0 ? null : generation.key(from - 1), keys, generation.tokens(from * blockSize, to * blockSize),
+        blockSize, generation.lora, salt, DEVICE);
+  }
+
+  /** Of the blocks that are left out an event has the tokens, and nothing else. */
+  @Override
+  public void stored(int group, Sequence sequence, int from, int to, int[] kept) {
+    if (publisher == null) {
+      return;
+    }
+    GeneratedSequence generation = (GeneratedSequence) sequence;
+    long[] keys = Arrays.stream(kept).mapToLong(generation::key).toArray();
+    String salt = kept.length > 0 && kept[0] == 0 && !unsalted ? generation.salt : null;
+    events.add(new CacheEvent.StoredInGroup(group(group), stored(generation, from, to, keys, salt)));
+  }
+
+  private CacheEvent.Group group(int number) {
+    return switch (settings.engine().groups().get(number - 1)) {
+      case CacheGroup.SlidingWindow(int window) -> new CacheEvent.Group(number, "sliding_window", window);
+      case CacheGroup.State() -> new CacheEvent.Group(number, "mamba", null);
+    };
+  }
+
+  @Override
+  public void removed(int group, long key) {
+    if (publisher != null && !storesOnly) {
+      events.add(new CacheEvent.RemovedFromGroup(group, new long[] {key}, DEVICE));
+    }
   }
 
   @Override

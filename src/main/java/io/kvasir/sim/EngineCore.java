@@ -65,7 +65,9 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     this.stepTime = settings.engine().stepTime();
     this.hostLink = settings.kv().hostTier().link(settings.engine().coefficients());
     this.reporter = new CacheReporter(rank, settings, publisher, coordinator);
-    this.cache = new PagedCache(settings.engine().blocks(), settings.engine().blockSize(), reporter);
+    this.cache =
+        PagedCache.ofGroups(
+            settings.engine().blocks(), settings.engine().blockSize(), settings.engine().groups(), reporter);
     this.scheduler =
         new Scheduler<>(cache, hostTier(), settings.engine().maxBatchedTokens(), settings.engine().maxSequences());
     this.thread = Thread.ofPlatform().daemon().name("sim-rank-" + rank).start(this::run);

@@ -1,7 +1,9 @@
 package io.kvasir.sim;
 
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.StepTime;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param ownStepTime coefficients in place of the set's; null for the set's
  * @param blockSize tokens per KV block
  * @param capacityBlocks KV blocks per rank; 0 for what the engine's memory would hold
+ * @param groups KV cache groups beside that of full attention, which share its blocks, for a hybrid model
  * @param maxBatchedTokens tokens computed per iteration at most
  * @param maxSequences sequences per iteration at most
  * @param ranks data-parallel ranks, each with a cache and event ports of its own; 1 to 64
@@ -21,10 +24,16 @@ public record EngineSettings(
     @Nullable StepTime ownStepTime,
     int blockSize,
     int capacityBlocks,
+    List<CacheGroup> groups,
     int maxBatchedTokens,
     int maxSequences,
     int ranks,
     double speed) {
+
+  /** Copies the groups. */
+  public EngineSettings {
+    groups = List.copyOf(groups);
+  }
 
   /** KV blocks per rank, from the settings or the engine's memory. */
   int blocks() {

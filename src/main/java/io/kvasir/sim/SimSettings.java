@@ -1,12 +1,15 @@
 package io.kvasir.sim;
 
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -90,8 +93,29 @@ public record SimSettings(
     }
     found.addAll(kv.hostTier().validate(engine.blockSize()));
     kv.events().validate(found, engine.ranks());
+    validateGroups(found);
     validateLoadPort(found);
     return found.list();
+  }
+
+  /** What has one group of blocks only. */
+  private void validateGroups(SettingFaults found) {
+    if (engine.groups().isEmpty()) {
+      return;
+    }
+    Encoding encoding = kv.events().format().encoding();
+    if (encoding != Encoding.VLLM_MAP && encoding != Encoding.VLLM_ARRAY) {
+      found.add("cache-groups: only vLLM's events have groups, not those of event-encoding " + encoding.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+    }
+    if (kv.events().replay().snapshots()) {
+      found.add("cache-groups: snapshots are simulated for the prefix only; leave out snapshots");
+    }
+    if (kv.hostTier().blocks() > 0) {
+      found.add("cache-groups: host memory is simulated for engines of one group; leave out host-blocks");
+    }
+    if (kv.transfer().dialect() != TransferDialect.NONE) {
+      found.add("cache-groups: transfers are simulated for engines of one group; leave out the dialect");
+    }
   }
 
   /** SGLang announces its load beside its events. */
@@ -122,6 +146,7 @@ public record SimSettings(
     private int maxModelLen;
     private int blockSize = 16;
     private int capacityBlocks;
+    private List<CacheGroup> groups = List.of();
     private String engine = "h100-Llama-3.1-8B-tp1";
     private @Nullable StepTime stepTime;
     private int maxBatchedTokens = 8192;
@@ -191,6 +216,12 @@ public record SimSettings(
     /** KV blocks per rank. */
     public Builder capacityBlocks(int value) {
       capacityBlocks = value;
+      return this;
+    }
+
+    /** KV cache groups beside that of full attention. */
+    public Builder groups(List<CacheGroup> value) {
+      groups = value;
       return this;
     }
 
@@ -328,7 +359,7 @@ public record SimSettings(
               grpcPort),
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
-              engine, stepTime, blockSize, capacityBlocks, maxBatchedTokens, maxSequences, ranks, speed),
+              engine, stepTime, blockSize, capacityBlocks, groups, maxBatchedTokens, maxSequences, ranks, speed),
           role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching), loadPort,
           new FailureSettings(faults, conditions));
     }

@@ -13,6 +13,8 @@
  * <p>A request's transfers with other engines (prefill on one, decode on another) are read by
  * {@code transfer.TransferAgent} and carried out by {@code RequestTransfer}.
  *
+ * <p>With {@code lab.engine.CacheGroup}s it serves a hybrid model, whose windows and states take blocks of their own.
+ *
  * <p>With host memory ({@code lab.engine.HostTier}) prompts that the device has evicted are loaded back instead of
  * computed; {@code CacheReporter} reports its content to LMCache's controller and coordinator ({@code lmcache}).
  *

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import java.io.IOException;
@@ -68,6 +69,42 @@ final class EngineEventsTest extends EngineTest {
     answer.at("/choices/0/prompt_token_ids").forEach(token -> expected.add(token.asInt()));
     answer.at("/choices/0/token_ids").forEach(token -> expected.add(token.asInt()));
     assertThat(told).isEqualTo(expected.subList(0, computed / 16 * 16));
+  }
+
+  /** A prompt, its continuation and one that parts from both: what is found is what the groups' events say. */
+  @Test
+  void hybridEngine_reportsItsGroups_andGoesOnFromWhereAllHaveWhatTheyNeed() throws Exception {
+    SimEngine engine =
+        start(settings().groups(List.of(new CacheGroup.SlidingWindow(40), new CacheGroup.State())));
+    String beginning = "Once there was a king. ".repeat(20);
+    JsonNode first = ask(engine, "/v1/completions", completion(beginning));
+    JsonNode longer = ask(engine, "/v1/completions", completion(beginning + "He had three sons. ".repeat(20)));
+    JsonNode parting = ask(engine, "/v1/completions", completion(beginning + "She had two sisters. ".repeat(20)));
+    JsonNode shorter = ask(engine, "/v1/completions", completion("Once there was a king. ".repeat(10)));
+
+    int end = (first.at("/usage/prompt_tokens").asInt() - 1) / 16;
+    assertThat(cached(longer)).isEqualTo(16 * end);
+    assertThat(cached(parting)).isEqualTo(16 * end);
+    assertThat(cached(shorter)).as("nothing is kept in the middle").isZero();
+    List<String> kept = new ArrayList<>();
+    for (Message message : replay(engine, 0, 0, true)) {
+      for (JsonNode event : message.batch.get(1)) {
+        kept.add(
+            event.path("group_idx").asInt() + " " + event.path("kv_cache_spec_kind").asText() + " "
+                + event.path("kv_cache_spec_sliding_window").asInt() + ": " + event.path("block_hashes").size());
+      }
+    }
+    // An iteration of the state ends at the last block; the rest of the prompt fills none.
+    assertThat(kept.subList(0, 3))
+        .containsExactly("0 full_attention 0: " + end, "1 sliding_window 40: 3", "2 mamba 0: 1");
+  }
+
+  private static String completion(String prompt) {
+    return JSON.createObjectNode().put("prompt", prompt).put("max_tokens", 1).toString();
+  }
+
+  private static int cached(JsonNode answer) {
+    return answer.at("/usage/prompt_tokens_details/cached_tokens").asInt();
   }
 
   @Test

@@ -3,9 +3,12 @@ package io.kvasir.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.lmcache.ControllerAddress;
 import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.sim.transfer.TransferDialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -54,6 +57,25 @@ final class SimSettingsTest {
         .startsWith("grpc-port:");
     assertThat(SimSettings.builder().grpcPort(50_051).api(EngineApi.SGLANG).build().validate()).singleElement()
         .asString().contains("grpc-port", "--act-as vllm");
+  }
+
+  @Test
+  void validate_ofCacheGroups_isForVllmsEventsAndItsOwnCacheOnly() {
+    SimSettings.Builder hybrid = SimSettings.builder().groups(List.of(new CacheGroup.SlidingWindow(1024)));
+    assertThat(hybrid.build().validate()).isEmpty();
+    EventSettings events = EventSettings.DEFAULT;
+    SimSettings faulty =
+        hybrid
+            .hostTier(HostTierSettings.of(1024))
+            .transfer(TransferSettings.of(TransferDialect.VLLM_NIXL))
+            .events(
+                new EventSettings(
+                    true, "*", events.pub(), new EventSettings.ReplaySettings(true, 5657, true, 10, true), "",
+                    new EventFormat(EventFormat.Encoding.SGLANG, false, false)))
+            .build();
+    assertThat(faulty.validate().stream().filter(fault -> fault.startsWith("cache-groups: ")))
+        .hasSize(4)
+        .first().asString().contains("event-encoding sglang");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.kvasir.app.command;
 
 import io.kvasir.app.node.StartException;
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineCondition;
@@ -72,6 +73,16 @@ public final class SimCommand implements Callable<Integer> {
       defaultValue = "0",
       description = "KV blocks of each rank; 0: what the engine's memory holds.")
   private int capacity;
+
+  @Option(
+      names = "--cache-groups",
+      split = ",",
+      paramLabel = "window=TOKENS|state",
+      description = {
+        "KV cache groups of a hybrid model beside full attention, in the same blocks, as vLLM 0.32 keeps and reports",
+        "them: layers with a sliding window, layers with a state such as Mamba's; such as window=1024,state."
+      })
+  private List<String> cacheGroups = List.of();
 
   @Option(
       names = "--engine",
@@ -218,6 +229,7 @@ public final class SimCommand implements Callable<Integer> {
         .maxModelLen(maxModelLen)
         .blockSize(blockSize)
         .capacityBlocks(capacity)
+        .groups(groups(wrong))
         .engine(engine)
         .stepTime(stepTime(wrong))
         .speed(speed)
@@ -233,6 +245,18 @@ public final class SimCommand implements Callable<Integer> {
         .events(events.settings(host, wrong))
         .loadPort(events.loadPort())
         .build();
+  }
+
+  private List<CacheGroup> groups(List<String> wrong) {
+    List<CacheGroup> parsed = new ArrayList<>();
+    for (String group : cacheGroups) {
+      try {
+        parsed.add(CacheGroup.parse(group));
+      } catch (IllegalArgumentException malformed) {
+        wrong.add("cache-groups: " + malformed.getMessage());
+      }
+    }
+    return parsed;
   }
 
   private @Nullable StepTime stepTime(List<String> wrong) {

@@ -1,10 +1,10 @@
 package io.kvasir.lab.engine;
 
-import java.util.Arrays;
+import java.util.List;
 
 /**
  * The KV cache of an engine: paged, prefix-shared blocks with reference counts, as vLLM's block pool has them (vLLM
- * {@code v1/core/block_pool.py}, {@code kv_cache_manager.py}).
+ * {@code v1/core/block_pool.py}, {@code kv_cache_manager.py}, {@code kv_cache_coordinator.py}).
  *
  * <p>A block is held (references &gt; 0) or free. A free block may still be <em>cached</em>: its content is found under
  * its key until the block is allocated again. Free blocks form one queue, allocated from the front. Cached blocks of a
@@ -14,66 +14,50 @@ import java.util.Arrays;
  * sequences at once are two copies under one key, stored and evicted one by one, as in vLLM. At least one token of a
  * sequence is always left to compute.
  *
- * <p>Everything of a block stands side by side in one array, so that what the laboratory does most, to look a block up,
- * to take it or to release it, waits for memory once, and blocks that are taken together wait together. The key table
- * is a chained hash whose links are the blocks themselves. Not thread-safe.
+ * <p>A hybrid model has {@linkplain CacheGroup groups} beside the layers of full attention, which make the prefix. They
+ * take blocks of the same pool and of the same size, and a sequence goes on from the longest beginning at whose end all
+ * of them have what they need. Not thread-safe.
  */
 public final class PagedCache {
-  private static final int NONE = -1;
-
-  // What a block has, and where, from its first place on.
-
-  /** Twice how many sequences hold it, and one more while it is in the key table, under its key. */
-  private static final int USES = 0;
-
-  private static final int CACHED = 1;
-  private static final int REFERENCE = 2;
-
-  /** The next block with the same bucket in the key table. */
-  private static final int SAME_BUCKET = 1;
-
-  private static final int KEY_HIGH = 2;
-  private static final int KEY_LOW = 3;
-
-  /** Four blocks to a line of the processor's cache. */
-  private static final int PLACES_LOG2 = 2;
-
-  /** As many blocks as stay in the processor's first cache with their buckets. */
-  private static final int MAX_TOUCHED = 128;
-
-  private static final int MAX_CAPACITY = (Integer.MAX_VALUE >>> PLACES_LOG2) - 2;
+  private static final int MAX_GROUPS = Byte.MAX_VALUE;
 
   private final int blockSize;
-  private final int capacity;
   private final CacheListener listener;
-  private final int[] blocks;
-  /** Key table: first block of each bucket. */
-  private final int[] buckets;
-  /** The keys of blocks that are evicted together. */
-  private long[] evicted = new long[64];
-
-  private final FreeQueue free;
-
-  /** The blocks that are to be taken next. */
-  private final int[] next = new int[MAX_TOUCHED];
-
-  @SuppressWarnings("UnusedVariable")
-  private int touched;
+  private final BlockPool pool;
+  private final GroupCache[] groups;
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
-    if (capacity < 1 || capacity > MAX_CAPACITY || blockSize < 1) {
-      throw new IllegalArgumentException(
-          "capacity and block size must be at least 1, and capacity at most " + MAX_CAPACITY + ", not " + capacity
-              + " blocks of " + blockSize);
-    }
-    this.capacity = capacity;
+    this(blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0]);
+  }
+
+  private PagedCache(int blockSize, CacheListener listener, BlockPool pool, GroupCache[] groups) {
     this.blockSize = blockSize;
     this.listener = listener;
-    this.blocks = new int[capacity << PLACES_LOG2];
-    this.free = new FreeQueue(capacity);
-    this.buckets = new int[Integer.highestOneBit(Math.max(2, capacity)) * 4];
-    Arrays.fill(buckets, NONE);
+    this.pool = pool;
+    this.groups = groups;
+  }
+
+  /** An empty cache for a hybrid model, whose groups beside the prefix's are numbered from 1 on. */
+  public static PagedCache ofGroups(int capacity, int blockSize, List<CacheGroup> groups, GroupListener listener) {
+    if (groups.size() > MAX_GROUPS) {
+      throw new IllegalArgumentException("At most " + MAX_GROUPS + " groups, not " + groups.size());
+    }
+    BlockPool pool = new BlockPool(checked(capacity, blockSize), !groups.isEmpty(), listener);
+    GroupCache[] caches = new GroupCache[groups.size()];
+    for (int i = 0; i < caches.length; i++) {
+      caches[i] = GroupCache.of(groups.get(i), i + 1, blockSize, pool, listener);
+    }
+    return new PagedCache(blockSize, listener, pool, caches);
+  }
+
+  private static int checked(int capacity, int blockSize) {
+    if (capacity < 1 || capacity > BlockPool.MAX_CAPACITY || blockSize < 1) {
+      throw new IllegalArgumentException(
+          "capacity and block size must be at least 1, and capacity at most " + BlockPool.MAX_CAPACITY + ", not "
+              + capacity + " blocks of " + blockSize);
+    }
+    return capacity;
   }
 
   /** The number of tokens in a block. */
@@ -83,31 +67,68 @@ public final class PagedCache {
 
   /** The number of blocks. */
   public int capacity() {
-    return capacity;
+    return pool.capacity();
   }
 
   /** The number of blocks that no sequence holds, cached or not. */
   public int free() {
-    return free.size();
+    return pool.free();
   }
 
   /** The number of leading keys whose blocks are cached; they do not count as used. */
   public int held(long[] keys) {
     int held = 0;
-    while (held < keys.length && find(keys[held]) != NONE) {
+    while (held < keys.length && pool.find(keys[held]) != BlockPool.NONE) {
       held++;
     }
     return held;
   }
 
-  /** The number of leading full blocks of {@code sequence} that are cached; at least one token is left to compute. */
+  /** Begins an iteration: states of the one before can be gone on from. */
+  void beginStep() {
+    for (GroupCache group : groups) {
+      group.beginStep();
+    }
+  }
+
+  /**
+   * The number of leading full blocks of {@code sequence} that are cached and from whose end it can go on; at least one
+   * token is left to compute.
+   */
   int hits(Sequence sequence) {
     int max = (sequence.length() - 1) / blockSize;
     int hits = 0;
-    while (hits < max && find(sequence.key(hits)) != NONE) {
+    while (hits < max && pool.find(sequence.key(hits)) != BlockPool.NONE) {
       hits++;
     }
+    return groups.length == 0 ? hits : agreed(sequence, hits);
+  }
+
+  /** The longest beginning that all groups agree on. Where the prefix is longer, others part from it: that is kept. */
+  private int agreed(Sequence sequence, int prefix) {
+    int hits = prefix;
+    int agreed = 0;
+    for (int i = 0; agreed < groups.length; i = (i + 1) % groups.length) {
+      int shorter = groups[i].boundary(sequence, hits);
+      agreed = shorter == hits ? agreed + 1 : 1;
+      hits = shorter;
+    }
+    sequence.sharedBlocks = hits < prefix ? prefix : 0;
     return hits;
+  }
+
+  /**
+   * How many of the next {@code most} tokens of a sequence, of which {@code computed} are, an iteration may compute:
+   * states are kept only where one ends. May be 0.
+   *
+   * @param budget tokens that an iteration computes at most
+   */
+  int chunk(Sequence sequence, int computed, int most, int budget) {
+    int chunk = most;
+    for (GroupCache group : groups) {
+      chunk = group.chunk(sequence, computed, chunk, budget);
+    }
+    return chunk;
   }
 
   /**
@@ -128,24 +149,34 @@ public final class PagedCache {
   boolean reserve(Sequence sequence, int hits, int tokens) {
     int idle = 0;
     for (int i = 0; i < hits; i++) {
-      int block = find(sequence.key(i));
+      int block = pool.find(sequence.key(i));
       sequence.hold(block);
-      idle += references(block) == 0 ? 1 : 0;
+      idle += pool.references(block) == 0 ? 1 : 0;
     }
-    if (blocksFor(tokens) - hits + idle > free.size()) {
+    if (blocksFor(tokens) - hits + idle + groupsNeed(sequence, hits, tokens) > pool.free()) {
       sequence.blockCount = 0;
       return false;
     }
     for (int i = 0; i < hits; i++) {
-      int block = sequence.blocks[i];
-      if (references(block) == 0) {
-        free.remove(block);
-      }
-      add(block, USES, REFERENCE);
+      pool.hold(sequence.blocks[i]);
     }
     sequence.keyed = hits;
+    for (GroupCache group : groups) {
+      group.adopt(sequence, hits);
+    }
     take(sequence, tokens);
     return true;
+  }
+
+  private int groupsNeed(Sequence sequence, int hits, int tokens) {
+    int need = 0;
+    for (GroupCache group : groups) {
+      if (group.isBeingMade(sequence, hits)) {
+        return BlockPool.MAX_CAPACITY;
+      }
+      need += group.needed(sequence, hits, tokens);
+    }
+    return need;
   }
 
   /** Caches the full blocks of the first {@code tokens} tokens of a sequence, which are in its blocks. */
@@ -154,20 +185,28 @@ public final class PagedCache {
     int from = sequence.keyed;
     if (full > from) {
       for (int i = from; i < full; i++) {
-        index(sequence.blocks[i], sequence.key(i));
+        pool.index(sequence.blocks[i], sequence.key(i));
       }
       sequence.keyed = full;
       listener.stored(sequence, from, full);
+    }
+    for (GroupCache group : groups) {
+      group.makeFindable(sequence, full);
     }
   }
 
   /**
    * Allocates blocks to a sequence for its first {@code tokens} tokens.
    *
-   * @return false, with nothing changed, when too few blocks are free
+   * @return false, with nothing taken, when too few blocks are free
    */
   boolean extend(Sequence sequence, int tokens) {
-    if (blocksFor(tokens) - sequence.blockCount > free.size()) {
+    int missing = blocksFor(tokens) - sequence.blockCount;
+    for (GroupCache group : groups) {
+      group.releaseUnseen(sequence);
+      missing += group.missing(sequence, tokens);
+    }
+    if (missing > pool.free()) {
       return false;
     }
     take(sequence, tokens);
@@ -185,13 +224,10 @@ public final class PagedCache {
   /** Releases all blocks of {@code sequence}; cached ones can still be found. Idempotent. */
   void release(Sequence sequence) {
     for (int i = sequence.blockCount - 1; i >= 0; i--) {
-      int block = sequence.blocks[i];
-      int uses = add(block, USES, -REFERENCE);
-      if (uses == CACHED) {
-        free.addLast(block);
-      } else if (uses == 0) {
-        free.addFirst(block);
-      }
+      pool.release(sequence.blocks[i]);
+    }
+    for (GroupCache group : groups) {
+      group.release(sequence);
     }
     sequence.blockCount = 0;
     sequence.keyed = 0;
@@ -200,20 +236,16 @@ public final class PagedCache {
 
   /** Removes all content; refused, as by vLLM, while a sequence holds a block. */
   public boolean clear() {
-    if (free.size() != capacity) {
-      return false;
+    boolean cleared = pool.clear();
+    if (cleared) {
+      listener.cleared();
     }
-    Arrays.fill(buckets, NONE);
-    for (int block = 0; block < capacity; block++) {
-      set(block, USES, 0);
-    }
-    listener.cleared();
-    return true;
+    return cleared;
   }
 
   /** The number of sequences that hold {@code block}. */
   int references(int block) {
-    return get(block, USES) >> 1;
+    return pool.references(block);
   }
 
   private int blocksFor(int tokens) {
@@ -221,96 +253,14 @@ public final class PagedCache {
   }
 
   private void take(Sequence sequence, int tokens) {
-    int evictions = 0;
-    int wanted = blocksFor(tokens) - sequence.blockCount;
-    touched = wanted > 1 ? touch(Math.min(wanted, MAX_TOUCHED)) : 0;
-    for (int missing = wanted; missing > 0; missing--) {
-      int block = free.removeFirst();
-      if (get(block, USES) == CACHED) {
-        unindex(block);
-        if (evictions == evicted.length) {
-          evicted = Arrays.copyOf(evicted, evictions * 2);
-        }
-        evicted[evictions++] = key(block);
-      }
-      set(block, USES, REFERENCE);
-      sequence.hold(block);
+    int missing = blocksFor(tokens) - sequence.blockCount;
+    if (missing > 0) {
+      sequence.makeRoom(missing);
+      pool.take(missing, sequence.blocks, sequence.blockCount);
+      sequence.blockCount += missing;
     }
-    if (evictions > 0) {
-      listener.removed(evicted, evictions);
+    for (GroupCache group : groups) {
+      group.take(sequence, tokens);
     }
-  }
-
-  /**
-   * Reads the first {@code count} blocks in the queue and their buckets, before each is looked for there: so these
-   * reads wait for memory together.
-   */
-  private int touch(int count) {
-    int seen = 0;
-    int found = free.first(count, next);
-    for (int i = 0; i < found; i++) {
-      seen += buckets[bucket(key(next[i]))];
-    }
-    return seen;
-  }
-
-  private int bucket(long key) {
-    return (int) ((key * 0x9E3779B97F4A7C15L) >>> 32) & (buckets.length - 1);
-  }
-
-  private int find(long key) {
-    int block = buckets[bucket(key)];
-    while (block != NONE && key(block) != key) {
-      block = get(block, SAME_BUCKET);
-    }
-    return block;
-  }
-
-  /** Adds a copy behind the older ones: the oldest copy is the one that is shared. */
-  private void index(int block, long key) {
-    set(block, KEY_HIGH, (int) (key >>> Integer.SIZE));
-    set(block, KEY_LOW, (int) key);
-    add(block, USES, CACHED);
-    set(block, SAME_BUCKET, NONE);
-    int bucket = bucket(key);
-    int at = buckets[bucket];
-    if (at == NONE) {
-      buckets[bucket] = block;
-      return;
-    }
-    while (get(at, SAME_BUCKET) != NONE) {
-      at = get(at, SAME_BUCKET);
-    }
-    set(at, SAME_BUCKET, block);
-  }
-
-  private void unindex(int block) {
-    add(block, USES, -CACHED);
-    int bucket = bucket(key(block));
-    if (buckets[bucket] == block) {
-      buckets[bucket] = get(block, SAME_BUCKET);
-      return;
-    }
-    int at = buckets[bucket];
-    while (get(at, SAME_BUCKET) != block) {
-      at = get(at, SAME_BUCKET);
-    }
-    set(at, SAME_BUCKET, get(block, SAME_BUCKET));
-  }
-
-  private long key(int block) {
-    return (long) get(block, KEY_HIGH) << Integer.SIZE | Integer.toUnsignedLong(get(block, KEY_LOW));
-  }
-
-  private int get(int block, int what) {
-    return blocks[(block << PLACES_LOG2) + what];
-  }
-
-  private void set(int block, int what, int value) {
-    blocks[(block << PLACES_LOG2) + what] = value;
-  }
-
-  private int add(int block, int what, int more) {
-    return blocks[(block << PLACES_LOG2) + what] += more;
   }
 }

@@ -113,6 +113,7 @@ public final class Scheduler<S extends Sequence> {
    */
   public EngineStep<S> plan() {
     EngineStep<S> step = new EngineStep<>();
+    cache.beginStep();
     planRunning(step);
     if (step.preempted() == 0) {
       planWaiting(step);
@@ -206,7 +207,11 @@ public final class Scheduler<S extends Sequence> {
   private void planRunning(EngineStep<S> step) {
     for (int i = 0; i < running.size() && step.tokens() < tokenBudget; i++) {
       S sequence = running.get(i);
-      int chunk = Math.min(sequence.length() - sequence.computed, tokenBudget - step.tokens());
+      int most = Math.min(sequence.length() - sequence.computed, tokenBudget - step.tokens());
+      int chunk = cache.chunk(sequence, sequence.computed, most, tokenBudget);
+      if (chunk == 0) {
+        continue; // what is left of the budget does not reach the end of a block
+      }
       while (!cache.extend(sequence, sequence.computed + chunk)) {
         S last = running.removeLast();
         last.running = false;
@@ -250,7 +255,11 @@ public final class Scheduler<S extends Sequence> {
     int held = Math.max(computed, hostTokens(sequence));
     int remote = sequence.remoteTokens();
     boolean loads = remote > held;
-    int chunk = Math.min(sequence.length() - held, tokenBudget - step.tokens());
+    int chunk = cache.chunk(
+        sequence, held, Math.min(sequence.length() - held, tokenBudget - step.tokens()), tokenBudget);
+    if (chunk == 0) {
+      return false;
+    }
     if (!(loads ? cache.reserve(sequence, hits, remote) : cache.admit(sequence, hits, held + chunk))) {
       return false;
     }

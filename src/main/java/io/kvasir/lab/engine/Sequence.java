@@ -7,6 +7,8 @@ import java.util.Arrays;
  * blocks held. The tokens themselves are up to the subclass. Owned by the thread that drives the scheduler.
  */
 public abstract class Sequence {
+  private static final GroupBlocks[] NO_GROUPS = {};
+
   private final int promptLength;
   private int length;
   private int cachedTokens = -1;
@@ -20,6 +22,10 @@ public abstract class Sequence {
   int blockCount;
   /** How many of them, from the first, are in the prefix cache under their key. */
   int keyed;
+  /** What the groups of a hybrid model hold of it, by number, from 1 on. */
+  GroupBlocks[] groups = NO_GROUPS;
+  /** Leading blocks that the prefix had when a hybrid model's sequence went on from earlier; 0 if it did not. */
+  int sharedBlocks;
   boolean waiting;
   boolean running;
 
@@ -112,9 +118,13 @@ public abstract class Sequence {
   }
 
   final void hold(int block) {
-    if (blockCount == blocks.length) {
-      blocks = Arrays.copyOf(blocks, blockCount * 2);
-    }
+    makeRoom(1);
     blocks[blockCount++] = block;
+  }
+
+  final void makeRoom(int more) {
+    if (blockCount + more > blocks.length) {
+      blocks = Arrays.copyOf(blocks, Math.max(blockCount + more, blockCount * 2));
+    }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The model of an inference engine, without clock, socket or thread: a {@link io.kvasir.lab.engine.Scheduler} decides
- * which sequences share the next iteration, a {@link io.kvasir.lab.engine.PagedCache} which KV blocks they hold, a
+ * which sequences share the next iteration, a {@link io.kvasir.lab.engine.PagedCache} which KV blocks they hold, of a
+ * hybrid model's {@link io.kvasir.lab.engine.CacheGroup}s too, a
  * {@link io.kvasir.lab.engine.HostTier} what host memory keeps, and {@link io.kvasir.lab.engine.StepTime} how long the
  * iteration takes.
  *

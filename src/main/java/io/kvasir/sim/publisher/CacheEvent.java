@@ -28,6 +28,28 @@ public sealed interface CacheEvent {
   /** One copy of each block was removed. */
   record Removed(long[] keys, String medium) implements CacheEvent {}
 
+  /**
+   * Some consecutive blocks of one sequence are cached in a group beside the prefix's. Only vLLM's formats have it.
+   *
+   * @param blocks with the tokens of all that the group has come to, and the keys of those it keeps: fewer, or none
+   */
+  record StoredInGroup(Group group, Stored blocks) implements CacheEvent {}
+
+  /** One copy of each block was removed from a group beside the prefix's. */
+  record RemovedFromGroup(int group, long[] keys, String medium) implements CacheEvent {}
+
+  /**
+   * A KV cache group of a hybrid model.
+   *
+   * @param index its number, 0 for that of the prefix
+   * @param kind as vLLM names it, such as {@code sliding_window}
+   * @param window tokens of the window; null without one
+   */
+  record Group(int index, String kind, @Nullable Integer window) {
+    /** That of full attention, which makes the prefix. */
+    public static final Group PREFIX = new Group(0, "full_attention", null);
+  }
+
   /** The whole cache was cleared. */
   record Cleared() implements CacheEvent {}
 }

@@ -1,8 +1,11 @@
 package io.kvasir.sim.publisher;
 
 import io.kvasir.sim.publisher.CacheEvent.Cleared;
+import io.kvasir.sim.publisher.CacheEvent.Group;
 import io.kvasir.sim.publisher.CacheEvent.Removed;
+import io.kvasir.sim.publisher.CacheEvent.RemovedFromGroup;
 import io.kvasir.sim.publisher.CacheEvent.Stored;
+import io.kvasir.sim.publisher.CacheEvent.StoredInGroup;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -23,8 +26,6 @@ import org.msgpack.core.MessagePack;
  * msgspec writes vLLM's, SGLang's and TensorRT-LLM's {@code KVEventBatch}. Thread-safe.
  */
 public final class EventEncoder {
-  private static final String ATTENTION = "full_attention";
-
   private final EventFormat format;
 
   /** An encoder of {@code format}. */
@@ -65,34 +66,10 @@ public final class EventEncoder {
 
   private void packMap(MessageBufferPacker out, CacheEvent event) throws IOException {
     switch (event) {
-      case Stored stored -> {
-        out.packMapHeader(11);
-        out.packString("type").packString("BlockStored");
-        out.packString("block_hashes");
-        packKeys(out, stored.keys());
-        out.packString("parent_block_hash");
-        packParent(out, stored.parent());
-        out.packString("token_ids");
-        packTokens(out, stored.tokens());
-        out.packString("block_size").packInt(stored.blockSize());
-        out.packString("lora_id");
-        packLoraId(out, stored.lora());
-        out.packString("medium").packString(stored.medium());
-        out.packString("lora_name");
-        packText(out, stored.lora());
-        out.packString("extra_keys");
-        packExtraKeys(out, stored);
-        out.packString("group_idx").packInt(0);
-        out.packString("kv_cache_spec_kind").packString(ATTENTION);
-      }
-      case Removed removed -> {
-        out.packMapHeader(4);
-        out.packString("type").packString("BlockRemoved");
-        out.packString("block_hashes");
-        packKeys(out, removed.keys());
-        out.packString("medium").packString(removed.medium());
-        out.packString("group_idx").packInt(0);
-      }
+      case Stored stored -> packStoredMap(out, Group.PREFIX, stored);
+      case StoredInGroup(Group group, Stored blocks) -> packStoredMap(out, group, blocks);
+      case Removed(long[] keys, String medium) -> packRemovedMap(out, Group.PREFIX.index(), keys, medium);
+      case RemovedFromGroup(int group, long[] keys, String medium) -> packRemovedMap(out, group, keys, medium);
       case Cleared() -> {
         out.packMapHeader(1);
         out.packString("type").packString("AllBlocksCleared");
@@ -100,35 +77,81 @@ public final class EventEncoder {
     }
   }
 
+  private void packStoredMap(MessageBufferPacker out, Group group, Stored stored) throws IOException {
+    boolean anyKeys = stored.keys().length > 0;
+    out.packMapHeader(10 + (anyKeys ? 1 : 0) + (group.window() == null ? 0 : 1));
+    out.packString("type").packString("BlockStored");
+    out.packString("block_hashes");
+    packKeys(out, stored.keys());
+    out.packString("parent_block_hash");
+    packParent(out, stored.parent());
+    out.packString("token_ids");
+    packTokens(out, stored.tokens());
+    out.packString("block_size").packInt(stored.blockSize());
+    out.packString("lora_id");
+    packLoraId(out, stored.lora());
+    out.packString("medium").packString(stored.medium());
+    out.packString("lora_name");
+    packText(out, stored.lora());
+    if (anyKeys) {
+      out.packString("extra_keys");
+      packExtraKeys(out, stored);
+    }
+    out.packString("group_idx").packInt(group.index());
+    out.packString("kv_cache_spec_kind").packString(group.kind());
+    if (group.window() != null) {
+      out.packString("kv_cache_spec_sliding_window").packInt(group.window());
+    }
+  }
+
+  private void packRemovedMap(MessageBufferPacker out, int group, long[] keys, String medium) throws IOException {
+    out.packMapHeader(4);
+    out.packString("type").packString("BlockRemoved");
+    out.packString("block_hashes");
+    packKeys(out, keys);
+    out.packString("medium").packString(medium);
+    out.packString("group_idx").packInt(group);
+  }
+
   private void packArray(MessageBufferPacker out, CacheEvent event) throws IOException {
     switch (event) {
-      case Stored stored -> {
-        out.packArrayHeader(12);
-        out.packString("BlockStored");
-        packKeys(out, stored.keys());
-        packParent(out, stored.parent());
-        packTokens(out, stored.tokens());
-        out.packInt(stored.blockSize());
-        packLoraId(out, stored.lora());
-        out.packString(stored.medium());
-        packText(out, stored.lora());
-        packExtraKeys(out, stored);
-        out.packInt(0);
-        out.packString(ATTENTION);
-        out.packNil();
-      }
-      case Removed removed -> {
-        out.packArrayHeader(4);
-        out.packString("BlockRemoved");
-        packKeys(out, removed.keys());
-        out.packString(removed.medium());
-        out.packInt(0);
-      }
+      case Stored stored -> packStoredArray(out, Group.PREFIX, stored);
+      case StoredInGroup(Group group, Stored blocks) -> packStoredArray(out, group, blocks);
+      case Removed(long[] keys, String medium) -> packRemovedArray(out, Group.PREFIX.index(), keys, medium);
+      case RemovedFromGroup(int group, long[] keys, String medium) -> packRemovedArray(out, group, keys, medium);
       case Cleared() -> {
         out.packArrayHeader(1);
         out.packString("AllBlocksCleared");
       }
     }
+  }
+
+  private void packStoredArray(MessageBufferPacker out, Group group, Stored stored) throws IOException {
+    out.packArrayHeader(12);
+    out.packString("BlockStored");
+    packKeys(out, stored.keys());
+    packParent(out, stored.parent());
+    packTokens(out, stored.tokens());
+    out.packInt(stored.blockSize());
+    packLoraId(out, stored.lora());
+    out.packString(stored.medium());
+    packText(out, stored.lora());
+    packExtraKeys(out, stored);
+    out.packInt(group.index());
+    out.packString(group.kind());
+    if (group.window() == null) {
+      out.packNil();
+    } else {
+      out.packInt(group.window());
+    }
+  }
+
+  private void packRemovedArray(MessageBufferPacker out, int group, long[] keys, String medium) throws IOException {
+    out.packArrayHeader(4);
+    out.packString("BlockRemoved");
+    packKeys(out, keys);
+    out.packString(medium);
+    out.packInt(group);
   }
 
   private void packTensorRt(MessageBufferPacker out, CacheEvent event) throws IOException {
@@ -154,6 +177,7 @@ public final class EventEncoder {
         packKeys(out, removed.keys());
         out.packString("medium").packString(removed.medium());
       }
+      case StoredInGroup _, RemovedFromGroup _ -> throw noGroups();
       case Cleared() -> {
         out.packMapHeader(1);
         out.packString("type").packString("AllBlocksCleared");
@@ -183,11 +207,16 @@ public final class EventEncoder {
         packKeys(out, removed.keys());
         out.packString(removed.medium());
       }
+      case StoredInGroup _, RemovedFromGroup _ -> throw noGroups();
       case Cleared() -> {
         out.packArrayHeader(1);
         out.packString("AllBlocksCleared");
       }
     }
+  }
+
+  private IllegalArgumentException noGroups() {
+    return new IllegalArgumentException(format.encoding() + " has no events of groups beside the prefix's");
   }
 
   private void packKeys(MessageBufferPacker out, long[] keys) throws IOException {
@@ -245,6 +274,10 @@ public final class EventEncoder {
 
   /** Per block what beside its tokens went into its key: the LoRA everywhere, the salt in block 0. */
   private static void packExtraKeys(MessageBufferPacker out, Stored stored) throws IOException {
+    if (stored.keys().length == 0) {
+      out.packNil();
+      return;
+    }
     out.packArrayHeader(stored.keys().length);
     for (int i = 0; i < stored.keys().length; i++) {
       String salt = i == 0 && stored.parent() == null ? stored.salt() : null;

@@ -68,6 +68,8 @@ final class PublishedCache {
             }
           }
         }
+        case CacheEvent.StoredInGroup _, CacheEvent.RemovedFromGroup _ ->
+            throw new IllegalArgumentException("snapshots have the prefix only");
         case Cleared() -> blocks.clear();
       }
     }

@@ -41,11 +41,21 @@ final class RecordedVllmTest {
 
   @Test
   void recordedRequests_hitStoreAndEvict_asVllmDid() throws IOException {
-    PagedCache cache = new PagedCache(CAPACITY, BLOCK, new Recorder());
+    replay("vllm-0.32.0", new PagedCache(CAPACITY, BLOCK, new Recorder()), 120, 187);
+  }
+
+  /** The same of a model with a layer of full attention and one with a window of 256 tokens. */
+  @Test
+  void recordedRequestsOfWindow_hitStoreAndEvict_asVllmDid() throws IOException {
+    List<CacheGroup> groups = List.of(new CacheGroup.SlidingWindow(256));
+    replay("vllm-0.32.0-sliding-window", PagedCache.ofGroups(159, BLOCK, groups, new Recorder()), 150, 978);
+  }
+
+  private void replay(String recording, PagedCache cache, int allRequests, int allEvictions) throws IOException {
     Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 8192, 256);
     int requests = 0;
     int evictions = 0;
-    for (Episode episode : recording()) {
+    for (Episode episode : recording(recording)) {
       if (episode.request == null) {
         assertThat(cache.clear()).isTrue();
         continue;
@@ -60,11 +70,11 @@ final class RecordedVllmTest {
       String which = "request " + requests;
       assertThat(sequence.cachedTokens()).as(which).isEqualTo(episode.request.path("cached_tokens").asInt());
       assertThat(changes).as(which).isEqualTo(episode.changes.stream().map(Change::what).toList());
-      evictions += (int) changes.stream().filter(change -> change.startsWith("removed")).count();
+      evictions += (int) changes.stream().filter(change -> change.contains("removed")).count();
       changes.clear();
     }
-    assertThat(requests).isEqualTo(120);
-    assertThat(evictions).isEqualTo(187);
+    assertThat(requests).isEqualTo(allRequests);
+    assertThat(evictions).isEqualTo(allEvictions);
   }
 
   /** The request, answered with the tokens that vLLM's own blocks show; what no full block shows is made up. */
@@ -81,14 +91,14 @@ final class RecordedVllmTest {
     return new TestSequence(prompt, answer, BLOCK, salt.isTextual() ? salt.textValue() : null);
   }
 
-  private static List<Episode> recording() throws IOException {
+  private static List<Episode> recording(String name) throws IOException {
     Map<String, int[]> prefixes = new HashMap<>();
     Map<String, String> salts = new HashMap<>();
     List<Episode> episodes = new ArrayList<>();
     try (GZIPInputStream gzip =
             new GZIPInputStream(
                 Objects.requireNonNull(
-                    RecordedVllmTest.class.getResourceAsStream("/events/vllm-0.32.0.jsonl.gz")));
+                    RecordedVllmTest.class.getResourceAsStream("/events/" + name + ".jsonl.gz")));
         BufferedReader lines = new BufferedReader(new InputStreamReader(gzip, StandardCharsets.UTF_8))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         JsonNode json = JSON.readTree(line);
@@ -96,7 +106,8 @@ final class RecordedVllmTest {
           case "request" -> episodes.add(new Episode(json, new ArrayList<>()));
           case "reset" -> episodes.add(new Episode(null, List.of()));
           case "event" -> {
-            byte[] payload = HexFormat.of().parseHex(json.path("frames").get(2).asText());
+            JsonNode frames = json.path("frames");
+            byte[] payload = HexFormat.of().parseHex(frames.get(frames.size() - 1).asText());
             JsonNode batch = JSON.readTree(MessagePack.newDefaultUnpacker(payload).unpackValue().toJson());
             for (JsonNode event : batch.get(1)) {
               changes(event, prefixes, salts, episodes.getLast().changes);
@@ -113,6 +124,10 @@ final class RecordedVllmTest {
       JsonNode event, Map<String, int[]> prefixes, Map<String, String> salts, List<Change> into) {
     switch (event.path("type").asText()) {
       case "BlockStored" -> {
+        if (event.path("group_idx").asInt() > 0) {
+          into.add(storedInGroup(event, prefixes, salts));
+          return;
+        }
         String parent = event.path("parent_block_hash").asText();
         int[] prefix = prefixes.getOrDefault(parent, new int[0]);
         String salt = prefix.length == 0 ? event.at("/extra_keys/0/0").asText() : salts.getOrDefault(parent, "");
@@ -131,11 +146,26 @@ final class RecordedVllmTest {
         for (JsonNode hash : event.path("block_hashes")) {
           String key = hash.asText();
           int[] tokens = Objects.requireNonNull(prefixes.get(key));
-          into.add(new Change("removed " + name(salts.getOrDefault(key, ""), tokens), new int[0]));
+          into.add(new Change(inGroup(event) + "removed " + name(salts.getOrDefault(key, ""), tokens), new int[0]));
         }
       }
       default -> into.add(new Change("cleared", new int[0]));
     }
+  }
+
+  /** Of the blocks that a group has come to those that it keeps, which the prefix has stored before. */
+  private static Change storedInGroup(JsonNode event, Map<String, int[]> prefixes, Map<String, String> salts) {
+    StringBuilder kept = new StringBuilder();
+    for (JsonNode hash : event.path("block_hashes")) {
+      int[] tokens = Objects.requireNonNull(prefixes.get(hash.asText()));
+      kept.append(' ').append(name(salts.getOrDefault(hash.asText(), ""), tokens));
+    }
+    return new Change(inGroup(event) + "stored of " + event.path("token_ids").size() + ":" + kept, new int[0]);
+  }
+
+  private static String inGroup(JsonNode event) {
+    int group = event.path("group_idx").asInt();
+    return group == 0 ? "" : "group " + group + " ";
   }
 
   /** A block is what its salt and all tokens up to its end are. */
@@ -149,7 +179,7 @@ final class RecordedVllmTest {
     return ints;
   }
 
-  private final class Recorder implements CacheListener {
+  private final class Recorder implements GroupListener {
     @Override
     public void stored(Sequence sequence, int from, int to) {
       TestSequence known = (TestSequence) sequence;
@@ -163,6 +193,20 @@ final class RecordedVllmTest {
     @Override
     public void removed(long key) {
       changes.add("removed " + names.get(key));
+    }
+
+    @Override
+    public void stored(int group, Sequence sequence, int from, int to, int[] kept) {
+      StringBuilder blocks = new StringBuilder();
+      for (int block : kept) {
+        blocks.append(' ').append(names.get(sequence.key(block)));
+      }
+      changes.add("group " + group + " stored of " + (to - from) * BLOCK + ":" + blocks);
+    }
+
+    @Override
+    public void removed(int group, long key) {
+      changes.add("group " + group + " removed " + names.get(key));
     }
 
     @Override

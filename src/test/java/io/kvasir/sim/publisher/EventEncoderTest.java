@@ -1,18 +1,25 @@
 package io.kvasir.sim.publisher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.events.Recording;
 import io.kvasir.sim.publisher.CacheEvent.Cleared;
 import io.kvasir.sim.publisher.CacheEvent.Removed;
 import io.kvasir.sim.publisher.CacheEvent.Stored;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.msgpack.core.MessagePack;
 import org.msgpack.value.Value;
+import org.msgpack.value.ValueFactory;
 
 /** Bytes that msgspec wrote for the engines' own event classes. */
 final class EventEncoderTest {
@@ -114,6 +121,74 @@ final class EventEncoderTest {
     assertThat(root.toJson()).contains("\"extra_keys\":[[\"poet\",\"tenant-a\"],[\"poet\"]]");
     assertThat(root.toJson()).contains("\"lora_name\":\"poet\"");
     assertThat(later.toJson()).contains("\"extra_keys\":[[\"poet\"],[\"poet\"]]");
+  }
+
+  /** Each batch of a model with a window, read and written again: the groups' events are as vLLM has them. */
+  @Test
+  void recordedBatchesOfGroups_areWrittenAsVllmWroteThem() throws IOException {
+    int ofGroups = 0;
+    for (JsonNode line : Recording.slidingWindow()) {
+      if (!line.get("kind").asText().equals("event")) {
+        continue;
+      }
+      byte[] payload = Recording.message(line).payload();
+      List<Value> batch = MessagePack.newDefaultUnpacker(payload).unpackValue().asArrayValue().list();
+      List<CacheEvent> events = new ArrayList<>();
+      for (Value event : batch.get(1).asArrayValue()) {
+        events.add(recorded(event.asMapValue().map()));
+      }
+      ofGroups += (int) events.stream().filter(CacheEvent.StoredInGroup.class::isInstance).count();
+      byte[] written =
+          new EventEncoder(EventFormat.VLLM)
+              .encode(batch.get(0).asFloatValue().toDouble(), events, batch.get(2).asIntegerValue().toInt());
+      assertThat(HexFormat.of().formatHex(written)).isEqualTo(HexFormat.of().formatHex(payload));
+    }
+    assertThat(ofGroups).isGreaterThan(200);
+  }
+
+  @Test
+  void array_ofGroups_hasThemLast() throws IOException {
+    CacheEvent.Group window = new CacheEvent.Group(1, "sliding_window", 256);
+    assertThat(decoded(ARRAY, new CacheEvent.StoredInGroup(window, TWO_BLOCKS)).toJson())
+        .endsWith(",1,\"sliding_window\",256]]");
+    assertThat(decoded(ARRAY, new CacheEvent.RemovedFromGroup(2, new long[] {7}, "GPU")).toJson())
+        .isEqualTo("[[\"BlockRemoved\",[7],\"GPU\",2]]");
+    assertThatThrownBy(() -> hex(SGLANG, TIME, 0, new CacheEvent.RemovedFromGroup(2, new long[] {7}, "GPU")))
+        .hasMessageContaining("no events of groups");
+  }
+
+  private static CacheEvent recorded(Map<Value, Value> event) {
+    long[] keys = field(event, "block_hashes").asArrayValue().list().stream()
+        .mapToLong(key -> key.asIntegerValue().toBigInteger().longValue()).toArray();
+    int group = field(event, "group_idx").asIntegerValue().toInt();
+    String medium = field(event, "medium").asStringValue().asString();
+    if (field(event, "type").asStringValue().asString().equals("BlockRemoved")) {
+      return group == 0 ? new Removed(keys, medium) : new CacheEvent.RemovedFromGroup(group, keys, medium);
+    }
+    Value parent = field(event, "parent_block_hash");
+    List<Value> extra = keys.length == 0 ? List.of() : field(event, "extra_keys").asArrayValue().list();
+    Stored stored = new Stored(
+        parent.isNilValue() ? null : parent.asIntegerValue().toBigInteger().longValue(),
+        keys,
+        field(event, "token_ids").asArrayValue().list().stream()
+            .mapToInt(token -> token.asIntegerValue().toInt()).toArray(),
+        field(event, "block_size").asIntegerValue().toInt(),
+        null,
+        extra.isEmpty() || extra.getFirst().isNilValue()
+            ? null : extra.getFirst().asArrayValue().get(0).asStringValue().asString(),
+        medium);
+    Value window = event.get(ValueFactory.newString("kv_cache_spec_sliding_window"));
+    return group == 0
+        ? stored
+        : new CacheEvent.StoredInGroup(
+            new CacheEvent.Group(
+                group, field(event, "kv_cache_spec_kind").asStringValue().asString(),
+                window == null ? null : window.asIntegerValue().toInt()),
+            stored);
+  }
+
+  private static Value field(Map<Value, Value> event, String name) {
+    return Objects.requireNonNull(event.get(ValueFactory.newString(name)));
   }
 
   @Test

@@ -151,6 +151,7 @@ final class SnapshotTest {
           held.computeIfPresent(key, (_, copies) -> copies == 1 ? null : copies - 1);
         }
       }
+      case CacheEvent.StoredInGroup _, CacheEvent.RemovedFromGroup _ -> throw new AssertionError(event);
       case CacheEvent.Cleared() -> held.clear();
     }
   }
