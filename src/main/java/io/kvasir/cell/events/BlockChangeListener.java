@@ -3,7 +3,10 @@ package io.kvasir.cell.events;
 import io.kvasir.index.Tier;
 import org.jspecify.annotations.Nullable;
 
-/** Receives the changes of a worker's blocks, in the order in which {@link io.kvasir.index.WorkerBlocks} did. */
+/**
+ * Receives the changes of a worker's blocks, in the order in which {@link io.kvasir.index.WorkerBlocks} did, and those
+ * of a hybrid model's groups in theirs.
+ */
 public interface BlockChangeListener {
   /** A listener that does nothing. */
   BlockChangeListener NONE = new BlockChangeListener() {
@@ -23,6 +26,9 @@ public interface BlockChangeListener {
 
     @Override
     public void cleared() {}
+
+    @Override
+    public void ofGroups(GroupChange change) {}
   };
 
   /**
@@ -46,4 +52,7 @@ public interface BlockChangeListener {
 
   /** Everything was removed. */
   void cleared();
+
+  /** A hybrid model's groups beside the prefix changed. */
+  void ofGroups(GroupChange change);
 }

@@ -38,6 +38,12 @@ final class BlockSet {
     }
   }
 
+  /** The number of a block's copies. */
+  int copies(long hash) {
+    int at = find(hash);
+    return at < 0 ? 0 : copies[at];
+  }
+
   /** The number of blocks, copies not counted. */
   int size() {
     return size;

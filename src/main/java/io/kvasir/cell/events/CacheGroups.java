@@ -1,9 +1,10 @@
 package io.kvasir.cell.events;
 
-import io.kvasir.events.KvEvent.Removed;
 import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.index.BlockHash;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.function.Consumer;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -43,7 +44,7 @@ public final class CacheGroups {
    *
    * @param prefixBlockSize tokens in a block of the group that makes the prefix
    */
-  CacheGroups(int prefixBlockSize) {
+  public CacheGroups(int prefixBlockSize) {
     this.prefixBlockSize = prefixBlockSize;
   }
 
@@ -67,50 +68,111 @@ public final class CacheGroups {
   }
 
   /**
-   * Blocks of a group were stored.
+   * What it means here that blocks of a group are stored; null when the group is not followed.
    *
    * @param hashOf the chain hash of a key's prefix block, 0 if it is not there yet
-   * @return whether the group is followed
    */
-  boolean stored(Stored stored, LongUnaryOperator hashOf, boolean counted) {
+  GroupChange.@Nullable Stored stored(Stored stored, LongUnaryOperator hashOf, boolean counted) {
     if (!GroupBlocks.follows(stored.spec(), stored.blockSize(), prefixBlockSize)) {
-      return false;
-    }
-    if ((long) stored.keys().length * stored.blockSize() < stored.tokens().length) {
-      sparse = true;
+      return null;
     }
     GroupBlocks group = group(stored.group());
-    if (group == null) {
-      if (groups.length == MAX_GROUPS) {
-        return false;
+    if (group == null && groups.length == MAX_GROUPS) {
+      return null;
+    }
+    long[] keys = stored.keys();
+    long[] hashes = new long[keys.length];
+    for (int i = 0; i < keys.length; i++) {
+      long known = group == null ? BlockHash.NONE : group.hashOf(keys[i]);
+      hashes[i] = known == BlockHash.NONE ? hashOf.applyAsLong(keys[i]) : known;
+    }
+    boolean leftOut = (long) keys.length * stored.blockSize() < stored.tokens().length;
+    return new GroupChange.Stored(
+        stored.group(), stored.spec(), stored.blockSize(), sparse || leftOut, keys, hashes, counted);
+  }
+
+  /** What it means here that the first {@code count} of these prefix blocks are; null if none was waited for. */
+  GroupChange.@Nullable Placed placed(long[] keys, long[] hashes, int count) {
+    long[] placedKeys = {};
+    long[] placedHashes = {};
+    int placed = 0;
+    for (int i = 0; i < count && anyWaits(); i++) {
+      if (waits(keys[i])) {
+        if (placed == placedKeys.length) {
+          placedKeys = Arrays.copyOf(placedKeys, count);
+          placedHashes = Arrays.copyOf(placedHashes, count);
+        }
+        placedKeys[placed] = keys[i];
+        placedHashes[placed++] = hashes[i];
       }
-      group = new GroupBlocks(stored.spec(), stored.blockSize(), prefixBlockSize);
-      numbers = Arrays.copyOf(numbers, numbers.length + 1);
-      numbers[numbers.length - 1] = stored.group();
-      GroupBlocks[] more = Arrays.copyOf(groups, groups.length + 1);
-      more[more.length - 1] = group;
-      groups = more;
     }
-    group.stored(stored.keys(), hashOf, counted);
-    return true;
+    return placed == 0
+        ? null
+        : new GroupChange.Placed(Arrays.copyOf(placedKeys, placed), Arrays.copyOf(placedHashes, placed));
   }
 
-  /** Blocks of a group were removed; returns whether it is followed. */
-  boolean removed(Removed removed, boolean counted) {
-    GroupBlocks group = group(removed.group());
-    if (group == null) {
-      return false;
-    }
-    group.removed(removed.keys(), counted);
-    return true;
-  }
-
-  /** Blocks of the prefix were stored: the first {@code count} of these. */
-  void placed(long[] keys, long[] hashes, int count) {
+  private boolean anyWaits() {
+    boolean any = false;
     for (GroupBlocks group : groups) {
-      for (int i = 0; i < count; i++) {
-        group.placed(keys[i], hashes[i]);
+      any |= group.anyWaits();
+    }
+    return any;
+  }
+
+  private boolean waits(long key) {
+    boolean waits = false;
+    for (GroupBlocks group : groups) {
+      waits |= group.waits(key);
+    }
+    return waits;
+  }
+
+  /** Makes a change of what is held. */
+  public void apply(GroupChange change) {
+    switch (change) {
+      case GroupChange.Stored stored -> {
+        sparse |= stored.sparse();
+        GroupBlocks group = group(stored.group());
+        if (group == null) {
+          group = new GroupBlocks(stored.spec(), stored.blockSize(), prefixBlockSize);
+          add(stored.group(), group);
+        }
+        group.stored(stored.keys(), stored.hashes(), stored.counted());
       }
+      case GroupChange.Placed(long[] keys, long[] hashes) -> {
+        for (GroupBlocks group : groups) {
+          for (int i = 0; i < keys.length; i++) {
+            group.placed(keys[i], hashes[i]);
+          }
+        }
+      }
+      case GroupChange.Removed(int number, long[] keys, boolean counted) -> {
+        GroupBlocks group = group(number);
+        if (group != null) {
+          group.removed(keys, counted);
+        }
+      }
+      case GroupChange.Begun _, GroupChange.Cleared _ ->
+          throw new IllegalArgumentException("begins other groups: " + change);
+    }
+  }
+
+  private void add(int number, GroupBlocks group) {
+    numbers = Arrays.copyOf(numbers, numbers.length + 1);
+    numbers[numbers.length - 1] = number;
+    GroupBlocks[] more = Arrays.copyOf(groups, groups.length + 1);
+    more[more.length - 1] = group;
+    groups = more;
+  }
+
+  /**
+   * The changes that lead from nothing to what is held now, with {@code most} blocks each at most. What is predicted is
+   * not among them.
+   */
+  public void forEachHeld(int most, Consumer<GroupChange> receiver) {
+    receiver.accept(new GroupChange.Begun(prefixBlockSize));
+    for (int i = 0; i < groups.length; i++) {
+      groups[i].forEachHeld(numbers[i], sparse, most, receiver);
     }
   }
 

@@ -109,6 +109,7 @@ public final class EventApplier {
     this.lost = position.lost();
     this.lastSequence = position.stream().sequence();
     this.lastPublished = position.stream().publishedAt();
+    this.groups = seed.groups();
     settle(0);
   }
 
@@ -224,7 +225,14 @@ public final class EventApplier {
     changes.cleared();
     salts.clear();
     orphans.clear();
-    groups = null;
+    clearGroups();
+  }
+
+  private void clearGroups() {
+    if (groups != null) {
+      groups = null;
+      changes.ofGroups(new GroupChange.Cleared());
+    }
   }
 
   private void store(Stored stored, boolean counted) {
@@ -307,7 +315,10 @@ public final class EventApplier {
     salts.stored(stored.keys(), registered, salt);
     CacheGroups known = groups;
     if (known != null) {
-      known.placed(stored.keys(), hashes, registered);
+      GroupChange.Placed placed = known.placed(stored.keys(), hashes, registered);
+      if (placed != null) {
+        apply(known, placed);
+      }
     }
     orphans.take(stored.keys(), registered, ready);
   }
@@ -315,7 +326,9 @@ public final class EventApplier {
   private void remove(Removed removed, boolean counted) {
     if (isOfOtherGroup(removed)) {
       CacheGroups others = groups;
-      if (others == null || removed.tier() != Tier.DEVICE || !others.removed(removed, counted)) {
+      if (others != null && removed.tier() == Tier.DEVICE && others.has(removed.group())) {
+        apply(others, new GroupChange.Removed(removed.group(), removed.keys(), counted));
+      } else {
         otherGroup++;
       }
       return;
@@ -369,11 +382,21 @@ public final class EventApplier {
       return;
     }
     CacheGroups known = groups == null ? new CacheGroups(blockSize) : groups;
-    if (known.stored(stored, blocks::hashOf, counted)) {
-      groups = known;
-    } else {
+    GroupChange.Stored change = known.stored(stored, blocks::hashOf, counted);
+    if (change == null) {
       otherGroup++;
+      return;
     }
+    if (groups == null) {
+      changes.ofGroups(new GroupChange.Begun(blockSize));
+    }
+    apply(known, change);
+    groups = known;
+  }
+
+  private void apply(CacheGroups known, GroupChange change) {
+    known.apply(change);
+    changes.ofGroups(change);
   }
 
   private void hint(Stored stored) {
@@ -408,7 +431,7 @@ public final class EventApplier {
     if (!blockSizeSeen && stored.tier() == Tier.DEVICE && (size > blockSize || count > 1)) {
       blockSize = size;
       blockSizeSeen = true;
-      groups = null;
+      clearGroups();
       return true;
     }
     if (size < blockSize && count == 1 && stored.tier() == Tier.DEVICE) {

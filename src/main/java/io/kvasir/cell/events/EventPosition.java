@@ -13,7 +13,7 @@ import io.kvasir.events.StreamPosition;
  * @param prefixGroup the hybrid model's group that makes the prefix, {@link KvEvent#UNSPECIFIED} until one has shown
  *     itself
  * @param lost whether messages are missing for good
- * @param hybrid whether the engine has groups beside that one, whose blocks are known to the first applier alone
+ * @param hybrid whether the engine has groups beside that one
  */
 public record EventPosition(StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid) {
   public static final EventPosition START =

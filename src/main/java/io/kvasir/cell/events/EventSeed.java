@@ -1,8 +1,16 @@
 package io.kvasir.cell.events;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * What another home had learned of a worker's events beside the blocks themselves, which go on from here.
  *
- * @param salts the cache salts of the blocks; owned by the receiver
+ * @param salts the cache salts of the blocks; owned by the receiver, as the groups are
+ * @param groups what a hybrid model's groups hold; null of others, and where it is not known
  */
-public record EventSeed(EventSalts salts, EventPosition position) {}
+public record EventSeed(EventSalts salts, @Nullable CacheGroups groups, EventPosition position) {
+  /** Whether nothing is missing: homes of earlier versions do not pass on what the groups of a hybrid model hold. */
+  public boolean isWhole() {
+    return !position.hybrid() || groups != null;
+  }
+}

@@ -2,7 +2,9 @@ package io.kvasir.cell.events;
 
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.index.BlockHash;
-import java.util.function.LongUnaryOperator;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
@@ -25,6 +27,9 @@ final class GroupBlocks {
   /** Blocks of its own before such a place that it needs. */
   private final int needed;
 
+  private final Spec spec;
+  private final int blockSize;
+
   private final BlockSet held = new BlockSet();
   private final Long2LongHashMap hashes = new Long2LongHashMap(BlockHash.NONE);
 
@@ -38,6 +43,8 @@ final class GroupBlocks {
    * @param prefixBlockSize tokens in the prefix's blocks
    */
   GroupBlocks(Spec spec, int blockSize, int prefixBlockSize) {
+    this.spec = spec;
+    this.blockSize = blockSize;
     this.size = Math.max(1, blockSize / prefixBlockSize);
     // vLLM also keeps states within a block, under the key of the prefix block that ends there.
     this.step = spec.kind() == Spec.Kind.STATE ? 1 : size;
@@ -68,15 +75,13 @@ final class GroupBlocks {
   /**
    * Blocks were stored.
    *
-   * @param hashOf the chain hash of a key's prefix block, {@link BlockHash#NONE} if there is none yet
+   * @param chain the chain hash of each key's prefix block, {@link BlockHash#NONE} if there is none yet
    * @param counted as of {@link BlockSet#add}
    */
-  void stored(long[] keys, LongUnaryOperator hashOf, boolean counted) {
-    for (long key : keys) {
-      long hash = hashes.get(key);
-      if (hash == BlockHash.NONE) {
-        hash = hashOf.applyAsLong(key);
-      }
+  void stored(long[] keys, long[] chain, boolean counted) {
+    for (int i = 0; i < keys.length; i++) {
+      long key = keys[i];
+      long hash = chain[i];
       if (hash == BlockHash.NONE) {
         if (unplaced.size() < MAX_BLOCKS) {
           unplaced.put(key, counted ? unplaced.get(key) + 1 : 1);
@@ -85,6 +90,47 @@ final class GroupBlocks {
         add(key, hash, 1, counted);
       }
     }
+  }
+
+  /** The chain hash of a key's prefix block, {@link BlockHash#NONE} of what is not held. */
+  long hashOf(long key) {
+    return hashes.get(key);
+  }
+
+  boolean anyWaits() {
+    return !unplaced.isEmpty();
+  }
+
+  boolean waits(long key) {
+    return unplaced.containsKey(key);
+  }
+
+  /** Every copy of every block, as stores of {@code most} at most. */
+  void forEachHeld(int number, boolean sparse, int most, Consumer<GroupChange> receiver) {
+    long[] keys = new long[most];
+    long[] chain = new long[most];
+    int count = 0;
+    for (Long2LongHashMap waiting : List.of(hashes, unplaced)) {
+      Long2LongHashMap.EntryIterator entries = waiting.entrySet().iterator();
+      while (entries.hasNext()) {
+        entries.next();
+        boolean placed = waiting == hashes;
+        long hash = placed ? entries.getLongValue() : BlockHash.NONE;
+        for (long copies = placed ? held.copies(hash) : entries.getLongValue(); copies > 0; copies--) {
+          keys[count] = entries.getLongKey();
+          chain[count++] = hash;
+          if (count == most) {
+            receiver.accept(
+                new GroupChange.Stored(number, spec, blockSize, sparse, keys.clone(), chain.clone(), true));
+            count = 0;
+          }
+        }
+      }
+    }
+    // Also without a block: a group of which nothing is held limits, too.
+    receiver.accept(
+        new GroupChange.Stored(
+            number, spec, blockSize, sparse, Arrays.copyOf(keys, count), Arrays.copyOf(chain, count), true));
   }
 
   /** A prefix block was stored, for which a key may have waited. */

@@ -136,12 +136,11 @@ public final class WorkerEvents {
     this.sources = services.eventSources();
     this.acknowledgements = context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new);
     PodSpec pod = member.pod();
-    // What a hybrid model's other groups hold was not copied.
     Source<KvBatch, NotUsed> rest =
-        seed == null || seed.position().hybrid() ? null : resumed(seed.position().stream());
+        seed == null || !seed.isWhole() ? null : resumed(seed.position().stream());
     if (seed != null && rest != null) {
       this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas, seed);
-      member.cache().events(applier.state());
+      updateCache();
       this.stream = run(rest);
     } else {
       if (seed != null) {
@@ -353,7 +352,7 @@ public final class WorkerEvents {
       transfer(
           part -> replicas.snapshotPart(link, part),
           () -> {
-            replicas.endSnapshot(link, applier.salts(), applier.position());
+            replicas.endSnapshot(link, applier.salts(), applier.groups(), applier.position());
             resume();
           });
     }
@@ -372,7 +371,8 @@ public final class WorkerEvents {
                     stream,
                     frame,
                     finishes,
-                    payload,
+                    payload.blocks(),
+                    payload.groups(),
                     acknowledgements));
   }
 

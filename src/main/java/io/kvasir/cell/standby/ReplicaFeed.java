@@ -1,8 +1,10 @@
 package io.kvasir.cell.standby;
 
 import io.kvasir.cell.events.BlockChangeListener;
+import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.EventPosition;
 import io.kvasir.cell.events.EventSalts;
+import io.kvasir.cell.events.GroupChange;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.Tier;
 import java.util.Collection;
@@ -73,7 +75,8 @@ public final class ReplicaFeed implements BlockChangeListener {
   }
 
   /** The rest of everything. */
-  public void endSnapshot(ReplicaLink link, EventSalts salts, EventPosition position) {
+  public void endSnapshot(
+      ReplicaLink link, EventSalts salts, @Nullable CacheGroups groups, EventPosition position) {
     salts.bySalt().forEach((salt, keys) -> {
       for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {
         writer.salt(salt, keys, from);
@@ -82,6 +85,14 @@ public final class ReplicaFeed implements BlockChangeListener {
         }
       }
     });
+    if (groups != null) {
+      groups.forEachHeld(ReplicaWriter.MAX_KEYS, change -> {
+        writer.ofGroups(change);
+        if (writer.size() >= FRAME_BYTES) {
+          link.snapshotPart(writer.take());
+        }
+      });
+    }
     writer.position(position);
     writer.complete();
     link.endSnapshot(writer.take());
@@ -123,11 +134,21 @@ public final class ReplicaFeed implements BlockChangeListener {
     }
   }
 
+  @Override
+  public void ofGroups(GroupChange change) {
+    if (subscribed) {
+      for (GroupChange part : change.parts(ReplicaWriter.MAX_KEYS)) {
+        writer.ofGroups(part);
+        spill();
+      }
+    }
+  }
+
   /** A batch has been applied. */
   public void batchApplied(EventPosition position, int events) {
     if (subscribed) {
       writer.position(position);
-      byte[] payload = writer.take();
+      ReplicaChanges payload = writer.take();
       send(payload, true, events);
     }
   }
@@ -138,7 +159,7 @@ public final class ReplicaFeed implements BlockChangeListener {
     }
   }
 
-  private void send(byte[] payload, boolean finishes, int events) {
+  private void send(ReplicaChanges payload, boolean finishes, int events) {
     for (ReplicaLink link : links.values()) {
       if (link.acceptsChanges()) {
         link.change(payload, finishes, events);
@@ -153,7 +174,7 @@ public final class ReplicaFeed implements BlockChangeListener {
       subscribed |= link.acceptsChanges();
     }
     if (!subscribed) {
-      byte[] _ = writer.take();
+      ReplicaChanges _ = writer.take();
     }
   }
 }

@@ -2,6 +2,7 @@ package io.kvasir.cell.standby;
 
 import io.kvasir.cell.ClusterMessage;
 import org.apache.pekko.actor.typed.ActorRef;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A piece of what changes in one worker's blocks, on its way from a cell's home to a copy.
@@ -15,6 +16,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param number of the frame in the stream, from 0
  * @param finishes whether it is the last frame of a batch of events
  * @param payload as {@link ReplicaWriter} wrote it
+ * @param groups changes of a hybrid model's groups, too; null from homes of earlier versions
  * @param replyTo receives how far the replica has come
  */
 public record ReplicaFrame(
@@ -27,5 +29,6 @@ public record ReplicaFrame(
     long number,
     boolean finishes,
     byte[] payload,
+    byte @Nullable [] groups,
     ActorRef<Standby.Acknowledged> replyTo)
     implements Standby.Message, ClusterMessage {}

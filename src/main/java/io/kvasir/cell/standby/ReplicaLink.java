@@ -40,10 +40,10 @@ public final class ReplicaLink {
   @FunctionalInterface
   public interface FrameSender {
     /** Sends a frame of a stream; {@code finishes} when it is the last of its batch. */
-    void send(long stream, long number, boolean finishes, byte[] payload);
+    void send(long stream, long number, boolean finishes, ReplicaChanges payload);
   }
 
-  private record PendingFrame(byte[] payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
+  private record PendingFrame(ReplicaChanges payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
 
   /** A link to a replica that has received nothing yet. */
   public ReplicaLink(FrameSender sender, ReplicaProgress progress, NanoClock clock) {
@@ -84,12 +84,12 @@ public final class ReplicaLink {
   }
 
   /** A piece of everything. */
-  void snapshotPart(byte[] payload) {
+  void snapshotPart(ReplicaChanges payload) {
     add(new PendingFrame(payload, true, false, eventsSent, clock.nanos()));
   }
 
   /** The last piece of everything: changes follow. */
-  void endSnapshot(byte[] payload) {
+  void endSnapshot(ReplicaChanges payload) {
     snapshotEnd = next + frames.size();
     snapshotting = true;
     snapshotPart(payload);
@@ -101,9 +101,9 @@ public final class ReplicaLink {
    * @param finishes whether the batch that brought them ends with these
    * @param events that it had, when it does
    */
-  void change(byte[] payload, boolean finishes, int events) {
+  void change(ReplicaChanges payload, boolean finishes, int events) {
     eventsSent += events;
-    waitingBytes += payload.length;
+    waitingBytes += payload.size();
     if (waitingBytes > MAX_WAITING_BYTES) {
       restart();
     } else {
@@ -118,7 +118,7 @@ public final class ReplicaLink {
     }
     waitingBytes = 0;
     for (PendingFrame frame : frames) {
-      waitingBytes += frame.change() ? frame.payload().length : 0;
+      waitingBytes += frame.change() ? frame.payload().size() : 0;
     }
     snapshotting = false;
     snapshotNeeded = true;
@@ -149,7 +149,7 @@ public final class ReplicaLink {
       next++;
       sent--;
       eventsAcknowledged = done.eventsSent();
-      waitingBytes -= done.change() ? done.payload().length : 0;
+      waitingBytes -= done.change() ? done.payload().size() : 0;
     }
     warm |= next > snapshotEnd;
     if (moved) {

@@ -2,6 +2,7 @@ package io.kvasir.cell.standby;
 
 import io.kvasir.cell.events.BlockChangeListener;
 import io.kvasir.cell.events.EventPosition;
+import io.kvasir.cell.events.GroupChange;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.Tier;
 import java.io.ByteArrayOutputStream;
@@ -35,6 +36,8 @@ final class ReplicaWriter {
 
   private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
   private final DataOutputStream out = new DataOutputStream(bytes);
+  private final ByteArrayOutputStream groupBytes = new ByteArrayOutputStream();
+  private final DataOutputStream groups = new DataOutputStream(groupBytes);
 
   @FunctionalInterface
   private interface Change {
@@ -43,13 +46,14 @@ final class ReplicaWriter {
 
   /** Bytes written and not taken. */
   int size() {
-    return bytes.size();
+    return bytes.size() + groupBytes.size();
   }
 
   /** Takes what has been written. */
-  byte[] take() {
-    byte[] taken = bytes.toByteArray();
+  ReplicaChanges take() {
+    ReplicaChanges taken = new ReplicaChanges(bytes.toByteArray(), groupBytes.toByteArray());
     bytes.reset();
+    groupBytes.reset();
     return taken;
   }
 
@@ -128,6 +132,11 @@ final class ReplicaWriter {
     write(() -> out.writeByte(CLEARED));
   }
 
+  /** A change of a hybrid model's groups. */
+  void ofGroups(GroupChange change) {
+    write(() -> GroupChangeCodec.write(change, groups));
+  }
+
   /** How far the worker's events have been applied. */
   void position(EventPosition position) {
     write(() -> {
@@ -136,7 +145,7 @@ final class ReplicaWriter {
       out.writeLong(position.stream().publishedAt());
       out.writeInt(position.blockSize());
       out.writeInt(position.prefixGroup());
-      // Who does not know of hybrids takes them for lost, and reads the stream anew.
+      // Who does not know of hybrids, or not of their groups, reads the stream anew.
       out.writeByte((position.lost() ? LOST : 0) | (position.hybrid() ? HYBRID : 0));
     });
   }

@@ -1,8 +1,10 @@
 package io.kvasir.cell.standby;
 
+import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.EventPosition;
 import io.kvasir.cell.events.EventSalts;
 import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.events.GroupChange;
 import io.kvasir.events.StreamPosition;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Holdings;
@@ -16,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a cell's copy has of one worker: its blocks, and what it takes to go on with its events. Reads what
- * {@link ReplicaWriter} wrote. A batch of events takes effect as a whole, so that the position is always exactly
+ * {@link ReplicaWriter} and {@link GroupChangeCodec} wrote. A batch of events takes effect as a whole, so that the position is always exactly
  * what is there. One thread at a time.
  */
 public final class ReplicatedWorker {
@@ -27,7 +29,8 @@ public final class ReplicatedWorker {
   private final long stream;
   private final WorkerBlocks blocks;
   private final EventSalts salts = new EventSalts();
-  private final List<byte[]> unfinished = new ArrayList<>();
+  private final List<ReplicaFrame> unfinished = new ArrayList<>();
+  private @Nullable CacheGroups groups;
   private EventPosition position = EventPosition.START;
   private long next;
   private boolean complete;
@@ -75,21 +78,42 @@ public final class ReplicatedWorker {
 
   /** What a home goes on with. */
   public EventSeed seed() {
-    return new EventSeed(salts, position);
+    return new EventSeed(salts, groups, position);
   }
 
   /** Takes the next frame. */
   void receive(ReplicaFrame frame) {
     next++;
     if (!frame.finishes()) {
-      unfinished.add(frame.payload());
+      unfinished.add(frame);
       return;
     }
-    for (byte[] payload : unfinished) {
-      apply(ByteBuffer.wrap(payload));
-    }
+    unfinished.forEach(this::apply);
     unfinished.clear();
+    apply(frame);
+  }
+
+  private void apply(ReplicaFrame frame) {
     apply(ByteBuffer.wrap(frame.payload()));
+    if (frame.groups() != null) {
+      applyToGroups(ByteBuffer.wrap(frame.groups()));
+    }
+  }
+
+  private void applyToGroups(ByteBuffer in) {
+    while (in.hasRemaining()) {
+      GroupChange change = GroupChangeCodec.read(in);
+      CacheGroups known = groups;
+      switch (change) {
+        case GroupChange.Begun(int prefixBlockSize) -> groups = new CacheGroups(prefixBlockSize);
+        case GroupChange.Cleared _ -> groups = null;
+        case GroupChange.Stored _, GroupChange.Placed _, GroupChange.Removed _ -> {
+          if (known != null) {
+            known.apply(change);
+          }
+        }
+      }
+    }
   }
 
   private void apply(ByteBuffer in) {
@@ -129,6 +153,7 @@ public final class ReplicatedWorker {
   private void clear() {
     blocks.clear();
     salts.clear();
+    groups = null;
     position = EventPosition.START;
     complete = false;
   }

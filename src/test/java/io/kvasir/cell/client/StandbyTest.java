@@ -119,7 +119,7 @@ final class StandbyTest {
     }
 
     Source<KvBatch, NotUsed> resume(StreamPosition last) {
-      assertThat(last).isEqualTo(new StreamPosition(0, 1));
+      assertThat(last).isEqualTo(new StreamPosition(log.getLast().sequence(), 1));
       resumed.incrementAndGet();
       return Source.<KvBatch>maybe().mapMaterializedValue(_ -> NotUsed.getInstance());
     }
@@ -161,9 +161,9 @@ final class StandbyTest {
     awaitMove(other, "m", CellMove.Reason.HOME_LOST);
   }
 
-  /** What its other groups hold is not copied, and without it more would be promised than the engine finds. */
+  /** What its other groups hold is copied, too: without it more would be promised than the engine finds. */
   @Test
-  void homeThatDies_ofAHybridModel_isReadFromTheBeginning() {
+  void homeThatDies_ofAHybridModel_copyTakesOver_withItsGroups() {
     start(3);
     Engine hybrid = new Engine(1);
     hybrid.withWindow();
@@ -175,10 +175,28 @@ final class StandbyTest {
     nodes.remove(home);
     home.system().terminate();
 
-    await(() -> engine("m").opened.get() == 2);
+    assertThat(closed(awaitDecision(other, "m"))).isEqualTo(Engine.IN_WINDOW);
+    await(() -> engine("m").resumed.get() == 1);
+    assertThat(engine("m").opened).hasValue(1);
+  }
+
+  @Test
+  void nodeThatLeaves_ofAHybridModel_handsItsGroupsOver() {
+    start(3);
+    Engine hybrid = new Engine(1);
+    hybrid.withWindow();
+    add("m", hybrid, Engine.IN_WINDOW);
+    awaitWarm("m");
+    Node home = home("m");
+    Node other = other(home);
+
+    nodes.remove(home);
+    CoordinatedShutdown.get(home.system()).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
     await(() -> nodes.stream().anyMatch(node -> node.cells().isHome("m")));
-    await(() -> closed(awaitDecision(other, "m")) == Engine.IN_WINDOW);
-    assertThat(engine("m").resumed).hasValue(0);
+
+    assertThat(closed(awaitDecision(other, "m"))).isEqualTo(Engine.IN_WINDOW);
+    await(() -> engine("m").resumed.get() == 1);
+    assertThat(engine("m").opened).hasValue(1);
   }
 
   /** Also while no home answers. */

@@ -3,7 +3,9 @@ package io.kvasir.cell.standby;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.events.BlockChangeListener;
+import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.EventApplier;
+import io.kvasir.cell.events.EventSeed;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Removed;
@@ -47,6 +49,9 @@ final class CellReplicaTest {
   private final Deque<ReplicaFrame> toCopy = new ArrayDeque<>();
   private CellReplica copy = new CellReplica(BUDGET);
 
+  /** Whether homes pass on nothing of groups. */
+  private boolean earlierVersion;
+
   /** One worker at home: its engine's events, applied and told. */
   private final class Home {
     private final int slot;
@@ -75,9 +80,12 @@ final class CellReplicaTest {
       feed.add("node", made);
     }
 
-    private void send(long stream, long number, boolean finishes, byte[] payload) {
-      assertThat(payload.length).as("bytes of a frame").isLessThan(200_000);
-      toCopy.add(new ReplicaFrame(7, 64, id(), slot, 100, stream, number, finishes, payload, NOBODY));
+    private void send(long stream, long number, boolean finishes, ReplicaChanges payload) {
+      assertThat(payload.size()).as("bytes of a frame").isLessThan(200_000);
+      toCopy.add(
+          new ReplicaFrame(
+              7, 64, id(), slot, 100, stream, number, finishes, payload.blocks(),
+              earlierVersion ? null : payload.groups(), NOBODY));
     }
 
     void apply(KvBatch batch) {
@@ -92,7 +100,7 @@ final class CellReplicaTest {
         feed.beginSnapshot(wanting);
         HandOver parts = blocks.handOver();
         parts.forEachRemaining(part -> feed.snapshotPart(wanting, part));
-        feed.endSnapshot(wanting, applier.salts(), applier.position());
+        feed.endSnapshot(wanting, applier.salts(), applier.groups(), applier.position());
       }
     }
   }
@@ -109,16 +117,54 @@ final class CellReplicaTest {
 
     private record Block(long key, int[] tokens, @Nullable String salt) {}
 
+    /** What its windows and states hold; empty of other models. */
+    private final List<Spec> groups = new ArrayList<>();
+
+    private final List<long[]> inGroups = new ArrayList<>();
+
     Engine(int number, SplittableRandom random) {
       this.number = number;
       this.random = random;
+    }
+
+    void withGroups() {
+      groups.add(new Spec(Spec.Kind.SLIDING_WINDOW, 2 * BLOCK));
+      groups.add(Spec.STATE);
+    }
+
+    /** Blocks of the prefix, of some that are not there yet, and copies of both. */
+    private void storeInGroup(List<KvEvent> events) {
+      int group = random.nextInt(groups.size());
+      long[] known = heldKeys.stream().mapToLong(Long::longValue).toArray();
+      long[] keys = new long[1 + random.nextInt(random.nextInt(40) == 0 ? 3000 : 6)];
+      for (int i = 0; i < keys.length; i++) {
+        long next = (long) number << 40 | lastKey + 1 + random.nextInt(5);
+        keys[i] = known.length == 0 || random.nextInt(6) == 0 ? next : known[random.nextInt(known.length)];
+        inGroups.add(new long[] {group + 1, keys[i]});
+      }
+      // Of some the tokens of blocks that were left out.
+      int tokens = keys.length * BLOCK + (random.nextInt(50) == 0 ? BLOCK : 0);
+      events.add(
+          new Stored(
+              true, 0, keys, new int[tokens], BLOCK, Tier.DEVICE, null, null, group + 1, groups.get(group), List.of()));
+    }
+
+    private void removeFromGroup(List<KvEvent> events) {
+      long[] gone = inGroups.remove(random.nextInt(inGroups.size()));
+      events.add(new Removed(new long[] {gone[1]}, Tier.DEVICE, (int) gone[0]));
     }
 
     KvBatch next() {
       List<KvEvent> events = new ArrayList<>();
       for (int i = random.nextInt(4); i >= 0; i--) {
         int what = random.nextInt(100);
-        if (what < 60 || held.isEmpty()) {
+        if (!groups.isEmpty() && what % 2 == 1) {
+          if (what < 60 || inGroups.isEmpty()) {
+            storeInGroup(events);
+          } else {
+            removeFromGroup(events);
+          }
+        } else if (what < 60 || held.isEmpty()) {
           store(events, 1 + random.nextInt(random.nextInt(40) == 0 ? 3000 : 8));
         } else if (what < 98) {
           Block gone = held.remove(random.nextInt(held.size()));
@@ -129,6 +175,7 @@ final class CellReplicaTest {
         } else {
           held.clear();
           heldKeys.clear();
+          inGroups.clear();
           events.add(new KvEvent.Cleared());
         }
       }
@@ -239,6 +286,21 @@ final class CellReplicaTest {
     }
   }
 
+  /** The two go on from the same places, whatever would be held of a prompt's prefix. */
+  private static void assertSameGroups(Home home, @Nullable CacheGroups copied) {
+    CacheGroups known = home.applier.groups();
+    assertThat(copied == null).isEqualTo(known == null);
+    if (known == null || copied == null) {
+      return;
+    }
+    assertThat(copied.isSparse()).isEqualTo(known.isSparse());
+    for (long[] chain : home.engine.chains.values()) {
+      for (int depth = 1; depth <= chain.length; depth++) {
+        assertThat(copied.confirmed(chain, depth, depth)).isEqualTo(known.confirmed(chain, depth, depth));
+      }
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void randomEvents_lossyWay_copyIsTheIndex_andGoesOnAsIt(long seed) {
@@ -279,6 +341,59 @@ final class CellReplicaTest {
       assertThat(next.position()).isEqualTo(home.applier.position());
       assertBlocks(taken, home, copied);
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {41, 42, 43, 44, 45, 46})
+  void hybridEngines_lossyWay_copyHasTheirGroups_andGoesOnAsTheIndex(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    start(seed);
+    homes.forEach(home -> home.engine.withGroups());
+    int loss = random.nextInt(40);
+    for (int step = 0; step < 300; step++) {
+      Home home = homes.get(random.nextInt(WORKERS));
+      home.apply(home.engine.next());
+      if (home.link == null && step >= 50 * home.slot) {
+        home.copyTo();
+        home.tellEverything();
+      }
+      carry(random, loss, random.nextInt(4));
+    }
+    settle(random, loss);
+
+    CellReplica.WarmState taken = taken();
+    assertSame(taken);
+    for (Home home : homes) {
+      ReplicatedWorker copied = copied(taken, home);
+      EventSeed whole = copied.seed();
+      assertThat(whole.isWhole()).isTrue();
+      assertSameGroups(home, whole.groups());
+      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, whole);
+      for (int i = 0; i < 50; i++) {
+        KvBatch batch = home.engine.next();
+        home.applier.apply(batch, 0);
+        next.apply(batch, 0);
+        assertSameGroups(home, next.groups());
+      }
+    }
+  }
+
+  /** During an upgrade: the home does not know that groups could be passed on. */
+  @Test
+  void hybridEngine_ofAHomeOfAnEarlierVersion_isNotWhole() {
+    earlierVersion = true;
+    start(51);
+    Home home = homes.getFirst();
+    homes.subList(1, WORKERS).clear();
+    home.engine.withGroups();
+    home.copyTo();
+    for (int i = 0; i < 20 || home.applier.groups() == null; i++) {
+      home.apply(home.engine.next());
+    }
+    settle(new SplittableRandom(51), 0);
+    EventSeed seed = copied(taken(), home).seed();
+    assertThat(seed.position()).isEqualTo(home.applier.position());
+    assertThat(seed.isWhole()).isFalse();
   }
 
   /** What was not confirmed when the home died is told again by the engine: the position says from where. */
@@ -345,7 +460,7 @@ final class CellReplicaTest {
     copy.removeWorker(gone.id(), link.stream());
     assertThat(copy.warmWorkers()).isEqualTo(WORKERS - 1);
     ReplicaFrame first =
-        new ReplicaFrame(7, 64, "new", gone.slot, 100, 99, 0, true, new byte[] {ReplicaWriter.COMPLETE}, NOBODY);
+        new ReplicaFrame(7, 64, "new", gone.slot, 100, 99, 0, true, new byte[] {ReplicaWriter.COMPLETE}, null, NOBODY);
     assertThat(copy.receive(first)).isEqualTo(new CellReplica.ReceivedUpTo(99, 1, false));
     assertThat(taken().workers()).containsOnlyKeys("new", "w1", "w2");
   }
@@ -353,10 +468,10 @@ final class CellReplicaTest {
   @Test
   void otherHome_orWiderIndex_beginsAnew() {
     byte[] whole = {ReplicaWriter.COMPLETE};
-    copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 0, true, whole, NOBODY));
-    copy.receive(new ReplicaFrame(8, 64, "b", 1, 100, 2, 0, true, whole, NOBODY));
+    copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 0, true, whole, null, NOBODY));
+    copy.receive(new ReplicaFrame(8, 64, "b", 1, 100, 2, 0, true, whole, null, NOBODY));
     assertThat(copy.warmWorkers()).isEqualTo(1);
-    copy.receive(new ReplicaFrame(8, 128, "c", 100, 100, 3, 0, true, whole, NOBODY));
+    copy.receive(new ReplicaFrame(8, 128, "c", 100, 100, 3, 0, true, whole, null, NOBODY));
     CellReplica.WarmState taken = taken();
     assertThat(taken.workers()).containsOnlyKeys("c");
     assertThat(taken.index().slots()).isEqualTo(128);
@@ -365,9 +480,9 @@ final class CellReplicaTest {
   @Test
   void afterTakeOver_nobodyWrites() {
     byte[] whole = {ReplicaWriter.COMPLETE};
-    copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 0, true, whole, NOBODY));
+    copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 0, true, whole, null, NOBODY));
     assertThat(copy.takeOver()).isNotNull();
-    assertThat(copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 1, true, whole, NOBODY))).isNull();
+    assertThat(copy.receive(new ReplicaFrame(7, 64, "a", 0, 100, 1, 1, true, whole, null, NOBODY))).isNull();
     assertThat(copy.takeOver()).isNull();
   }
 }
