@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 public record BarePod(URI url, Config described) {
   /** Where its engine is asked. */
-  EngineAddress address() {
+  public EngineAddress address() {
     boolean asked = described.hasPath(EngineAddress.GRPC_PORT);
     return new EngineAddress(url, asked ? Integer.valueOf(described.getInt(EngineAddress.GRPC_PORT)) : null);
   }
 
   /** The pod with what its engine told; null when that does not go together. */
-  @Nullable PodSpec completed(LearntPod engine, PodsReader reader, Consumer<String> faults) {
+  public @Nullable PodSpec completed(LearntPod engine, PodsReader reader, Consumer<String> faults) {
     Config named =
         described.hasPath("name")
             ? described

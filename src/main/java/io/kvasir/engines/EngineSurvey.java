@@ -60,7 +60,7 @@ public final class EngineSurvey {
       remedied.initCause(failed);
       throw remedied;
     }
-    return new SurveyedEngine(name(address.url()), engine, events(engine, alone));
+    return new SurveyedEngine(name(address.url()), engine, events(engine, alone), address.grpcPort());
   }
 
   /**

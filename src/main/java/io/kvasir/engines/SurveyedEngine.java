@@ -2,6 +2,7 @@ package io.kvasir.engines;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An engine that has been asked what it is. Immutable.
@@ -9,11 +10,18 @@ import java.util.List;
  * @param name of its pod
  * @param description what it told
  * @param events where its cache events are
+ * @param grpcPort where its pod says that it is asked over gRPC; null where it says nothing of that
  */
-public record SurveyedEngine(String name, EngineDescription description, EventOrigin events) {
+public record SurveyedEngine(
+    String name, EngineDescription description, EventOrigin events, @Nullable Integer grpcPort) {
+  /** An engine that is asked over HTTP only. */
+  public SurveyedEngine(String name, EngineDescription description, EventOrigin events) {
+    this(name, description, events, null);
+  }
+
   /** The same engine under another name. */
   public SurveyedEngine named(String other) {
-    return new SurveyedEngine(other, description, events);
+    return new SurveyedEngine(other, description, events, grpcPort);
   }
 
   /** Its data-parallel ranks, 1 where it does not tell. */
@@ -51,6 +59,9 @@ public record SurveyedEngine(String name, EngineDescription description, EventOr
       }
       case EventOrigin.None(String why) ->
           remarks.add(why + " The router believes that it keeps what it was sent.");
+    }
+    if (grpcPort != null && description.identity().kind() != EngineKind.VLLM) {
+      remarks.add("The grpc-port of its pod, " + grpcPort + ", has no effect: only vLLM is asked there. Leave it out.");
     }
     if (description.models().size() >= EngineDescription.MAX_MODELS) {
       remarks.add("Of the models and adapters that it names the first " + EngineDescription.MAX_MODELS + " are taken;"

@@ -153,7 +153,7 @@ public record DecisionRecord(
    * @param worker its id
    * @param slot its slot in the cell
    * @param removedBy name of the filter that removed it, null when none did
-   * @param depth leading blocks it holds, whether it was removed or not
+   * @param depth leading blocks that it holds and its engine can go on from, whether it was removed or not
    * @param tiers how many of those it holds in each tier, according to its events
    * @param inFlight requests in flight
    * @param pendingTokens uncached prompt tokens of requests without a first token yet

@@ -58,6 +58,20 @@ final class DoctorIT {
     }
   }
 
+  /** What the router would learn from its engine the doctor asks, too. */
+  @Test
+  void aPodOfAUrlOnly_isExamined() throws Exception {
+    try (SimEngine engine = engine(16)) {
+      TestCommand done = doctor(MODELS.formatted(16) + "kvasir.pods = [{ url = \"%s\" }]".formatted(engine.url()));
+
+      assertThat(done.out()).as(done.err()).contains("1 engine examined");
+      assertThat(done.out()).doesNotContain("ERROR");
+    }
+    TestCommand gone = doctor(MODELS.formatted(16) + "kvasir.pods = [{ url = \"http://127.0.0.1:9\" }]");
+    assertThat(gone.out()).as(gone.err()).contains("127.0.0.1:9", "1 engine examined: 1 error");
+    assertThat(gone.status()).isEqualTo(2);
+  }
+
   @Test
   void aWarning_isStatus1() throws Exception {
     try (SimEngine engine = engine(16)) {

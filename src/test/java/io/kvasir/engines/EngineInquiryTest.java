@@ -299,6 +299,17 @@ final class EngineInquiryTest {
   }
 
   @Test
+  void grpcPort_ofAnEngineThatIsNotVllm_isRemarkedOn() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().api(EngineApi.SGLANG).build())) {
+      EngineSurvey survey = new EngineSurvey(calls, TIMEOUT);
+      assertThat(survey.survey(new EngineAddress(engine.url(), 50_051), null, true, null).remarks())
+          .anyMatch(remark -> remark.startsWith("The grpc-port of its pod, 50051, has no effect: only vLLM"));
+      assertThat(survey.survey(EngineAddress.of(engine.url()), null, true, null).remarks())
+          .noneMatch(remark -> remark.contains("grpc-port"));
+    }
+  }
+
+  @Test
   void sglang_tellsAll() throws Exception {
     EngineDescription sglang = describe(settings().api(EngineApi.SGLANG).reportCachedTokens(false));
 

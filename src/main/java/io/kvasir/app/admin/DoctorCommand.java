@@ -61,7 +61,7 @@ public final class DoctorCommand implements Callable<Integer> {
     Diagnosis diagnosis;
     try (HttpCalls calls = new HttpCalls(null, config == null ? null : tls(config.execution().tls()));
         ProgressBar bar = new ProgressBar("examining")) {
-      Subjects subjects = subjects(config, asksRouter);
+      Subjects subjects = subjects(config, asksRouter, calls);
       Doctor doctor =
           new Doctor(calls, EngineExaminer.Timeouts.DEFAULT, Clock.system(ZoneId.systemDefault()));
       diagnosis = doctor.examine(subjects, bar::draw);
@@ -71,18 +71,18 @@ public final class DoctorCommand implements Callable<Integer> {
     return diagnosis.exitStatus();
   }
 
-  private Subjects subjects(@Nullable KvasirConfig config, boolean asksRouter)
+  private Subjects subjects(@Nullable KvasirConfig config, boolean asksRouter, HttpCalls calls)
       throws AdminFailedException, InterruptedException {
     if (!asksRouter) {
       return config == null
           ? new Subjects(List.of(), null, List.of(), null)
           : new Subjects(
-              ExaminedConfig.engines(config), config.prompts().models(), ExaminedConfig.certificates(config), null);
+              ExaminedConfig.engines(config, calls), config.prompts().models(), ExaminedConfig.certificates(config), null);
     }
     try (AdminClient client = options.client()) {
       ExaminedRouter router = new ExaminedRouter(client);
       RouterExam said = router.examine();
-      List<EngineTarget> engines = config == null ? router.engines() : ExaminedConfig.engines(config);
+      List<EngineTarget> engines = config == null ? router.engines() : ExaminedConfig.engines(config, calls);
       return new Subjects(
           engines,
           config == null ? null : config.prompts().models(),

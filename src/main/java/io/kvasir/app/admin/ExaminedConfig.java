@@ -3,25 +3,78 @@ package io.kvasir.app.admin;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.NamedCertificate;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.discovery.BarePod;
+import io.kvasir.discovery.LearntPod;
 import io.kvasir.doctor.exam.CertificateExam;
 import io.kvasir.doctor.exam.EngineTarget;
+import io.kvasir.engines.EngineSurvey;
+import io.kvasir.engines.SurveyedEngine;
+import io.kvasir.http.HttpCallException;
+import io.kvasir.http.HttpCalls;
+import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What of a configuration is examined. */
 final class ExaminedConfig {
+  private static final Logger LOG = LoggerFactory.getLogger(ExaminedConfig.class);
+  private static final Duration SURVEY_TIMEOUT = Duration.ofSeconds(10);
+
   private ExaminedConfig() {}
 
-  /** The engines of its pods. */
-  static List<EngineTarget> engines(KvasirConfig config) {
+  /**
+   * The engines of its pods. Those of pods that are described by little more than a URL are asked what the router would
+   * ask them.
+   */
+  static List<EngineTarget> engines(KvasirConfig config, HttpCalls calls) throws InterruptedException {
     List<EngineTarget> engines = new ArrayList<>();
     for (PodSpec pod : config.fleet().pods()) {
-      engines.add(
-          new EngineTarget(
-              pod.name(), pod.url(), config.fleet().podKeys().of(pod.url()), pod.models(), pod.engine().blockSize(),
-              pod.engine().ranks(), pod.events()));
+      engines.add(target(pod, config));
+    }
+    EngineSurvey survey = new EngineSurvey(calls, SURVEY_TIMEOUT);
+    for (BarePod pod : config.fleet().discovery().bare()) {
+      engines.add(target(pod, config, survey));
     }
     return engines;
+  }
+
+  private static EngineTarget target(PodSpec pod, KvasirConfig config) {
+    return new EngineTarget(
+        pod.name(), pod.url(), config.fleet().podKeys().of(pod.url()), pod.models(), pod.engine().blockSize(),
+        pod.engine().ranks(), pod.events());
+  }
+
+  private static EngineTarget target(BarePod pod, KvasirConfig config, EngineSurvey survey)
+      throws InterruptedException {
+    String key = config.fleet().podKeys().of(pod.url());
+    String name = pod.described().hasPath("name") ? pod.described().getString("name") : pod.url().getAuthority();
+    try {
+      SurveyedEngine engine = survey.survey(pod.address(), key, isAlone(pod, config), null);
+      PodSpec completed =
+          pod.completed(
+              LearntPod.of(engine), config.fleet().podsReader(),
+              fault -> LOG.warn("the pod at {} would have no workers: {}", pod.url(), fault));
+      if (completed != null) {
+        return target(completed, config);
+      }
+    } catch (HttpCallException silent) {
+      LOG.debug("{} is examined by its URL: {}", pod.url(), silent.getMessage());
+    }
+    // What is wrong with an engine that does not answer the examination finds, too.
+    return new EngineTarget(name, pod.url(), key, Set.of(), null, 1, null);
+  }
+
+  /** Whether no other engine of the configuration is on its host, so that what is at the default port is its own. */
+  private static boolean isAlone(BarePod pod, KvasirConfig config) {
+    Stream<URI> described = config.fleet().pods().stream().map(PodSpec::url);
+    Stream<URI> bare = config.fleet().discovery().bare().stream().map(BarePod::url);
+    return Stream.concat(described, bare)
+        .noneMatch(other -> !other.equals(pod.url()) && pod.url().getHost().equals(other.getHost()));
   }
 
   /** The certificates it names. */

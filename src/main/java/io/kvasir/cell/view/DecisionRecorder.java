@@ -192,20 +192,21 @@ public final class DecisionRecorder {
     int[] depths = new int[index.slots()];
     index.search(chain, removed, depths);
     return pass.candidates().stream()
-        .map(candidate -> candidate(
-            candidate, candidate.removedBy() == null ? candidate.depth() : depths[candidate.worker().slot()], chain))
+        .map(candidate -> candidate(candidate, depths[candidate.worker().slot()], chain))
         .toList();
   }
 
-  private CandidateRecord candidate(Explanation.Candidate candidate, int depth, Chain chain) {
+  /** The record of a candidate that holds so many of the prompt's leading blocks if it was removed. */
+  private CandidateRecord candidate(Explanation.Candidate candidate, int held, Chain chain) {
     Worker worker = candidate.worker();
     Member member = members[worker.slot()];
+    int depth = candidate.removedBy() == null ? candidate.depth() : resumable(member, chain, held);
     return new CandidateRecord(
         worker.id(),
         worker.slot(),
         candidate.removedBy(),
         depth,
-        tiers(worker, depth, chain),
+        depth > 0 ? tiers(worker, member, chain) : Map.of(),
         candidate.inFlight(),
         candidate.pendingTokens(),
         candidate.queueMs(),
@@ -218,16 +219,25 @@ public final class DecisionRecorder {
         facts(worker));
   }
 
+  /** Of blocks that a worker holds those that its engine can go on from the end of: fewer in a hybrid model's. */
+  private static int resumable(@Nullable Member member, Chain chain, int held) {
+    return member == null ? held : member.cache().resumable(chain, held);
+  }
+
   /** Blocks that were not reported, since they are only predicted, count as the device's. */
-  private Map<String, Integer> tiers(Worker worker, int depth, Chain chain) {
+  private Map<String, Integer> tiers(Worker worker, @Nullable Member member, Chain chain) {
+    int[] blocks = new int[TIERS.length];
+    int held = index.tiers(chain, worker.slot(), blocks);
+    int resumable = resumable(member, chain, held);
+    if (resumable < held) {
+      Arrays.fill(blocks, 0);
+      Chain beginning = new Chain(Arrays.copyOf(chain.hashes(), resumable), chain.blockSize());
+      int _ = index.tiers(beginning, worker.slot(), blocks);
+    }
     Map<String, Integer> tiers = new TreeMap<>();
-    if (depth > 0) {
-      int[] blocks = new int[TIERS.length];
-      index.tiers(chain, worker.slot(), blocks);
-      for (Tier tier : TIERS) {
-        if (blocks[tier.index()] > 0) {
-          tiers.put(lower(tier), blocks[tier.index()]);
-        }
+    for (Tier tier : TIERS) {
+      if (blocks[tier.index()] > 0) {
+        tiers.put(lower(tier), blocks[tier.index()]);
       }
     }
     return tiers;

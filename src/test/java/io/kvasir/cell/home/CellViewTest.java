@@ -783,6 +783,34 @@ final class CellViewTest {
   /** A window of two blocks, kept at the end of the prompt alone. */
   @Test
   void hybridModel_isPromisedWhatItsEngineCanGoOnFrom() {
+    Member member = hybrid();
+    assertThat(depthOf(ofTokens(8, 8))).as("of 8 blocks the 5th and 6th are in the window").isEqualTo(6);
+    assertThat(depthOf(ofTokens(4, 8))).as("another prompt parts from it after 4: no window ends there").isZero();
+    assertThat(depthOf(ofTokens(4, 9))).as("where it parted the engine keeps a window now").isEqualTo(4);
+    assertThat(members.view().fleet().reported(ofTokens(8, 8), member.worker().slot())).isEqualTo(6);
+  }
+
+  /** A record has what was promised, and what would have been of those that a filter has removed. */
+  @Test
+  void explain_ofAHybridModel_hasWhatItsEngineCanGoOnFrom() {
+    String hybrid = hybrid().worker().id();
+    for (Set<String> excluded : List.of(Set.<String>of(), Set.of(hybrid))) {
+      DecisionRecord explained =
+          members.view().explain(
+              new DecisionRequest(
+                  "x", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(ofTokens(8, 8), PROMPT),
+                  PreparedSlots.EMPTY, false, DecisionRequest.Constraints.excluding(excluded)));
+      assertThat(explained.passes().getFirst().candidates()).anySatisfy(candidate -> {
+        assertThat(candidate.worker()).isEqualTo(hybrid);
+        assertThat(candidate.removedBy()).isEqualTo(excluded.isEmpty() ? null : "excluded");
+        assertThat(candidate.depth()).isEqualTo(6);
+        assertThat(candidate.tiers()).containsExactly(Map.entry("device", 6));
+      });
+    }
+  }
+
+  /** The only worker of the model has 8 blocks, of which a window keeps the 4th to the 6th. */
+  private Member hybrid() {
     members.all().stream().skip(1).forEach(other -> other.drain(true));
     Member member = members.all().getFirst();
     EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
@@ -800,11 +828,7 @@ final class CellViewTest {
         0);
     member.cache().events(applier.state());
     member.cache().groups(applier.groups());
-
-    assertThat(depthOf(ofTokens(8, 8))).as("of 8 blocks the 5th and 6th are in the window").isEqualTo(6);
-    assertThat(depthOf(ofTokens(4, 8))).as("another prompt parts from it after 4: no window ends there").isZero();
-    assertThat(depthOf(ofTokens(4, 9))).as("where it parted the engine keeps a window now").isEqualTo(4);
-    assertThat(members.view().fleet().reported(ofTokens(8, 8), member.worker().slot())).isEqualTo(6);
+    return member;
   }
 
   private int depthOf(Chain chain) {
