@@ -25,6 +25,8 @@ record CachePrediction(PromptSize size, int blocks, int depth, int unconfirmed, 
     EXACT,
     /** Less than events had confirmed: the index was wrong. */
     OVER,
+    /** The same, and the engine reported that it evicted blocks between the decision and the prompt's turn. */
+    OVERTAKEN,
     /** More than predicted. */
     UNDER,
     /** Less than predicted, for want of blocks that the router believed to be there before any event said so. */

@@ -80,8 +80,8 @@ record TruthReport(double goal, double recoverySeconds) {
   int print(List<TruthTally> tallies, @Nullable Path json) {
     List<Result> results = new ArrayList<>();
     System.out.printf(
-        "%-14s %-16s %8s %7s %5s %6s %11s %10s %8s %8s%n", "traffic", "engine", "requests", "exact", "over", "under",
-        "unconfirmed", "unreported", "exact %", "cached %");
+        "%-14s %-16s %8s %7s %5s %9s %6s %11s %10s %8s %8s%n", "traffic", "engine", "requests", "exact", "over",
+        "overtaken", "under", "unconfirmed", "unreported", "exact %", "cached %");
     for (TruthTally tally : tallies) {
       tally.lines().forEach(TruthReport::print);
       if (tally.kind().hasFault()) {
@@ -114,8 +114,8 @@ record TruthReport(double goal, double recoverySeconds) {
 
   private static void print(TruthTally.Line line) {
     System.out.printf(
-        "%-14s %-16s %8d %7d %5d %6d %11d %10d %8.2f %8.1f%n", line.kind(), line.worker(), line.requests(),
-        line.count(Verdict.EXACT), line.count(Verdict.OVER), line.count(Verdict.UNDER),
-        line.count(Verdict.UNCONFIRMED), line.count(Verdict.UNREPORTED), line.exactPercent(), line.cachedPercent());
+        "%-14s %-16s %8d %7d %5d %9d %6d %11d %10d %8.2f %8.1f%n", line.kind(), line.worker(), line.requests(),
+        line.count(Verdict.EXACT), line.count(Verdict.OVER), line.count(Verdict.OVERTAKEN),
+        line.count(Verdict.UNDER), line.count(Verdict.UNCONFIRMED), line.count(Verdict.UNREPORTED), line.exactPercent(), line.cachedPercent());
   }
 }

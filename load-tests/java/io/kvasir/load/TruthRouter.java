@@ -30,6 +30,7 @@ final class TruthRouter implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static final long STARTUP_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final int PAUSE_MILLIS = 50;
+  private static final long OUTCOME_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final URI gateway;
   private final URI management;
@@ -102,6 +103,23 @@ final class TruthRouter implements AutoCloseable {
   JsonNode decision(String requestId) throws IOException, InterruptedException {
     String id = URLEncoder.encode(requestId, StandardCharsets.UTF_8);
     return get("/admin/decisions?limit=1&request=" + id).path("decisions").path(0);
+  }
+
+  /**
+   * Whether the router itself found that a worker had evicted what it was predicted to have of a request before the
+   * prompt's turn. Waits for the outcome to be recorded, which may come a little after the answer.
+   */
+  boolean isOvertaken(String requestId, String worker) throws IOException, InterruptedException {
+    long from = System.nanoTime();
+    while (System.nanoTime() - from < OUTCOME_NANOS) {
+      for (JsonNode outcome : decision(requestId).path("outcomes")) {
+        if (outcome.path("worker").asText().equals(worker)) {
+          return outcome.path("hits").asText().equals("overtaken");
+        }
+      }
+      Thread.sleep(PAUSE_MILLIS);
+    }
+    return false;
   }
 
   @Override

@@ -221,6 +221,9 @@ final class TruthTraffic {
       String id, String worker, @Nullable CachePrediction prediction, int prompt, int cached, long sent)
       throws IOException, InterruptedException {
     Verdict verdict = prediction == null ? Verdict.UNREPORTED : prediction.verdict(cached);
+    if (verdict == Verdict.OVER && router.isOvertaken(id, worker)) {
+      verdict = Verdict.OVERTAKEN;
+    }
     if (tally.add(worker, verdict, sent, prompt, cached)) {
       tally.explain(worker, verdict, TruthExplanation.of(id, worker, prediction, cached, router.decision(id)));
     }

@@ -1,6 +1,7 @@
 package io.kvasir.cell;
 
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Load booked on a worker for one request. Closed exactly once, however often and from however many
@@ -39,6 +40,14 @@ public interface Reservation {
 
   /** A piece of the answer came: the worker makes progress. Cheap, and may be called for every piece. */
   void progressed();
+
+  /**
+   * How what was predicted to be cached compares with what the answer reported; null before it is closed, where nothing
+   * was predicted or reported, and where another node has the answer.
+   */
+  default @Nullable HitOutcome hitOutcome() {
+    return null;
+  }
 
   /** Gives the load back, with the outcome for the cell. Idempotent: the first outcome counts. */
   void close(Outcome outcome);

@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param everCachedTokens tokens of the prompt that the cell had seen before, whoever held them then
  * @param regret share of the tokens to compute that the best worker held, 0 to 1
  * @param cachedTokens tokens reported as cached, null when not reported
+ * @param hits what became of the prediction of {@code cachedTokens}: kept, broken, or overtaken when the engine evicted
+ *     the blocks while the prompt waited; null when nothing was predicted or reported
  * @param outputTokens tokens generated, null when the engine did not report them
  */
 public record DecisionOutcome(
@@ -32,4 +34,5 @@ public record DecisionOutcome(
     int everCachedTokens,
     double regret,
     @Nullable Integer cachedTokens,
+    @Nullable String hits,
     @Nullable Integer outputTokens) {}

@@ -327,6 +327,7 @@ public final class EventApplier {
     if (isOfOtherGroup(removed)) {
       CacheGroups others = groups;
       if (others != null && removed.tier() == Tier.DEVICE && others.has(removed.group())) {
+        evicted += removed.keys().length;
         apply(others, new GroupChange.Removed(removed.group(), removed.keys(), counted));
       } else {
         otherGroup++;

@@ -13,7 +13,7 @@ package io.kvasir.cell.events;
  * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store has it
  * @param parked events that wait for their parent block
  * @param applied stores and removals that reached the index
- * @param evicted blocks the engine gave up that the index had
+ * @param evicted blocks the engine gave up that the index had, of a hybrid model's groups too
  * @param restored blocks it stored though the index had them: some were there twice, or were removed without an event
  * @param refused blocks the index could not take within its memory budget
  * @param ignored events that were left out on purpose, by reason
@@ -47,6 +47,11 @@ public record EventState(
    */
   public boolean evictedSince(int blocks, EventState earlier) {
     return evicted - earlier.evicted >= blocks && restored - earlier.restored < blocks;
+  }
+
+  /** Whether any block was removed since an earlier moment. */
+  public boolean anyEvictedSince(EventState earlier) {
+    return evicted != earlier.evicted;
   }
 
   /**

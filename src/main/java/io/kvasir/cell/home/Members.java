@@ -1,6 +1,7 @@
 package io.kvasir.cell.home;
 
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
@@ -321,7 +322,7 @@ final class Members {
     }
 
     @Override
-    public void cacheHitsReported(Member member, int expected, int found, Member.HitOutcome outcome) {
+    public void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome) {
       services.metrics().cacheHitsReported(member, expected, found, outcome);
     }
   }

@@ -1,6 +1,7 @@
 package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.ReservationLifecycle.State;
@@ -76,6 +77,7 @@ public final class BookedReservation implements Reservation {
 
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile HitPrediction hitPrediction;
+  private volatile @Nullable HitOutcome hitOutcome;
   private volatile @Nullable Reservation successor;
 
   /**
@@ -272,6 +274,11 @@ public final class BookedReservation implements Reservation {
   }
 
   @Override
+  public @Nullable HitOutcome hitOutcome() {
+    return hitOutcome;
+  }
+
+  @Override
   public void close(Outcome outcome) {
     State was = lifecycle.close();
     if (was == null) {
@@ -302,7 +309,7 @@ public final class BookedReservation implements Reservation {
     if (stallWatched || was == State.SETTLED) {
       member.health().stallDetector().streamEnded();
     }
-    member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
+    hitOutcome = member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
     if (seenPrefixes != null && prefills() && (was == State.SETTLED || outcome instanceof Outcome.Completed)) {
       seenPrefixes.add(prompt);
     }

@@ -3,6 +3,7 @@ package io.kvasir.cell.ledger;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionOutcome;
@@ -45,6 +46,7 @@ public final class RecordedReservation extends WatchedReservation {
   private DecisionOutcome record(Outcome outcome) {
     CachedTokens expected = chosen.cached();
     Outcome.Completed done = outcome instanceof Outcome.Completed completed ? completed : null;
+    HitOutcome hits = hitOutcome();
     return new DecisionOutcome(
         Instant.now().toString(),
         requestId,
@@ -58,6 +60,7 @@ public final class RecordedReservation extends WatchedReservation {
         expected.ever(),
         expected.regret(promptTokens),
         done == null ? null : known(done.cachedTokens()),
+        hits == null ? null : hits.name().toLowerCase(Locale.ROOT),
         done == null ? null : known(done.outputTokens()));
   }
 

@@ -1,9 +1,11 @@
 package io.kvasir.cell.ledger;
 
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** A reservation whose end somebody notes, once. Thread-safe. */
 abstract class WatchedReservation implements Reservation {
@@ -45,6 +47,11 @@ abstract class WatchedReservation implements Reservation {
   @Override
   public void progressed() {
     reservation.progressed();
+  }
+
+  @Override
+  public @Nullable HitOutcome hitOutcome() {
+    return reservation.hitOutcome();
   }
 
   @Override

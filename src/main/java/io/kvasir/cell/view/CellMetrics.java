@@ -3,6 +3,7 @@ package io.kvasir.cell.view;
 import io.kvasir.admission.AdmissionMetrics;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.events.ChunkHints;
@@ -281,7 +282,7 @@ public final class CellMetrics {
   }
 
   /** An answer reported how many tokens of its prompt were cached, where {@code expected} had been predicted. */
-  public void cacheHitsReported(Member member, int expected, int found, Member.HitOutcome outcome) {
+  public void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome) {
     String worker = member.worker().id();
     hitPredictions.labelValues(worker, outcome.name().toLowerCase(Locale.ROOT)).inc();
     expectedTokens.labelValues(worker, "found").inc(Math.min(expected, found));

@@ -67,9 +67,16 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
     return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
   }
 
-  /** Whether tokens that were not found had been there, and were evicted before the engine came to the prompt. */
-  boolean explainedByEviction(int missingTokens, EventState now) {
-    return reported && now.evictedSince(Math.ceilDiv(missingTokens, blockSize), eventState);
+  /**
+   * Whether tokens that were not found may have been there, and were evicted before the engine came to the prompt. A
+   * hybrid model's engine finds nothing of all of them once a single block is gone that a window or a state needs, and
+   * then it stores again what it has.
+   */
+  boolean explainedByEviction(int missingTokens, boolean hybrid, EventState now) {
+    return reported
+        && (hybrid
+            ? now.anyEvictedSince(eventState)
+            : now.evictedSince(Math.ceilDiv(missingTokens, blockSize), eventState));
   }
 
   /** The prompt will not be computed there. */

@@ -3,6 +3,7 @@ package io.kvasir.cell.worker;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.events.ChunkHints;
@@ -37,14 +38,6 @@ public final class Member {
   private final PullYield pullYield = new PullYield();
   private volatile boolean draining;
   private volatile EngineReport report = EngineReport.NONE;
-
-  /** What became of the index's word that blocks of a prompt are cached. */
-  public enum HitOutcome {
-    KEPT,
-    BROKEN,
-    /** The engine evicted them while the prompt waited, and reported that. */
-    OVERTAKEN
-  }
 
   /** A listener to the ends of requests on members. */
   public interface RequestListener {
@@ -261,14 +254,16 @@ public final class Member {
    * @param requestId the same for all tries of a request; null for one whose id is not known here
    * @param model as the request named it
    * @param promptTokens as they were booked
+   * @return what became of the forecast; null when nothing was predicted or reported
    */
-  public void requestEnded(
+  public @Nullable HitOutcome requestEnded(
       @Nullable String requestId, String model, Outcome outcome, int promptTokens, HitPrediction forecast) {
+    HitOutcome hits = null;
     switch (outcome) {
       case Outcome.Completed completed -> {
         health.onSuccess(clock.nanos());
         health.onServed(model);
-        compare(completed, promptTokens, forecast);
+        hits = compare(completed, promptTokens, forecast);
       }
       case Outcome.Cancelled _, Outcome.Preempted _ -> {}
       case Outcome.Refused refused -> {
@@ -285,6 +280,7 @@ public final class Member {
       }
     }
     listener.requestEnded(requestId, this, model, outcome);
+    return hits;
   }
 
   /**
@@ -304,9 +300,9 @@ public final class Member {
   }
 
   /** A prompt that was only predicted on a worker with events does not measure its event stream. */
-  private void compare(Outcome.Completed answer, int bookedTokens, HitPrediction forecast) {
+  private @Nullable HitOutcome compare(Outcome.Completed answer, int bookedTokens, HitPrediction forecast) {
     if (answer.cachedTokens() == Outcome.UNKNOWN || (!forecast.reported() && !pod.events().isEmpty())) {
-      return;
+      return null;
     }
     int prompt = answer.promptTokens() > 0 ? answer.promptTokens() : bookedTokens;
     int expected = forecast.expectedTokens(prompt);
@@ -315,14 +311,16 @@ public final class Member {
       listener.hintsReported(
           this, known.learn(forecast.hinted(), forecast.blockSize(), expected, answer.cachedTokens(), prompt));
     }
-    if (expected > 0) {
-      listener.cacheHitsReported(this, expected, answer.cachedTokens(),
-          hitOutcome(expected, answer.cachedTokens(), forecast));
+    if (expected == 0) {
+      return null;
     }
+    HitOutcome hits = hitOutcome(expected, answer.cachedTokens(), forecast);
+    listener.cacheHitsReported(this, expected, answer.cachedTokens(), hits);
+    return hits;
   }
 
   private HitOutcome hitOutcome(int expected, int found, HitPrediction forecast) {
-    if (found < expected && forecast.explainedByEviction(expected - found, cache.events())) {
+    if (found < expected && forecast.explainedByEviction(expected - found, cache.groups() != null, cache.events())) {
       return HitOutcome.OVERTAKEN;
     }
     return accuracy.record(expected, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;

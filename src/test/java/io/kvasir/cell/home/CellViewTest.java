@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
@@ -679,7 +680,7 @@ final class CellViewTest {
 
     for (int i = 0; i < 32; i++) {
       HitPrediction forecast = liar.cache().predict(chain(3, 64), 64, PROMPT);
-      liar.requestEnded(null, "m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
+      HitOutcome _ = liar.requestEnded(null, "m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
     }
     assertThat(liar.accuracy().trust()).isEqualTo(1);
     tick();
@@ -713,9 +714,30 @@ final class CellViewTest {
       HitPrediction forecast = held(member, applier, 2 * i);
       assertThat(forecast.expectedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
       tell(member, applier, 2 * i + 1, new KvEvent.Removed(new long[] {1, 2, 3, 4}, Tier.DEVICE, KvEvent.UNSPECIFIED));
-      member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(member.accuracy().trust()).isEqualTo(1);
+  }
+
+  /** One block of a window is enough for an engine to find nothing of all that it holds. */
+  @Test
+  void whatAHybridEngineEvictedOfAWindow_whileAPromptWaited_isNoLie() {
+    EventApplier applier = new EventApplier(members.all().getFirst().cache().blocks(), BLOCK);
+    Member member = hybrid(applier);
+    HitPrediction forecast = member.cache().predict(ofTokens(8, 8), 6, PROMPT);
+    HitPrediction unexplained = member.cache().predict(ofTokens(8, 8), 6, PROMPT);
+    assertThat(forecast.expectedTokens(PROMPT)).isEqualTo(6 * BLOCK);
+    assertThat(ended(member, unexplained, 0)).isEqualTo(HitOutcome.BROKEN);
+
+    tell(member, applier, 1, new KvEvent.Removed(new long[] {6}, Tier.DEVICE, 1));
+
+    assertThat(ended(member, forecast, 0)).isEqualTo(HitOutcome.OVERTAKEN);
+    assertThat(ended(member, forecast, 6 * BLOCK)).isEqualTo(HitOutcome.KEPT);
+    assertThat(ended(member, forecast, Outcome.UNKNOWN)).isNull();
+  }
+
+  private static @Nullable HitOutcome ended(Member member, HitPrediction forecast, int cached) {
+    return member.requestEnded(null, "m", new Outcome.Completed(PROMPT, cached, 5, 1), PROMPT, forecast);
   }
 
   @Test
@@ -725,7 +747,7 @@ final class CellViewTest {
     for (int i = 0; i < 40; i++) {
       HitPrediction forecast = held(member, applier, 2 * i);
       tell(member, applier, 2 * i + 1, fourBlocks());
-      member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(member.accuracy().trust()).isZero();
   }
@@ -751,12 +773,12 @@ final class CellViewTest {
 
     for (int i = 0; i < 20; i++) {
       HitPrediction forecast = member.cache().predict(oldest, 0, PROMPT);
-      member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isZero();
 
     HitPrediction again = member.cache().predict(oldest, 0, PROMPT);
-    member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
+    HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
   }
 
@@ -783,7 +805,7 @@ final class CellViewTest {
   /** A window of two blocks, kept at the end of the prompt alone. */
   @Test
   void hybridModel_isPromisedWhatItsEngineCanGoOnFrom() {
-    Member member = hybrid();
+    Member member = hybrid(new EventApplier(members.all().getFirst().cache().blocks(), BLOCK));
     assertThat(depthOf(ofTokens(8, 8))).as("of 8 blocks the 5th and 6th are in the window").isEqualTo(6);
     assertThat(depthOf(ofTokens(4, 8))).as("another prompt parts from it after 4: no window ends there").isZero();
     assertThat(depthOf(ofTokens(4, 9))).as("where it parted the engine keeps a window now").isEqualTo(4);
@@ -793,7 +815,7 @@ final class CellViewTest {
   /** A record has what was promised, and what would have been of those that a filter has removed. */
   @Test
   void explain_ofAHybridModel_hasWhatItsEngineCanGoOnFrom() {
-    String hybrid = hybrid().worker().id();
+    String hybrid = hybrid(new EventApplier(members.all().getFirst().cache().blocks(), BLOCK)).worker().id();
     for (Set<String> excluded : List.of(Set.<String>of(), Set.of(hybrid))) {
       DecisionRecord explained =
           members.view().explain(
@@ -810,10 +832,9 @@ final class CellViewTest {
   }
 
   /** The only worker of the model has 8 blocks, of which a window keeps the 4th to the 6th. */
-  private Member hybrid() {
+  private Member hybrid(EventApplier applier) {
     members.all().stream().skip(1).forEach(other -> other.drain(true));
     Member member = members.all().getFirst();
-    EventApplier applier = new EventApplier(member.cache().blocks(), BLOCK);
     int[] tokens = IntStream.range(0, 8 * BLOCK).toArray();
     long[] keys = {1, 2, 3, 4, 5, 6, 7, 8};
     KvEvent.Spec window = new KvEvent.Spec(KvEvent.Spec.Kind.SLIDING_WINDOW, BLOCK + 2);

@@ -2,6 +2,7 @@ package io.kvasir.cell.home;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.TestPods;
@@ -264,7 +265,7 @@ final class ErrorAnswersTest {
   }
 
   private void ended(String request, Member member, Outcome outcome) {
-    member.requestEnded(request, "m", outcome, 1, HitPrediction.none(Chain.EMPTY));
+    HitOutcome _ = member.requestEnded(request, "m", outcome, 1, HitPrediction.none(Chain.EMPTY));
   }
 
   private CellViews views() {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
@@ -45,7 +46,7 @@ final class ReportScheduleTest {
         public void prefillCompleted(Member member, PrefillSample prefill) {}
 
         @Override
-        public void cacheHitsReported(Member member, int promised, int found, Member.HitOutcome promise) {}
+        public void cacheHitsReported(Member member, int promised, int found, HitOutcome promise) {}
 
         @Override
         public void pulled(Member member, int expected, int found) {}
