@@ -40,7 +40,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
   abstract int more(int required, int held);
 
   /** Takes them. */
-  abstract void extend(GroupBlocks held, int required);
+  abstract void extend(HeldBlocks held, int required);
 
   void beginStep() {}
 
@@ -87,7 +87,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
 
   /** Gives a sequence without blocks what it goes on from. */
   final void adopt(Sequence sequence, int hits) {
-    GroupBlocks held = of(sequence);
+    HeldBlocks held = of(sequence);
     int unseen = unseen(hits * blockSize);
     held.pad(unseen);
     held.unseen = unseen;
@@ -110,7 +110,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
 
   /** Releases what a sequence does not see any more, of what has been computed. */
   final void releaseUnseen(Sequence sequence) {
-    GroupBlocks held = of(sequence);
+    HeldBlocks held = of(sequence);
     int unseen = Math.min(unseen(sequence.computed), held.count);
     for (int i = unseen - 1; i >= held.unseen; i--) {
       if (held.get(i) != BlockPool.NONE) {
@@ -123,7 +123,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
 
   /** Caches those of the first {@code full} blocks that are kept. */
   final void makeFindable(Sequence sequence, int full) {
-    GroupBlocks held = of(sequence);
+    HeldBlocks held = of(sequence);
     int from = held.keyed;
     if (full <= from) {
       return;
@@ -147,7 +147,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
   }
 
   final void release(Sequence sequence) {
-    GroupBlocks held = of(sequence);
+    HeldBlocks held = of(sequence);
     for (int i = held.count - 1; i >= 0; i--) {
       if (held.get(i) != BlockPool.NONE) {
         pool.release(held.get(i));
@@ -156,12 +156,12 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
     held.clear();
   }
 
-  private GroupBlocks of(Sequence sequence) {
+  private HeldBlocks of(Sequence sequence) {
     if (sequence.groups.length < number) {
       int before = sequence.groups.length;
       sequence.groups = Arrays.copyOf(sequence.groups, number);
       for (int i = before; i < number; i++) {
-        sequence.groups[i] = new GroupBlocks();
+        sequence.groups[i] = new HeldBlocks();
       }
     }
     return sequence.groups[number - 1];

@@ -7,7 +7,7 @@ import java.util.Arrays;
  * blocks held. The tokens themselves are up to the subclass. Owned by the thread that drives the scheduler.
  */
 public abstract class Sequence {
-  private static final GroupBlocks[] NO_GROUPS = {};
+  private static final HeldBlocks[] NO_GROUPS = {};
 
   private final int promptLength;
   private int length;
@@ -23,7 +23,7 @@ public abstract class Sequence {
   /** How many of them, from the first, are in the prefix cache under their key. */
   int keyed;
   /** What the groups of a hybrid model hold of it, by number, from 1 on. */
-  GroupBlocks[] groups = NO_GROUPS;
+  HeldBlocks[] groups = NO_GROUPS;
   /** Leading blocks that the prefix had when a hybrid model's sequence went on from earlier; 0 if it did not. */
   int sharedBlocks;
   boolean waiting;

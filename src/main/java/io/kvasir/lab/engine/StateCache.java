@@ -41,7 +41,7 @@ final class StateCache extends GroupCache {
   }
 
   @Override
-  void extend(GroupBlocks held, int required) {
+  void extend(HeldBlocks held, int required) {
     if (required > held.count) {
       held.pad(required - 1);
       held.take(1, pool);

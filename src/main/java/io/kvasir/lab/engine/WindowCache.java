@@ -20,7 +20,7 @@ final class WindowCache extends GroupCache {
   }
 
   @Override
-  void extend(GroupBlocks held, int required) {
+  void extend(HeldBlocks held, int required) {
     if (required > held.count) {
       held.take(required - held.count, pool);
     }

@@ -3,7 +3,7 @@ package io.kvasir.lab.engine;
 import java.util.Arrays;
 
 /** The blocks that a sequence holds in a group of a hybrid model, by their place in it. */
-final class GroupBlocks {
+final class HeldBlocks {
   private int[] blocks = new int[8];
 
   /** Places, with those where it holds none. */
