@@ -138,6 +138,7 @@ public final class CacheGroups {
           add(stored.group(), group);
         }
         group.stored(stored.keys(), stored.hashes(), stored.counted());
+        fulfil(stored.hashes());
       }
       case GroupChange.Placed(long[] keys, long[] hashes) -> {
         for (GroupBlocks group : groups) {
@@ -154,6 +155,20 @@ public final class CacheGroups {
       }
       case GroupChange.Begun _, GroupChange.Cleared _ ->
           throw new IllegalArgumentException("begins other groups: " + change);
+    }
+  }
+
+  /** What was predicted of blocks that have been stored is over: from now on events say what becomes of them. */
+  private void fulfil(long[] hashes) {
+    if (!anyExpected) {
+      return;
+    }
+    synchronized (expected) {
+      for (long hash : hashes) {
+        if (expected.contains(hash)) {
+          ends.stream().filter(end -> end.hash == hash).forEach(this::end);
+        }
+      }
     }
   }
 

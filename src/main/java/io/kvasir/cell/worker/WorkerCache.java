@@ -157,14 +157,17 @@ public final class WorkerCache {
     List<CacheGroups.PredictedEnd> ends = new ArrayList<>(2);
     // The last token of a prompt is computed in any case.
     int end = Math.min(chain.length(), (tokens - 1) / chain.blockSize());
-    if (end > 0) {
+    int reported = reported(known, chain, depth);
+    // What is there already is evicted as events say.
+    boolean there = end <= depth && known.confirmed(hashes, end, Math.min(end, reported)) == end;
+    if (end > 0 && !there) {
       ends.add(known.predict(hashes[end - 1], expiry));
     }
     int shared = prediction.held();
     if (shared > depth && shared < end) {
       ends.add(known.predict(hashes[shared - 1], expiry));
     }
-    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported(known, chain, depth)), ends);
+    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported), ends);
   }
 
   /** Leading blocks of a prompt that its engine has reported, and can go on from. */

@@ -198,6 +198,24 @@ final class CacheGroupsTest {
     assertThat(groups().resumable(prompt, 12, 6)).isEqualTo(6);
   }
 
+  /** What has come as predicted and is evicted is gone, also before the prediction would have expired. */
+  @Test
+  void predictionThatCameTrue_isOver() {
+    apply(stored(0, Spec.FULL, BLOCK, 1, 12), sparse(1, window(9), 6, 5, 6));
+    PredictedEnd end = groups().predict(prompt[10], LATER);
+    PredictedEnd again = groups().predict(prompt[10], LATER);
+    PredictedEnd other = groups().predict(prompt[7], LATER);
+    apply(sparse(1, window(9), 12, 10, 11));
+    assertThat(resumable(12)).isEqualTo(11);
+    apply(removed(1, 10));
+    assertThat(resumable(12)).as("what else is predicted").isEqualTo(8);
+    other.retract();
+    assertThat(resumable(12)).isEqualTo(6);
+    end.retract();
+    again.retract();
+    assertThat(resumable(12)).isEqualTo(6);
+  }
+
   @Test
   void predictions_areBounded() {
     apply(stored(0, Spec.FULL, BLOCK, 1, 6), sparse(1, window(9), 6, 5, 6));
