@@ -116,6 +116,7 @@ record TruthReport(double goal, double recoverySeconds) {
     System.out.printf(
         "%-14s %-16s %8d %7d %5d %9d %6d %11d %10d %8.2f %8.1f%n", line.kind(), line.worker(), line.requests(),
         line.count(Verdict.EXACT), line.count(Verdict.OVER), line.count(Verdict.OVERTAKEN),
-        line.count(Verdict.UNDER), line.count(Verdict.UNCONFIRMED), line.count(Verdict.UNREPORTED), line.exactPercent(), line.cachedPercent());
+        line.count(Verdict.UNDER), line.count(Verdict.UNCONFIRMED), line.count(Verdict.UNREPORTED),
+        line.exactPercent(), line.cachedPercent());
   }
 }

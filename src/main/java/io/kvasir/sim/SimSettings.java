@@ -105,7 +105,8 @@ public record SimSettings(
     }
     Encoding encoding = kv.events().format().encoding();
     if (encoding != Encoding.VLLM_MAP && encoding != Encoding.VLLM_ARRAY) {
-      found.add("cache-groups: only vLLM's events have groups, not those of event-encoding " + encoding.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+      String name = encoding.name().toLowerCase(Locale.ROOT).replace('_', '-');
+      found.add("cache-groups: only vLLM's events have groups, not those of event-encoding " + name);
     }
     if (kv.events().replay().snapshots()) {
       found.add("cache-groups: snapshots are simulated for the prefix only; leave out snapshots");

@@ -77,7 +77,8 @@ public final class DoctorCommand implements Callable<Integer> {
       return config == null
           ? new Subjects(List.of(), null, List.of(), null)
           : new Subjects(
-              ExaminedConfig.engines(config, calls), config.prompts().models(), ExaminedConfig.certificates(config), null);
+              ExaminedConfig.engines(config, calls), config.prompts().models(),
+              ExaminedConfig.certificates(config), null);
     }
     try (AdminClient client = options.client()) {
       ExaminedRouter router = new ExaminedRouter(client);

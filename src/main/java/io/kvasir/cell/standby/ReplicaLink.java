@@ -43,7 +43,8 @@ public final class ReplicaLink {
     void send(long stream, long number, boolean finishes, ReplicaChanges payload);
   }
 
-  private record PendingFrame(ReplicaChanges payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
+  private record PendingFrame(
+      ReplicaChanges payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
 
   /** A link to a replica that has received nothing yet. */
   public ReplicaLink(FrameSender sender, ReplicaProgress progress, NanoClock clock) {

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a cell's copy has of one worker: its blocks, and what it takes to go on with its events. Reads what
- * {@link ReplicaWriter} and {@link GroupChangeCodec} wrote. A batch of events takes effect as a whole, so that the position is always exactly
- * what is there. One thread at a time.
+ * {@link ReplicaWriter} and {@link GroupChangeCodec} wrote. A batch of events takes effect as a whole, so that
+ * the position is always exactly what is there. One thread at a time.
  */
 public final class ReplicatedWorker {
   private static final Tier[] TIERS = Tier.values();

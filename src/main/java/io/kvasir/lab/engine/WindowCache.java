@@ -1,6 +1,6 @@
 package io.kvasir.lab.engine;
 
-/** That of layers with a sliding window: the blocks that the next token sees, as {@code SlidingWindowManager} has it. */
+/** That of layers with a sliding window: blocks that the next token sees, as {@code SlidingWindowManager} has it. */
 final class WindowCache extends GroupCache {
   private final int window;
 
