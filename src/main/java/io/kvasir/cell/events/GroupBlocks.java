@@ -2,10 +2,9 @@ package io.kvasir.cell.events;
 
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.index.BlockHash;
-import java.util.Arrays;
-import java.util.List;
 import java.util.function.Consumer;
 import org.agrona.collections.Long2LongHashMap;
+import org.agrona.collections.LongArrayList;
 
 /**
  * What one KV cache group of a hybrid model holds beside the group that makes the prefix. Its blocks have the keys that
@@ -107,30 +106,30 @@ final class GroupBlocks {
 
   /** Every copy of every block, as stores of {@code most} at most. */
   void forEachHeld(int number, boolean sparse, int most, Consumer<GroupChange> receiver) {
-    long[] keys = new long[most];
-    long[] chain = new long[most];
-    int count = 0;
-    for (Long2LongHashMap waiting : List.of(hashes, unplaced)) {
-      Long2LongHashMap.EntryIterator entries = waiting.entrySet().iterator();
-      while (entries.hasNext()) {
-        entries.next();
-        boolean placed = waiting == hashes;
-        long hash = placed ? entries.getLongValue() : BlockHash.NONE;
-        for (long copies = placed ? held.copies(hash) : entries.getLongValue(); copies > 0; copies--) {
-          keys[count] = entries.getLongKey();
-          chain[count++] = hash;
-          if (count == most) {
-            receiver.accept(
-                new GroupChange.Stored(number, spec, blockSize, sparse, keys.clone(), chain.clone(), true));
-            count = 0;
-          }
-        }
+    LongArrayList keys = new LongArrayList();
+    LongArrayList chain = new LongArrayList();
+    Runnable pass = () -> {
+      receiver.accept(
+          new GroupChange.Stored(
+              number, spec, blockSize, sparse, keys.toLongArray(), chain.toLongArray(), true));
+      keys.clear();
+      chain.clear();
+    };
+    hashes.forEachLong((key, hash) -> forEachCopy(key, hash, held.copies(hash), keys, chain, most, pass));
+    unplaced.forEachLong((key, copies) -> forEachCopy(key, BlockHash.NONE, copies, keys, chain, most, pass));
+    // Also without a block: a group of which nothing is held limits, too.
+    pass.run();
+  }
+
+  private static void forEachCopy(
+      long key, long hash, long copies, LongArrayList keys, LongArrayList chain, int most, Runnable pass) {
+    for (long copy = 0; copy < copies; copy++) {
+      keys.addLong(key);
+      chain.addLong(hash);
+      if (keys.size() == most) {
+        pass.run();
       }
     }
-    // Also without a block: a group of which nothing is held limits, too.
-    receiver.accept(
-        new GroupChange.Stored(
-            number, spec, blockSize, sparse, Arrays.copyOf(keys, count), Arrays.copyOf(chain, count), true));
   }
 
   /** A prefix block was stored, for which a key may have waited. */

@@ -95,8 +95,9 @@ public final class ReplicatedWorker {
 
   private void apply(ReplicaFrame frame) {
     apply(ByteBuffer.wrap(frame.payload()));
-    if (frame.groups() != null) {
-      applyToGroups(ByteBuffer.wrap(frame.groups()));
+    byte[] changes = frame.groups();
+    if (changes != null) {
+      applyToGroups(ByteBuffer.wrap(changes));
     }
   }
 

@@ -189,8 +189,9 @@ final class HybridCacheTest {
 
     @Override
     public void removed(int group, long key) {
-      assertThat(held.getOrDefault(group, Map.of())).as("only what was stored is removed").containsKey(key);
-      held.get(group).compute(key, (_, copies) -> copies == null || copies == 1 ? null : copies - 1);
+      Map<Long, Integer> its = held.getOrDefault(group, new HashMap<>());
+      assertThat(its).as("only what was stored is removed").containsKey(key);
+      its.compute(key, (_, copies) -> copies == null || copies == 1 ? null : copies - 1);
     }
 
     @Override
