@@ -39,7 +39,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
   /** Blocks that a sequence with {@code held} places takes for its first {@code required}. */
   abstract int more(int required, int held);
 
-  /** Takes them. */
+  /** Takes them, of which there are some. */
   abstract void extend(HeldBlocks held, int required);
 
   void beginStep() {}
@@ -105,7 +105,17 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
   }
 
   final void take(Sequence sequence, int tokens) {
-    extend(of(sequence), blocksFor(tokens));
+    HeldBlocks held = of(sequence);
+    int required = blocksFor(tokens);
+    if (required > held.count) {
+      extend(held, required);
+    }
+  }
+
+  final void take(int more, HeldBlocks held) {
+    held.makeRoom(more);
+    pool.take(more, held.blocks, held.count);
+    held.count += more;
   }
 
   /** Releases what a sequence does not see any more, of what has been computed. */
@@ -113,9 +123,9 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
     HeldBlocks held = of(sequence);
     int unseen = Math.min(unseen(sequence.computed), held.count);
     for (int i = unseen - 1; i >= held.unseen; i--) {
-      if (held.get(i) != BlockPool.NONE) {
+      if (held.get(i) != HeldBlocks.NONE) {
         pool.release(held.get(i));
-        held.set(i, BlockPool.NONE);
+        held.set(i, HeldBlocks.NONE);
       }
     }
     held.unseen = Math.max(unseen, held.unseen);
@@ -132,7 +142,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
     int[] kept = new int[full - from];
     int count = 0;
     for (int i = from; i < full; i++) {
-      if (held.get(i) != BlockPool.NONE && (leadsTo(lastOfPrompt, i) || leadsTo(sequence.sharedBlocks, i))) {
+      if (held.get(i) != HeldBlocks.NONE && (leadsTo(lastOfPrompt, i) || leadsTo(sequence.sharedBlocks, i))) {
         pool.index(held.get(i), number, sequence.key(i));
         cached(sequence.key(i));
         kept[count++] = i;
@@ -149,7 +159,7 @@ abstract sealed class GroupCache permits WindowCache, StateCache {
   final void release(Sequence sequence) {
     HeldBlocks held = of(sequence);
     for (int i = held.count - 1; i >= 0; i--) {
-      if (held.get(i) != BlockPool.NONE) {
+      if (held.get(i) != HeldBlocks.NONE) {
         pool.release(held.get(i));
       }
     }

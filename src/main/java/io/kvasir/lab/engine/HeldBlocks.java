@@ -4,7 +4,10 @@ import java.util.Arrays;
 
 /** The blocks that a sequence holds in a group of a hybrid model, by their place in it. */
 final class HeldBlocks {
-  private int[] blocks = new int[8];
+  /** What stands where it holds none. */
+  static final int NONE = -1;
+
+  int[] blocks = new int[8];
 
   /** Places, with those where it holds none. */
   int count;
@@ -27,7 +30,7 @@ final class HeldBlocks {
   void pad(int to) {
     if (to > count) {
       makeRoom(to - count);
-      Arrays.fill(blocks, count, to, BlockPool.NONE);
+      Arrays.fill(blocks, count, to, NONE);
       count = to;
     }
   }
@@ -37,19 +40,13 @@ final class HeldBlocks {
     blocks[count++] = block;
   }
 
-  void take(int more, BlockPool pool) {
-    makeRoom(more);
-    pool.take(more, blocks, count);
-    count += more;
-  }
-
   void clear() {
     count = 0;
     keyed = 0;
     unseen = 0;
   }
 
-  private void makeRoom(int more) {
+  void makeRoom(int more) {
     if (count + more > blocks.length) {
       blocks = Arrays.copyOf(blocks, Math.max(count + more, 2 * count));
     }

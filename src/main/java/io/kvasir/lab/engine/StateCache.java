@@ -42,10 +42,8 @@ final class StateCache extends GroupCache {
 
   @Override
   void extend(HeldBlocks held, int required) {
-    if (required > held.count) {
-      held.pad(required - 1);
-      held.take(1, pool);
-    }
+    held.pad(required - 1);
+    take(1, held);
   }
 
   @Override

@@ -21,8 +21,6 @@ final class WindowCache extends GroupCache {
 
   @Override
   void extend(HeldBlocks held, int required) {
-    if (required > held.count) {
-      held.take(required - held.count, pool);
-    }
+    take(required - held.count, held);
   }
 }
