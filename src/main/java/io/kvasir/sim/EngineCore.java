@@ -65,9 +65,7 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     this.stepTime = settings.engine().stepTime();
     this.hostLink = settings.kv().hostTier().link(settings.engine().coefficients());
     this.reporter = new CacheReporter(rank, settings, publisher, coordinator);
-    this.cache =
-        PagedCache.ofGroups(
-            settings.engine().blocks(), settings.engine().blockSize(), settings.engine().groups(), reporter);
+    this.cache = cache(settings, reporter);
     this.scheduler =
         new Scheduler<>(cache, hostTier(), settings.engine().maxBatchedTokens(), settings.engine().maxSequences());
     this.thread = Thread.ofPlatform().daemon().name("sim-rank-" + rank).start(this::run);
@@ -235,6 +233,14 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
       inbox.forEach(Runnable::run);
       scheduler.abortAll().forEach(GeneratedSequence::abort);
     }
+  }
+
+  private static PagedCache cache(SimSettings settings, CacheReporter reporter) {
+    int blocks = settings.engine().blocks();
+    int blockSize = settings.engine().blockSize();
+    return settings.kv().events().format().encoding() == Encoding.SGLANG
+        ? PagedCache.ofComputed(blocks, blockSize, reporter)
+        : PagedCache.ofGroups(blocks, blockSize, settings.engine().groups(), reporter);
   }
 
   private void loop() {

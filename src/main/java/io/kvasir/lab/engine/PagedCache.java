@@ -16,7 +16,11 @@ import java.util.List;
  *
  * <p>A hybrid model has {@linkplain CacheGroup groups} beside the layers of full attention, which make the prefix. They
  * take blocks of the same pool and of the same size, and a sequence goes on from the longest beginning at whose end all
- * of them have what they need. Not thread-safe.
+ * of them have what they need.
+ *
+ * <p>SGLang shares blocks only {@linkplain #ofComputed once they are computed} (SGLang {@code mem_cache/radix_cache.py}):
+ * two sequences of one iteration that begin alike compute the same beside each other, and one copy of it is kept. Not
+ * thread-safe.
  */
 public final class PagedCache {
   private static final int MAX_GROUPS = Byte.MAX_VALUE;
@@ -25,13 +29,16 @@ public final class PagedCache {
   private final CacheListener listener;
   private final BlockPool pool;
   private final GroupCache[] groups;
+  private final boolean onceComputed;
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
-    this(blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0]);
+    this(blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0], false);
   }
 
-  private PagedCache(int blockSize, CacheListener listener, BlockPool pool, GroupCache[] groups) {
+  private PagedCache(
+      int blockSize, CacheListener listener, BlockPool pool, GroupCache[] groups, boolean onceComputed) {
+    this.onceComputed = onceComputed;
     this.blockSize = blockSize;
     this.listener = listener;
     this.pool = pool;
@@ -48,7 +55,13 @@ public final class PagedCache {
     for (int i = 0; i < caches.length; i++) {
       caches[i] = GroupCache.of(groups.get(i), i + 1, blockSize, pool, listener);
     }
-    return new PagedCache(blockSize, listener, pool, caches);
+    return new PagedCache(blockSize, listener, pool, caches, false);
+  }
+
+  /** An empty cache whose blocks are shared once they are computed, and those of an answer once it has ended. */
+  public static PagedCache ofComputed(int capacity, int blockSize, CacheListener listener) {
+    BlockPool pool = new BlockPool(checked(capacity, blockSize), false, listener);
+    return new PagedCache(blockSize, listener, pool, new GroupCache[0], true);
   }
 
   private static int checked(int capacity, int blockSize) {
@@ -139,7 +152,7 @@ public final class PagedCache {
    */
   boolean admit(Sequence sequence, int hits, int tokens) {
     boolean admitted = reserve(sequence, hits, tokens);
-    if (admitted) {
+    if (admitted && !onceComputed) {
       makeFindable(sequence, tokens);
     }
     return admitted;
@@ -210,14 +223,42 @@ public final class PagedCache {
       return false;
     }
     take(sequence, tokens);
-    makeFindable(sequence, tokens);
+    if (!onceComputed) {
+      makeFindable(sequence, tokens);
+    }
+    return true;
+  }
+
+  /**
+   * A sequence has computed more of its prompt, or has ended: others share it from now on, where they do not share it
+   * already.
+   */
+  void computed(Sequence sequence) {
+    if (onceComputed) {
+      int full = sequence.computed / blockSize;
+      while (sequence.keyed < full && shareOlder(sequence, sequence.keyed)) {
+        sequence.keyed++;
+      }
+      makeFindable(sequence, sequence.computed);
+    }
+  }
+
+  /** Takes the block that another sequence has computed beside this one in place of its own; whether there is one. */
+  private boolean shareOlder(Sequence sequence, int at) {
+    int older = pool.find(sequence.key(at));
+    if (older == BlockPool.NONE) {
+      return false;
+    }
+    pool.hold(older);
+    pool.release(sequence.blocks[at]);
+    sequence.blocks[at] = older;
     return true;
   }
 
   /** How many tokens beyond its first {@code tokens} a sequence has room for in its blocks before it fills one. */
   int plainTokens(Sequence sequence, int tokens) {
     int held = sequence.blockCount * blockSize;
-    int fills = (sequence.keyed + 1) * blockSize - 1;
+    int fills = onceComputed ? held : (sequence.keyed + 1) * blockSize - 1;
     return Math.min(held, fills) - tokens;
   }
 

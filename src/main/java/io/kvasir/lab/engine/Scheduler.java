@@ -108,7 +108,7 @@ public final class Scheduler<S extends Sequence> {
   }
 
   /**
-   * Plans the next iteration. Blocks for it are allocated, and full ones cached, now. Empty when no sequence waits or
+   * Plans the next iteration. Blocks for it are allocated, and full ones cached where the cache shares them already, now. Empty when no sequence waits or
    * runs, or when the first one waiting does not fit into the whole cache.
    */
   public EngineStep<S> plan() {
@@ -132,7 +132,11 @@ public final class Scheduler<S extends Sequence> {
       if (host != null && prefilling) {
         host.copy(sequence, Math.min(sequence.computed, sequence.promptLength()) / cache.blockSize());
       }
-      if (sequence.computed == sequence.length() && sequence.sample()) {
+      boolean ended = sequence.computed == sequence.length() && sequence.sample();
+      if (prefilling || ended) {
+        cache.computed(sequence);
+      }
+      if (ended) {
         running.remove(sequence);
         sequence.running = false;
         if (!sequence.keepsBlocks()) {

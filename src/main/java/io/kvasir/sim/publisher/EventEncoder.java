@@ -188,29 +188,35 @@ public final class EventEncoder {
   private void packSglang(MessageBufferPacker out, CacheEvent event) throws IOException {
     switch (event) {
       case Stored stored -> {
-        out.packArrayHeader(stored.salt() == null ? 7 : 8);
-        out.packString("BlockStored");
+        out.packMapHeader(7 + (stored.salt() == null ? 0 : 1) + (stored.lora() == null ? 0 : 1));
+        out.packString("type").packString("BlockStored");
+        out.packString("block_hashes");
         packKeys(out, stored.keys());
+        out.packString("parent_block_hash");
         packParent(out, stored.parent());
+        out.packString("token_ids");
         packTokens(out, stored.tokens());
-        out.packInt(stored.blockSize());
-        out.packNil();
-        out.packString(stored.medium());
+        out.packString("block_size").packInt(stored.blockSize());
+        out.packString("lora_id").packNil();
+        out.packString("medium").packString(stored.medium());
         if (stored.salt() != null) {
-          out.packMapHeader(1);
           out.packString("cache_salt").packString(stored.salt());
+        }
+        if (stored.lora() != null) {
+          out.packString("lora_name").packString(stored.lora());
         }
       }
       case Removed removed -> {
-        out.packArrayHeader(3);
-        out.packString("BlockRemoved");
+        out.packMapHeader(3);
+        out.packString("type").packString("BlockRemoved");
+        out.packString("block_hashes");
         packKeys(out, removed.keys());
-        out.packString(removed.medium());
+        out.packString("medium").packString(removed.medium());
       }
       case StoredInGroup _, RemovedFromGroup _ -> throw noGroups();
       case Cleared() -> {
-        out.packArrayHeader(1);
-        out.packString("AllBlocksCleared");
+        out.packMapHeader(1);
+        out.packString("type").packString("AllBlocksCleared");
       }
     }
   }

@@ -20,7 +20,7 @@ public record EventFormat(Encoding encoding, boolean byteKeys, boolean zeroParen
     VLLM_ARRAY,
     /** TensorRT-LLM ({@code kv_events_config}): maps of few fields, keys signed, neither adapters nor salts. */
     TENSORRT_LLM,
-    /** SGLang: arrays of seven or eight, keys signed, runs of stores and removals merged. */
+    /** SGLang since 0.5.23: maps without what is not there, keys signed, runs of stores and removals merged. */
     SGLANG
   }
 }

@@ -100,6 +100,42 @@ final class SchedulerTest {
     assertThat(scheduler.hitTokens()).isEqualTo(12);
   }
 
+  /** As in SGLang: who comes in the same iteration computes all of it, who comes after it finds it, and one copy is kept. */
+  @Test
+  void sharedOnceComputed_sequencesOfOneStepShareNothing_andThoseBehindItAll() {
+    List<Integer> stored = new ArrayList<>();
+    CacheListener listener = new CacheListener() {
+      @Override
+      public void stored(Sequence sequence, int from, int to) {
+        stored.add(to - from);
+      }
+
+      @Override
+      public void removed(long key) {}
+
+      @Override
+      public void cleared() {}
+    };
+    PagedCache cache = PagedCache.ofComputed(100, BLOCK, listener);
+    Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 100, 8);
+    TestSequence first = sequence(16, 1, 1);
+    TestSequence beside = sequence(16, 1, 1);
+    scheduler.add(first);
+    scheduler.add(beside);
+    EngineStep<TestSequence> step = scheduler.plan();
+    assertThat(step.tokens()).isEqualTo(32);
+    assertThat(stored).as("nothing is computed").isEmpty();
+    scheduler.complete(step);
+    assertThat(beside.cachedTokens()).isZero();
+    assertThat(stored).as("one copy").containsExactly(16 / BLOCK);
+    assertThat(cache.free()).isEqualTo(100);
+
+    TestSequence behind = sequence(16, 1, 1);
+    scheduler.add(behind);
+    assertThat(scheduler.plan().tokens()).isEqualTo(BLOCK);
+    assertThat(behind.cachedTokens()).isEqualTo(16 - BLOCK);
+  }
+
   @Test
   void abort_whileItsStepRuns_neitherSamplesNorKeepsBlocks() {
     PagedCache cache = new PagedCache(100, BLOCK, DEAF);
