@@ -81,6 +81,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   /** Whether Pekko has handed out a request that has not been answered; the stream's own. */
   private boolean hasRequest;
 
+  /** The body of the request that is handed to Pekko next, where it goes past that; the stream's own. */
+  private @Nullable PartialBody partialBody;
+
+  /** Whether a body that goes past Pekko has not come to its end; the stream's own as long as that is so. */
+  private boolean lacksBody;
+
   /** Set under this. */
   private volatile boolean disconnected;
 
@@ -112,7 +118,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
 
   /** Whether the answer to be given is the connection's last. */
   boolean closesAfterResponse() {
-    return server.isDraining();
+    return lacksBody || server.isDraining();
   }
 
   /** Opens the connection and reads it, on a thread of its own as far as the socket needs one. */
@@ -196,6 +202,25 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   void requestBegun() {
     hasRequest = true;
     awaited.awaitNothing();
+  }
+
+  /** Notes the body of the request that Pekko gets next, null where Pekko gets that, too. */
+  void partialBody(@Nullable PartialBody body) {
+    partialBody = body;
+    lacksBody |= body != null;
+  }
+
+  /** Notes that all of such a body has come. */
+  void partialBodyCompleted(PartialBody body) {
+    lacksBody = false;
+    body.completed().run();
+  }
+
+  /** The body of the request that Pekko has handed out; null when that has it. */
+  @Nullable PartialBody takePartialBody() {
+    PartialBody taken = partialBody;
+    partialBody = null;
+    return taken;
   }
 
   /** Whether Pekko has handed out a request that has not been answered. */

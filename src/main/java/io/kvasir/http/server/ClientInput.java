@@ -8,9 +8,9 @@ import org.apache.pekko.Done;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client has sent, kept until it is taken, in one piece however many segments it came in. Reading pauses when as
- * much has not been taken as is read at once: {@value #SMALL_READ} bytes, or {@value #LARGE_READ} of a body that comes
- * fast, where there is memory for it. One thread reads; another takes.
+ * What a client has sent, kept until it is taken, in one piece however many segments it came in, or put where it is to
+ * go. Reading pauses when as much has not been taken as is read at once: {@value #SMALL_READ} bytes, or {@value
+ * #LARGE_READ} of a body that comes fast, where there is memory for it. One thread reads; another takes.
  */
 final class ClientInput {
   private static final int SMALL_READ = 8 << 10;
@@ -30,6 +30,12 @@ final class ClientInput {
   private int size;
   private int most = SMALL_READ;
   private boolean awaited;
+
+  /** Where what comes next goes, past what waits; null when it waits to be taken. */
+  private byte @Nullable [] target;
+  private int filledTo;
+  private int fillTo;
+  private Runnable filled = () -> {};
 
   /** Whose input it is. */
   interface InputHandler {
@@ -53,9 +59,45 @@ final class ClientInput {
     this.resume = resume;
   }
 
-  /** How many bytes are to be read at once. */
+  /** How many bytes are to be read at once into a buffer of the connection's own. */
   synchronized int nextRead() {
     return most;
+  }
+
+  /** How many bytes can be taken at once, by one who has a buffer for them anyway. */
+  synchronized int room() {
+    return target == null ? most : Math.max(most, fillTo - filledTo);
+  }
+
+  /**
+   * Has what comes next go into {@code to} from {@code at} up to {@code end}, first of all what has come and waits; then
+   * runs {@code whenFilled}, on a thread that must not be kept.
+   */
+  void fill(byte[] to, int at, int end, Runnable whenFilled) {
+    boolean full;
+    synchronized (this) {
+      int count = Math.min(size, end - at);
+      System.arraycopy(waiting, 0, to, at, count);
+      size -= count;
+      waiting = size == 0 ? NONE : Arrays.copyOfRange(waiting, count, count + size);
+      full = at + count == end;
+      if (!full) {
+        target = to;
+        filledTo = at + count;
+        fillTo = end;
+        filled = whenFilled;
+      }
+    }
+    if (full) {
+      whenFilled.run();
+    }
+    wake();
+  }
+
+  /** Has what comes next wait to be taken again. */
+  synchronized void stopFilling() {
+    target = null;
+    filled = () -> {};
   }
 
   /** Takes what was read, from the buffer's position to its limit. */
@@ -68,7 +110,17 @@ final class ClientInput {
     if (stream == null) {
       return Next.END;
     }
-    if (append(buffer)) {
+    Runnable whenFilled;
+    boolean announced;
+    synchronized (this) {
+      // Together: who is told that it is filled may have the rest go elsewhere at once.
+      whenFilled = fill(buffer);
+      announced = buffer.hasRemaining() && append(buffer);
+    }
+    if (whenFilled != null) {
+      whenFilled.run();
+    }
+    if (announced) {
       stream.available().invoke(Done.getInstance());
     }
     if (nextRead() == SMALL_READ) {
@@ -95,8 +147,24 @@ final class ClientInput {
     }
   }
 
-  /** Adds what was read; whether somebody waits for it. */
-  private synchronized boolean append(ByteBuffer buffer) {
+  /** Moves what was read to where it goes; what is to be run as that is full, null when it is not. Holds the lock. */
+  private @Nullable Runnable fill(ByteBuffer buffer) {
+    if (target == null) {
+      return null;
+    }
+    int count = Math.min(buffer.remaining(), fillTo - filledTo);
+    buffer.get(target, filledTo, count);
+    filledTo += count;
+    if (filledTo < fillTo) {
+      return null;
+    }
+    Runnable done = filled;
+    stopFilling();
+    return done;
+  }
+
+  /** Adds what was read; whether somebody waits for it. Holds the lock. */
+  private boolean append(ByteBuffer buffer) {
     int length = buffer.remaining();
     if (size == 0) {
       waiting = new byte[length];

@@ -31,7 +31,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
   private static final int FIRST_BYTES = 2 << 10;
 
   /** A buffer that grows becomes so many times as long as what has come: the larger, the less is copied again. */
-  private static final long GROWTH = 4;
+  private static final long GROWTH = 8;
 
   /**
    * Booked for every byte of a body's buffer: itself and, ahead of it, what reading the body takes, so that a body that
@@ -73,6 +73,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     private final AsyncCallback<HttpResponse> answered = createAsyncCallback(this::answered);
     private final AsyncCallback<RefusedRequestException> bodyFailed = createAsyncCallback(this::bodyFailed);
     private final AsyncCallback<BodyCollector> memoryBooked = createAsyncCallback(this::memoryBooked);
+    private final AsyncCallback<BodyCollector> filled = createAsyncCallback(this::filled);
     private final AsyncCallback<BodyWithoutMemory> memoryRefused = createAsyncCallback(this::memoryRefused);
     private boolean busy;
     private @Nullable BodyCollector gathering;
@@ -112,13 +113,15 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     private void begin(HttpRequest request) {
       busy = true;
       connection.requestBegun();
-      OptionalLong announced = request.entity().getContentLengthOption();
+      PartialBody partial = connection.takePartialBody();
+      OptionalLong announced =
+          partial == null ? request.entity().getContentLengthOption() : OptionalLong.of(partial.length());
       if (announced.isPresent() && announced.getAsLong() > maxBodyBytes) {
         refuse(request, tooLong(announced.getAsLong()));
         return;
       }
       HttpEntity.Strict whole = request.entity() instanceof HttpEntity.Strict strict ? strict : null;
-      boolean empty = whole != null && whole.getData().isEmpty();
+      boolean empty = partial == null && whole != null && whole.getData().isEmpty();
       ContentCoding coding = empty ? ContentCoding.IDENTITY : ContentCoding.of(request);
       if (coding == null) {
         refuse(
@@ -129,7 +132,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
                     + ContentCoding.ACCEPTED));
         return;
       }
-      if (whole != null && coding == ContentCoding.IDENTITY) {
+      if (partial == null && whole != null && coding == ContentCoding.IDENTITY) {
         gather(request, coding).beginWhole(whole.getData());
         return;
       }
@@ -139,7 +142,11 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         return;
       }
       connection.awaitBody(bodyFailed);
-      gather(request, coding).begin();
+      if (partial == null) {
+        gather(request, coding).begin();
+      } else {
+        gather(request, coding).begin(partial);
+      }
     }
 
     private BodyCollector gather(HttpRequest request, ContentCoding coding) {
@@ -212,6 +219,12 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
     }
 
+    private void filled(BodyCollector collector) {
+      if (gathering == collector) {
+        collector.filled();
+      }
+    }
+
     /** A length beyond what is configured, or for which there could never be the memory. */
     private RequestFailure tooLong(long length) {
       boolean byMemory = maxBodyBytes == longestBody(Integer.MAX_VALUE, memory);
@@ -248,6 +261,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       private final MemoryBudget.Account account =
           memory.open(shortage -> memoryRefused.invoke(new BodyWithoutMemory(this, shortage)));
       private @Nullable SubSinkInlet<ByteString> body;
+      private @Nullable PartialBody partial;
       private boolean finished;
       private byte[] bytes = new byte[0];
       private int size;
@@ -282,6 +296,29 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         inlet.pull();
       }
 
+      /** Receives a body whose rest Pekko does not see. */
+      void begin(PartialBody begun) {
+        account.incomplete();
+        partial = begun;
+        add(begun.begun(), capacityFor(begun.begun().size(), begun.length()));
+      }
+
+      /** The buffer is full of what has come of a partial body. */
+      void filled() {
+        PartialBody filled = Objects.requireNonNull(partial, "only a partial body is filled in");
+        size = bytes.length;
+        if (size == filled.length()) {
+          connection.partialBodyCompleted(filled);
+          complete();
+        } else {
+          add(ByteString.emptyByteString(), capacityFor(size, filled.length()));
+        }
+      }
+
+      private static long capacityFor(int come, long longest) {
+        return Math.min(longest, Math.max(FIRST_BYTES, GROWTH * come));
+      }
+
       private SubSinkInlet<ByteString> body() {
         return Objects.requireNonNull(body, "a whole body is not received");
       }
@@ -299,7 +336,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
               coding == ContentCoding.IDENTITY
                   ? request.entity().getContentLengthOption().orElse(maxBodyBytes)
                   : maxBodyBytes;
-          add(more, Math.min(longest, Math.max(FIRST_BYTES, GROWTH * (size + more.size()))));
+          add(more, capacityFor(size + more.size(), longest));
         }
       }
 
@@ -327,6 +364,8 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         append(more);
         if (finished) {
           complete();
+        } else if (partial != null) {
+          connection.input().fill(bytes, size, bytes.length, () -> filled.invoke(this));
         } else {
           body().pull();
         }
@@ -376,6 +415,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       /** Takes nothing more, and gives the memory back. */
       void end() {
         account.close();
+        connection.input().stopFilling();
         if (body != null && !body.isClosed()) {
           body.cancel();
         }

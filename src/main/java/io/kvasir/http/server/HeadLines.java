@@ -20,13 +20,16 @@ final class HeadLines {
   private static final int MAX_LENGTH_DIGITS = 18;
 
   private static final byte[] HOST = ascii("host");
+  private static final byte[] EXPECT = ascii("expect");
   private static final byte[] CONNECTION = ascii("connection");
   private static final byte[] CONTENT_TYPE = ascii("content-type");
   private static final byte[] CONTENT_LENGTH = ascii("content-length");
+  private static final byte[] CONTENT_ENCODING = ascii(ContentCoding.HEADER);
   private static final byte[] TRANSFER_ENCODING = ascii("transfer-encoding");
   private static final byte[] CHUNKED = ascii("chunked");
   private static final byte[] CLOSE = ascii("close");
   private static final byte[] KEEP_ALIVE = ascii("keep-alive");
+  private static final byte[] POST = ascii("post");
   private static final byte[] VERSION = ascii("HTTP/1.");
 
   private String target = "";
@@ -35,6 +38,11 @@ final class HeadLines {
   private int hosts;
   private boolean typed;
   private long length = -1;
+  private int lengthFrom;
+  private int lengthTo;
+  private boolean posts;
+  private boolean coded;
+  private boolean expects;
   private boolean chunked;
   private boolean closes;
   private boolean keepsAlive;
@@ -52,6 +60,19 @@ final class HeadLines {
   /** Whether the body is chunked. */
   boolean isChunked() {
     return chunked;
+  }
+
+  /**
+   * Whether the body can be received without Pekko, which would do no more for it than hand it on: one of known length
+   * and type, not coded, whose client does not wait to be told to send it.
+   */
+  boolean isPlainBody() {
+    return posts && length > 0 && typed && !coded && !expects;
+  }
+
+  /** Has the head announce no body, in the array that it was read from: digits become zeros. */
+  void announceNoBody(byte[] in) {
+    Arrays.fill(in, lengthFrom, lengthTo, (byte) '0');
   }
 
   /** Whether the connection is closed after the answer. */
@@ -86,6 +107,7 @@ final class HeadLines {
       throw new RefusedRequestException(505, "the request's version of HTTP is not supported; send HTTP/1.1");
     }
     http10 = in[to - 1] == '0';
+    posts = Characters.equalsIgnoringCase(in, from, method, POST);
   }
 
   private static boolean isPath(String target) {
@@ -153,6 +175,7 @@ final class HeadLines {
           hosts++;
         }
       }
+      case 6 -> expects |= Characters.equalsIgnoringCase(in, name, colon, EXPECT);
       case 10 -> {
         if (Characters.equalsIgnoringCase(in, name, colon, CONNECTION)) {
           connection(in, value, last);
@@ -168,6 +191,7 @@ final class HeadLines {
           contentLength(in, value, last);
         }
       }
+      case 16 -> coded |= Characters.equalsIgnoringCase(in, name, colon, CONTENT_ENCODING);
       case 17 -> {
         if (Characters.equalsIgnoringCase(in, name, colon, TRANSFER_ENCODING)) {
           transferEncoding(in, value, last);
@@ -213,6 +237,8 @@ final class HeadLines {
       bytesAnnounced = 10 * bytesAnnounced + in[at] - '0';
     }
     length = bytesAnnounced;
+    lengthFrom = value;
+    lengthTo = last;
   }
 
   private void transferEncoding(byte[] in, int value, int last) throws RefusedRequestException {

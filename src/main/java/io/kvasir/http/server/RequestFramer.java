@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where the requests on a connection begin and end. What a client sends goes in as it comes; out come pieces for the
  * parser that leave it nothing to interpret: a head, whole; a body's bytes; a chunked body as few plain chunks. So its
- * work is in proportion to the bytes, however small the segments in which they came.
+ * work is in proportion to the bytes, however small the segments in which they came. Of a plain body that did not come
+ * whole with its head nothing comes out: it is a {@link PartialBody}.
  *
  * <p>Nothing of the next request comes out before {@link #startNextRequest}. One thread at a time.
  */
@@ -26,6 +27,8 @@ final class RequestFramer {
     HEAD,
     /** A body of known length. */
     BODY,
+    /** The rest of a body that is received by somebody else. */
+    PARTIAL_BODY,
     CHUNKS,
     /** Nothing, until the request has been answered. */
     COMPLETE,
@@ -39,6 +42,7 @@ final class RequestFramer {
   private byte[] input = NONE;
   private int at;
   private long remaining;
+  private @Nullable PartialBody partial;
 
   /** A connection's requests, whose long heads are booked. */
   RequestFramer(MemoryBudget memory) {
@@ -47,7 +51,10 @@ final class RequestFramer {
 
   /** Whether input may be added: the request in progress takes more than there is. */
   boolean takesInput() {
-    return at == input.length && part != Part.COMPLETE && part != Part.ENDED;
+    return at == input.length && switch (part) {
+      case HEAD, BODY, CHUNKS -> true;
+      case PARTIAL_BODY, COMPLETE, ENDED -> false;
+    };
   }
 
   /** Adds what came next, once it {@link #takesInput}. The bytes are not copied: not to be changed any more. */
@@ -84,6 +91,19 @@ final class RequestFramer {
     }
   }
 
+  /** The body of the request whose head came out last, once, if it is to be received without the parser; else null. */
+  @Nullable PartialBody takePartialBody() {
+    PartialBody taken = partial;
+    partial = null;
+    return taken;
+  }
+
+  private void partialBodyCompleted() {
+    if (part == Part.PARTIAL_BODY) {
+      part = Part.COMPLETE;
+    }
+  }
+
   /** What came behind the request in progress. */
   byte[] rest() {
     return Arrays.copyOfRange(input, at, input.length);
@@ -93,6 +113,7 @@ final class RequestFramer {
   void end() {
     part = Part.ENDED;
     head.release();
+    partial = null;
     input = NONE;
     at = 0;
   }
@@ -112,7 +133,7 @@ final class RequestFramer {
             case HEAD -> head();
             case BODY -> body(at);
             case CHUNKS -> chunks();
-            case COMPLETE, ENDED -> null;
+            case PARTIAL_BODY, COMPLETE, ENDED -> null;
           };
       if (at == input.length) {
         input = NONE;
@@ -140,7 +161,13 @@ final class RequestFramer {
       part = Part.COMPLETE;
     } else {
       part = Part.BODY;
-      if (head.isInPlace()) {
+      if (head.isInPlace() && head.lines().isPlainBody() && remaining > input.length - at) {
+        part = Part.PARTIAL_BODY;
+        partial = new PartialBody(
+            remaining, ByteString.fromArrayUnsafe(input, at, input.length - at), this::partialBodyCompleted);
+        at = input.length;
+        head.lines().announceNoBody(input);
+      } else if (head.isInPlace()) {
         // In one piece with its body, if that came too: the parser then need not make a stream of it.
         int start = head.start();
         head.release();

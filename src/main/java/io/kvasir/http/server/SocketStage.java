@@ -127,6 +127,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
         while (isAvailable(out)) {
           ByteString piece = framer.next();
           if (piece != null) {
+            connection.partialBody(framer.takePartialBody());
             // No TLS session: the parser uses it only to expose certificates to handlers.
             push(out, new SessionBytes(null, piece));
             return;

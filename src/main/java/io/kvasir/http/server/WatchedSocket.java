@@ -69,7 +69,7 @@ final class WatchedSocket implements ClientSocket, ChannelLoop.Reader {
     if (to == null) {
       return ChannelLoop.Next.PAUSE;
     }
-    int length = channel.read(scratch.clear().limit(to.nextRead()));
+    int length = channel.read(scratch.clear().limit(Math.min(scratch.capacity(), to.room())));
     return switch (length) {
       case -1 -> ChannelLoop.Next.END;
       case 0 -> ChannelLoop.Next.MORE;

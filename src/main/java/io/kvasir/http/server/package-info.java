@@ -2,8 +2,9 @@
  * The front door's transport: sockets, Pekko HTTP's parser and renderer, and nothing of any API.
  *
  * <p>Connections are limited in all and for each client address. What a client sends is framed and checked before Pekko
- * sees it: a head is handed to its parser whole, the next request when the answer to the one before has ended. Heads,
- * bodies and writes have deadlines for progress as well as in total. What cannot be accepted is answered in the
+ * sees it: a head is handed to its parser whole, the next request when the answer to the one before has ended; a plain
+ * body that has not come whole with its head goes past Pekko. Heads, bodies and writes have deadlines for progress as
+ * well as in total. What cannot be accepted is answered in the
  * handler's words, and the connection closed.
  *
  * <p>{@link io.kvasir.http.server.HttpServer} accepts connections and gives each request, its body

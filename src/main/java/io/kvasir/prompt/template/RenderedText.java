@@ -1,5 +1,9 @@
 package io.kvasir.prompt.template;
 
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -12,6 +16,11 @@ import java.util.List;
 public final class RenderedText {
   /** Shorter texts are gathered into one part: keeping each would take more than copying it. */
   private static final int SHARED_CHARS = 256;
+
+  private static final int WINDOW_CHARS = 2048;
+
+  /** Of one character in UTF-8. */
+  private static final int MOST_BYTES = 4;
 
   private final List<String> parts = new ArrayList<>();
   private final StringBuilder gathered = new StringBuilder();
@@ -52,21 +61,36 @@ public final class RenderedText {
     if (parts.size() == 1) {
       return parts.getFirst().getBytes(StandardCharsets.UTF_8);
     }
-    byte[] utf8 = new byte[chars];
-    int size = 0;
+    CharsetEncoder encoder =
+        StandardCharsets.UTF_8.newEncoder()
+            .onMalformedInput(CodingErrorAction.REPLACE)
+            .onUnmappableCharacter(CodingErrorAction.REPLACE);
+    // The window stays in the processor's cache, so that of a long text only the result is new memory. What is left in
+    // it is the first half of a surrogate pair, whose other half may begin the next part.
+    CharBuffer window = CharBuffer.allocate(Math.min(chars, WINDOW_CHARS) + 1);
+    ByteBuffer utf8 = ByteBuffer.allocate(chars);
     for (String part : parts) {
-      if (Character.isHighSurrogate(part.charAt(part.length() - 1))) {
-        // Its other half may begin the next part.
-        return toString().getBytes(StandardCharsets.UTF_8);
+      int from = 0;
+      while (from < part.length()) {
+        int to = Math.min(part.length(), from + window.remaining());
+        part.getChars(from, to, window.array(), window.position());
+        window.position(window.position() + to - from).flip();
+        utf8 = encoded(encoder, window, utf8, false);
+        window.compact();
+        from = to;
       }
-      byte[] more = part.getBytes(StandardCharsets.UTF_8);
-      if (more.length > utf8.length - size) {
-        utf8 = Arrays.copyOf(utf8, Math.max(size + more.length, utf8.length + utf8.length / 2));
-      }
-      System.arraycopy(more, 0, utf8, size, more.length);
-      size += more.length;
     }
-    return size == utf8.length ? utf8 : Arrays.copyOf(utf8, size);
+    utf8 = encoded(encoder, window.flip(), utf8, true);
+    return utf8.hasRemaining() ? Arrays.copyOf(utf8.array(), utf8.position()) : utf8.array();
+  }
+
+  /** Encodes what is in the window; the bytes, which may be in a larger buffer then. */
+  private static ByteBuffer encoded(CharsetEncoder encoder, CharBuffer window, ByteBuffer utf8, boolean last) {
+    ByteBuffer out = utf8;
+    while (encoder.encode(window, out, last).isOverflow()) {
+      out = ByteBuffer.allocate(out.capacity() + out.capacity() / 2 + MOST_BYTES).put(out.flip());
+    }
+    return out;
   }
 
   @Override

@@ -76,7 +76,8 @@ abstract class HttpServerFixture {
   }
 
   static String post(String target, String body) {
-    return "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
+    return "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: " + body.length()
+        + "\r\n\r\n" + body;
   }
 
   static HttpSettings settings() {

@@ -427,7 +427,7 @@ final class HttpServerTest extends HttpServerFixture {
   @Test
   void announcedBodyBeyondTheLimit_is413() throws Exception {
     RawClient client = client(serve(HttpServerFixture::echo, settings().withMaxBodyBytes(10)));
-    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n\r\nsome of it");
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 50000000\r\n\r\nsome of it");
     assertThat(client.rest()).startsWith("HTTP/1.1 413 ").contains("limit of 10 bytes");
   }
 
@@ -450,7 +450,7 @@ final class HttpServerTest extends HttpServerFixture {
   void bodyThatDoesNotCome_is408() throws Exception {
     RawClient client =
         client(serve(HttpServerFixture::echo, settings().withTimeouts(LONG, SHORT, LONG, LONG)));
-    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf");
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nhalf");
     assertThat(client.rest()).startsWith("HTTP/1.1 408 ");
   }
 

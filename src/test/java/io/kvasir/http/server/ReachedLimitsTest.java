@@ -158,7 +158,7 @@ final class ReachedLimitsTest extends HttpServerFixture {
   }
 
   private static String head(int length) {
-    return "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + length + "\r\n\r\n";
+    return "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: " + length + "\r\n\r\n";
   }
 
   /** That of the latest failure. */

@@ -101,6 +101,9 @@ final class RequestMutator {
     String data = rarely(4) ? SMUGGLED : "d".repeat(random.nextInt(40));
     boolean chunked = random.nextBoolean();
     boolean both = rarely(15);
+    if (random.nextBoolean()) {
+      text.append("Content-Type: text/plain").append(end());
+    }
     if (!chunked || both) {
       String length = odd(Integer.toString(rarely(20) ? random.nextInt(60) : data.length()), LENGTHS);
       text.append(pick(LENGTH_NAMES)).append(colon()).append(length).append(end());

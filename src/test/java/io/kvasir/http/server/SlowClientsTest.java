@@ -25,7 +25,7 @@ final class SlowClientsTest extends HttpServerFixture {
   @Test
   void bodyThatStalls_is408() throws Exception {
     RawClient client = client(serve(HttpServerFixture::echo, limits(LONG, LONG, SHORT, 1)));
-    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf");
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nhalf");
     assertThat(client.rest()).startsWith("HTTP/1.1 408 ").contains("body did not arrive");
   }
 
@@ -33,7 +33,7 @@ final class SlowClientsTest extends HttpServerFixture {
   void slowButSteadyBody_arrives() throws Exception {
     // Each byte gives a second more, so the body may take some times longer than its timeout.
     RawClient client = client(serve(HttpServerFixture::echo, limits(LONG, SHORT, LONG, 1)));
-    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n" + "x".repeat(20));
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 40\r\n\r\n" + "x".repeat(20));
     for (int i = 0; i < 20; i++) {
       Thread.sleep(20);
       client.send("y");
