@@ -70,8 +70,8 @@ final class ClientInput {
   }
 
   /**
-   * Has what comes next go into {@code to} from {@code at} up to {@code end}, first of all what has come and waits; then
-   * runs {@code whenFilled}, on a thread that must not be kept.
+   * Has what comes next go into {@code to} from {@code at} up to {@code end}, first of all what has come and waits;
+   * then runs {@code whenFilled}, on a thread that must not be kept.
    */
   void fill(byte[] to, int at, int end, Runnable whenFilled) {
     boolean full;

@@ -299,7 +299,8 @@ final class BodyMemoryTest {
   }
 
   private static String head(String path, int length) {
-    return "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: " + length + "\r\n\r\n";
+    return "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: " + length
+        + "\r\n\r\n";
   }
 
   private static String post(String path, String body) {

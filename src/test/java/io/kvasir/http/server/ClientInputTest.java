@@ -45,7 +45,7 @@ final class ClientInputTest {
     assertThat(announced).isEmpty();
   }
 
-  /** The next buffer is there as soon as the one before is full, before what was read with its last bytes has gone on. */
+  /** The next buffer is there as soon as the one before is full: what was read with its last bytes goes there, too. */
   private void fillNext(List<byte[]> buffers, int[] sizes, int next) {
     if (next < sizes.length) {
       byte[] buffer = new byte[sizes[next]];

@@ -33,7 +33,8 @@ final class SlowClientsTest extends HttpServerFixture {
   void slowButSteadyBody_arrives() throws Exception {
     // Each byte gives a second more, so the body may take some times longer than its timeout.
     RawClient client = client(serve(HttpServerFixture::echo, limits(LONG, SHORT, LONG, 1)));
-    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 40\r\n\r\n" + "x".repeat(20));
+    client.send(
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 40\r\n\r\n" + "x".repeat(20));
     for (int i = 0; i < 20; i++) {
       Thread.sleep(20);
       client.send("y");
