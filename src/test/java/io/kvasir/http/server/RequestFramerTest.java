@@ -48,6 +48,38 @@ final class RequestFramerTest {
   }
 
   @Test
+  void plainBodyThatHasNotComeWhole_goesPastTheParser() throws Exception {
+    String head = "POST /b HTTP/1.1\r\nContent-Length: 10\r\nHost: x\r\nContent-Type: text/plain\r\n\r\n";
+    RequestFramer framer = new RequestFramer(MEMORY);
+    framer.add((head + "hello").getBytes(ISO_8859_1));
+    assertThat(text(Objects.requireNonNull(framer.next()))).isEqualTo(head.replace("10", "00"));
+    PartialBody body = Objects.requireNonNull(framer.takePartialBody());
+    assertThat(body.length()).isEqualTo(10);
+    assertThat(text(body.begun())).isEqualTo("hello");
+    assertThat(framer.next()).isNull();
+    assertThat(framer.takesInput()).isFalse();
+    assertThat(framer.isComplete()).isFalse();
+    body.completed().run();
+    assertThat(framer.isComplete()).isTrue();
+    framer.startNextRequest();
+    framer.add(GET.getBytes(ISO_8859_1));
+    assertThat(text(Objects.requireNonNull(framer.next()))).isEqualTo(GET);
+    assertThat(framer.takePartialBody()).isNull();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Expect: 100-continue", "Content-Encoding: gzip", "X: no type"})
+  void bodyThatIsNotPlain_goesToTheParser(String field) throws Exception {
+    String type = field.startsWith("X") ? "" : "Content-Type: text/plain\r\n";
+    String head = "POST /b HTTP/1.1\r\nHost: x\r\n" + type + field + "\r\nContent-Length: 10\r\n\r\n";
+    RequestFramer framer = new RequestFramer(MEMORY);
+    framer.add((head + "hello").getBytes(ISO_8859_1));
+    assertThat(text(Objects.requireNonNull(framer.next()))).isEqualTo(head + "hello");
+    assertThat(framer.takePartialBody()).isNull();
+    assertThat(framer.takesInput()).isTrue();
+  }
+
+  @Test
   void nextRequest_waitsForTheAnswer() throws Exception {
     RequestFramer framer = new RequestFramer(MEMORY);
     framer.add((GET + POST).getBytes(ISO_8859_1));
