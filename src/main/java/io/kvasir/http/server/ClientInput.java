@@ -75,7 +75,9 @@ final class ClientInput {
    */
   void fill(byte[] to, int at, int end, Runnable whenFilled) {
     boolean full;
+    boolean paused;
     synchronized (this) {
+      paused = size >= most;
       int count = Math.min(size, end - at);
       System.arraycopy(waiting, 0, to, at, count);
       size -= count;
@@ -91,7 +93,9 @@ final class ClientInput {
     if (full) {
       whenFilled.run();
     }
-    wake();
+    if (paused) {
+      wake();
+    }
   }
 
   /** Has what comes next wait to be taken again. */
