@@ -29,8 +29,8 @@ public sealed interface KvEvent {
    * @param group KV cache group of a hybrid model, {@link #UNSPECIFIED} where the engine does not name it
    * @param spec what kind of attention the group serves
    * @param extraKeys one list per block, or empty when no block has any
-   * @param onceComputed whether its engine shares a prompt's blocks only once it has computed them, and so computes them
-   *     again for a prompt that comes before (SGLang); vLLM shares them as soon as it has planned them
+   * @param onceComputed whether its engine shares a prompt's blocks only once it has computed them, and so computes
+   *     them again for a prompt that comes before (SGLang); vLLM shares them as soon as it has planned them
    */
   record Stored(
       boolean root,

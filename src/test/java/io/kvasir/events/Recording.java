@@ -13,7 +13,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 
-/** What real engines sent while they served requests, in the order it was seen: where nothing else is said vLLM 0.32.0, 120 requests. */
+/** What real engines sent, in the order it was seen: vLLM 0.32.0, 120 requests, where no other is named. */
 public final class Recording {
   private Recording() {}
 

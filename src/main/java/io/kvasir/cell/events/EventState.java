@@ -10,7 +10,8 @@ package io.kvasir.cell.events;
  * @param connected whether the transport reaches the engine, as far as it knows
  * @param blockSize tokens in a block as the events have it, 0 until one had it; when the worker is configured with
  *     another, prompts must be cut to this size or nothing will be found
- * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store has it
+ * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store
+ *     shows
  * @param parked events that wait for their parent block
  * @param applied stores and removals that reached the index
  * @param evicted blocks the engine gave up that the index had, of a hybrid model's groups too

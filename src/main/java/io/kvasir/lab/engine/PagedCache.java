@@ -18,9 +18,9 @@ import java.util.List;
  * take blocks of the same pool and of the same size, and a sequence goes on from the longest beginning at whose end all
  * of them have what they need.
  *
- * <p>SGLang shares blocks only {@linkplain #ofComputed once they are computed} (SGLang {@code mem_cache/radix_cache.py}):
- * two sequences of one iteration that begin alike compute the same beside each other, and one copy of it is kept. Not
- * thread-safe.
+ * <p>SGLang shares blocks only {@linkplain #ofComputed once they are computed} (SGLang {@code
+ * mem_cache/radix_cache.py}): two sequences of one iteration that begin alike compute the same beside each other, and
+ * one copy of it is kept. Not thread-safe.
  */
 public final class PagedCache {
   private static final int MAX_GROUPS = Byte.MAX_VALUE;

@@ -108,8 +108,8 @@ public final class Scheduler<S extends Sequence> {
   }
 
   /**
-   * Plans the next iteration. Blocks for it are allocated, and full ones cached where the cache shares them already, now. Empty when no sequence waits or
-   * runs, or when the first one waiting does not fit into the whole cache.
+   * Plans the next iteration. Blocks for it are allocated, and full ones cached where the cache shares them already,
+   * now. Empty when no sequence waits or runs, or when the first one waiting does not fit into the whole cache.
    */
   public EngineStep<S> plan() {
     EngineStep<S> step = new EngineStep<>();

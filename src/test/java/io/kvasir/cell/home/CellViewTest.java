@@ -289,7 +289,7 @@ final class CellViewTest {
     assertThat(third.awaitEarlier(0, 0)).isTrue();
   }
 
-  /** SGLang computes what comes beside a prompt beside it: those that count on its blocks are sent after its first token. */
+  /** SGLang computes two prompts of one batch beside each other: one that counts on another is sent after that. */
   @Test
   void request_isAwaitedUntilItsPromptIsComputed_whereBlocksAreSharedOnlyThen() throws InterruptedException {
     Decision.Chosen first = decide(chain(1, 64));

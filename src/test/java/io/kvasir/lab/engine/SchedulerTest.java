@@ -100,7 +100,7 @@ final class SchedulerTest {
     assertThat(scheduler.hitTokens()).isEqualTo(12);
   }
 
-  /** As in SGLang: who comes in the same iteration computes all of it, who comes after it finds it, and one copy is kept. */
+  /** As in SGLang: who comes in the same iteration computes it all, who comes later finds it, and one copy is kept. */
   @Test
   void sharedOnceComputed_sequencesOfOneStepShareNothing_andThoseBehindItAll() {
     List<Integer> stored = new ArrayList<>();
