@@ -324,9 +324,9 @@ final class EngineEventsTest extends EngineTest {
 
     List<Message> all = replay(engine, 0, 0, true);
 
-    assertThat(all.getFirst().batch.at("/1/0/0").asText()).isEqualTo("AllBlocksCleared");
-    assertThat(all.get(1).batch.at("/1/0/0").asText()).isEqualTo("BlockStored");
-    assertThat(all.get(1).batch.at("/1/0/7/cache_salt").asText()).isEqualTo("tenant-a");
+    assertThat(all.getFirst().batch.at("/1/0/type").asText()).isEqualTo("AllBlocksCleared");
+    assertThat(all.get(1).batch.at("/1/0/type").asText()).isEqualTo("BlockStored");
+    assertThat(all.get(1).batch.at("/1/0/cache_salt").asText()).isEqualTo("tenant-a");
   }
 
   @Test
