@@ -199,7 +199,7 @@ public final class BookedReservation implements Reservation {
   }
 
   private boolean sharesOnceComputed() {
-    return member.cache().events().onceComputed();
+    return member.cache().sharesOnceComputed();
   }
 
   @Override

@@ -83,6 +83,11 @@ public final class WorkerCache {
     return now.connected() && !now.suspect();
   }
 
+  /** Whether its engine shares a prompt's blocks with others only once it has computed them, as its events show. */
+  public boolean sharesOnceComputed() {
+    return events.onceComputed();
+  }
+
   /** What a cache beside its engine may hold, null when nothing is known of one. */
   public @Nullable ChunkHints hints() {
     return hints;
