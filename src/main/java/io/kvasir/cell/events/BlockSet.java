@@ -16,6 +16,9 @@ final class BlockSet {
   private static final int FEWEST = 16;
   private static final long EMPTY = BlockHash.NONE;
 
+  /** The most copies that are counted, as of the prefix: a block with more counts as removed early, not late. */
+  static final int MAX_COPIES = 255;
+
   /** The mark. A block of this hash, one of 2^64, is never held. */
   private static final long REMOVED = -1;
 
@@ -56,7 +59,7 @@ final class BlockSet {
     }
     int at = find(hash);
     if (at >= 0) {
-      copies[at] += counted ? 1 : 0;
+      copies[at] = counted ? Math.min(MAX_COPIES, copies[at] + 1) : copies[at];
       return;
     }
     if (2 * (size + marks + 1) > table.length) {

@@ -83,7 +83,7 @@ final class GroupBlocks {
       long hash = chain[i];
       if (hash == BlockHash.NONE) {
         if (unplaced.size() < MAX_BLOCKS) {
-          unplaced.put(key, counted ? unplaced.get(key) + 1 : 1);
+          unplaced.put(key, counted ? Math.min(BlockSet.MAX_COPIES, unplaced.get(key) + 1) : 1);
         }
       } else {
         add(key, hash, 1, counted);

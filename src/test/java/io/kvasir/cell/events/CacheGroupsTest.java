@@ -145,6 +145,33 @@ final class CacheGroupsTest {
     assertThat(resumable(4)).isEqualTo(3);
   }
 
+  /** What an engine repeats without end neither grows a replica's snapshot nor is held for ever. */
+  @Test
+  void copies_areBounded() {
+    apply(stored(0, Spec.FULL, BLOCK, 1, 3));
+    for (int i = 0; i < 300; i++) {
+      apply(stored(1, Spec.FULL, BLOCK, 1, 1), stored(1, Spec.FULL, BLOCK, 4, 4)); // the fourth waits for its prefix
+    }
+    assertThat(copiesHeld()).isEqualTo(2 * 255);
+
+    apply(stored(0, Spec.FULL, BLOCK, 4, 4));
+    assertThat(copiesHeld()).isEqualTo(2 * 255);
+    for (int i = 0; i < 255; i++) {
+      apply(removed(1, 1), removed(1, 4));
+    }
+    assertThat(copiesHeld()).isZero();
+  }
+
+  private int copiesHeld() {
+    List<Integer> keys = new ArrayList<>();
+    groups().forEachHeld(64, change -> {
+      if (change instanceof GroupChange.Stored stored) {
+        keys.add(stored.keys().length);
+      }
+    });
+    return keys.stream().mapToInt(Integer::intValue).sum();
+  }
+
   @Test
   void whatCannotBeFollowed_doesNotLimit() {
     apply(
