@@ -7,6 +7,7 @@ import io.kvasir.http.HttpCalls;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -40,11 +41,16 @@ public final class EngineSurvey {
     this.timeout = timeout;
   }
 
+  /** Whether no other engine is known on the host of one, so that what is at the default port there is its own. */
+  public static boolean isAlone(URI engine, Stream<URI> known) {
+    return known.noneMatch(other -> !other.equals(engine) && engine.getHost().equals(other.getHost()));
+  }
+
   /**
    * Asks an engine.
    *
    * @param key its API key, null when it needs none
-   * @param alone whether no other engine is known on its host, so that what is at the default port is its own
+   * @param alone whether it {@linkplain #isAlone is} on its host
    * @param known what it was when it was asked last, null to have it asked for whatever an engine may have
    * @throws HttpCallException when it cannot be asked; the message says why, and the remedy
    */

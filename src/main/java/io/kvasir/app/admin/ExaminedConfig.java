@@ -16,6 +16,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,6 +29,7 @@ import org.slf4j.LoggerFactory;
 final class ExaminedConfig {
   private static final Logger LOG = LoggerFactory.getLogger(ExaminedConfig.class);
   private static final Duration SURVEY_TIMEOUT = Duration.ofSeconds(10);
+  private static final int MOST_AT_ONCE = 64;
 
   private ExaminedConfig() {}
 
@@ -37,8 +43,17 @@ final class ExaminedConfig {
       engines.add(target(pod, config));
     }
     EngineSurvey survey = new EngineSurvey(calls, SURVEY_TIMEOUT);
+    List<Callable<EngineTarget>> bare = new ArrayList<>();
     for (BarePod pod : config.fleet().discovery().bare()) {
-      engines.add(target(pod, config, survey));
+      bare.add(() -> target(pod, config, survey));
+    }
+    // One that is silent takes seconds.
+    try (ExecutorService threads = Executors.newFixedThreadPool(MOST_AT_ONCE, Thread.ofVirtual().factory())) {
+      for (Future<EngineTarget> target : threads.invokeAll(bare)) {
+        engines.add(target.get());
+      }
+    } catch (ExecutionException failed) {
+      throw new IllegalStateException("an engine could not be asked what it is", failed.getCause());
     }
     return engines;
   }
@@ -69,12 +84,11 @@ final class ExaminedConfig {
     return new EngineTarget(name, pod.url(), key, Set.of(), null, 1, null);
   }
 
-  /** Whether no other engine of the configuration is on its host, so that what is at the default port is its own. */
+  /** Whether no other engine of the configuration is on its host. */
   private static boolean isAlone(BarePod pod, KvasirConfig config) {
     Stream<URI> described = config.fleet().pods().stream().map(PodSpec::url);
     Stream<URI> bare = config.fleet().discovery().bare().stream().map(BarePod::url);
-    return Stream.concat(described, bare)
-        .noneMatch(other -> !other.equals(pod.url()) && pod.url().getHost().equals(other.getHost()));
+    return EngineSurvey.isAlone(pod.url(), Stream.concat(described, bare));
   }
 
   /** The certificates it names. */

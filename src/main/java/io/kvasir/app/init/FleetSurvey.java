@@ -92,7 +92,7 @@ final class FleetSurvey {
   }
 
   private static boolean isAlone(EngineAddress engine, Set<EngineAddress> engines) {
-    return engines.stream().filter(other -> engine.url().getHost().equals(other.url().getHost())).count() == 1;
+    return EngineSurvey.isAlone(engine.url(), engines.stream().map(EngineAddress::url));
   }
 
   private static String prefix(EngineKind kind) {

@@ -78,9 +78,7 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   SurveyedEngine survey(EngineAddress engine, @Nullable EngineIdentity known)
       throws IOException, InterruptedException {
     URI url = engine.url();
-    boolean alone =
-        pods.get().stream().map(PodSpec::url).noneMatch(
-            other -> !other.equals(url) && url.getHost().equals(other.getHost()));
+    boolean alone = EngineSurvey.isAlone(url, pods.get().stream().map(PodSpec::url));
     return survey.survey(engine, keys.of(url), alone, known);
   }
 
