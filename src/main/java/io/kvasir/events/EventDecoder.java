@@ -154,7 +154,7 @@ public final class EventDecoder {
 
   private void readMap() throws IOException {
     int length = reader.map();
-    draft.named();
+    draft.beginMap();
     for (int i = 0; i < length; i++) {
       Field field = null;
       if (reader.type() == ValueType.STRING) {

@@ -48,7 +48,7 @@ final class EventDraft {
   private static final NameTable<Boolean> LOCALITIES = new NameTable<>(Map.of("remote", true, "local", false));
   private static final NameTable<Boolean> METADATA = new NameTable<>(Map.of("cache_salt", true));
 
-  /** Fields that all of vLLM's stores have where fields have names, and SGLang's but those of adapters lack. */
+  /** Fields of vLLM's maps: each store has one at least. SGLang's have of these the name of an adapter only. */
   private static final Set<Field> OF_VLLM = EnumSet.of(Field.LORA_NAME, Field.EXTRA_KEYS, Field.GROUP, Field.SPEC);
 
   private final WireReader reader;
@@ -95,8 +95,8 @@ final class EventDraft {
     onceComputed = false;
   }
 
-  /** The fields have names: without those that vLLM's always have, they are SGLang's. */
-  void named() {
+  /** The event is a map: SGLang's, unless it has a field {@linkplain #OF_VLLM of vLLM's}. */
+  void beginMap() {
     onceComputed = true;
   }
 

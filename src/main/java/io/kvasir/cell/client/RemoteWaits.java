@@ -52,12 +52,12 @@ final class RemoteWaits {
     waiting.put(correlationId, result);
     start();
     try (Cancellation.Registration _ = client.onCancelled(() -> result.cancel(false))) {
-      Result its = result.get();
-      if (its.reply() == null) {
+      Result answer = result.get();
+      if (answer.reply() == null) {
         // The home may have decided, and the message of that was lost: what it has booked nobody uses.
         home.abandon(correlationId);
       }
-      return its;
+      return answer;
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
     } catch (CancellationException left) {

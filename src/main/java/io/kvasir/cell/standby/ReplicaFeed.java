@@ -80,23 +80,25 @@ public final class ReplicaFeed implements BlockChangeListener {
     salts.bySalt().forEach((salt, keys) -> {
       for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {
         writer.salt(salt, keys, from);
-        if (writer.size() >= FRAME_BYTES) {
-          link.snapshotPart(writer.take());
-        }
+        spillSnapshot(link);
       }
     });
     if (groups != null) {
       groups.forEachHeld(ReplicaWriter.MAX_KEYS, change -> {
         writer.ofGroups(change);
-        if (writer.size() >= FRAME_BYTES) {
-          link.snapshotPart(writer.take());
-        }
+        spillSnapshot(link);
       });
     }
     writer.position(position);
     writer.complete();
     link.endSnapshot(writer.take());
     updateSubscribed();
+  }
+
+  private void spillSnapshot(ReplicaLink link) {
+    if (writer.size() >= FRAME_BYTES) {
+      link.snapshotPart(writer.take());
+    }
   }
 
   @Override

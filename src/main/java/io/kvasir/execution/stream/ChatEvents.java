@@ -68,11 +68,6 @@ final class ChatEvents implements StitchedEvents {
   }
 
   @Override
-  public byte[] failure(byte[] begun, byte[] bytes, int from, int to) {
-    return WholeEvents.joined(begun, bytes, from, to);
-  }
-
-  @Override
   public byte[] end(boolean withUsage) throws IOException {
     ByteArrayOutputStream events = new ByteArrayOutputStream();
     JsonMembers read = first == null ? null : JsonMembers.tryOf(first);

@@ -64,7 +64,7 @@ final class MessageEvents implements StitchedEvents {
   @Override
   public byte[] failure(byte[] begun, byte[] bytes, int from, int to) throws IOException {
     if (continued == null) {
-      return WholeEvents.joined(begun, bytes, from, to);
+      return StitchedEvents.super.failure(begun, bytes, from, to);
     }
     // What a chat has behind its error is of no use to the client of a message.
     byte[] error = begun.length == 0 ? reader.of(bytes, from, to) : null;

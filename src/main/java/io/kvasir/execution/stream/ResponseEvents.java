@@ -42,11 +42,6 @@ final class ResponseEvents implements StitchedEvents {
     repeated = 0;
   }
 
-  @Override
-  public byte[] failure(byte[] begun, byte[] bytes, int from, int to) {
-    return WholeEvents.joined(begun, bytes, from, to);
-  }
-
   /** Nothing: only an engine ends a response, which has all of the answer. */
   @Override
   public byte[] end(boolean withUsage) {

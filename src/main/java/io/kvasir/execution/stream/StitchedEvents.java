@@ -1,6 +1,7 @@
 package io.kvasir.execution.stream;
 
 import java.io.IOException;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +29,11 @@ sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvent
    *
    * @param begun what it is to get of the events before this one, empty when it is the first
    */
-  byte[] failure(byte[] begun, byte[] bytes, int from, int to) throws IOException;
+  default byte[] failure(byte[] begun, byte[] bytes, int from, int to) throws IOException {
+    byte[] all = Arrays.copyOf(begun, begun.length + to - from);
+    System.arraycopy(bytes, from, all, begun.length, to - from);
+    return all;
+  }
 
   /**
    * The end of an answer of which nothing is left to be generated, and whose terminator has not come.

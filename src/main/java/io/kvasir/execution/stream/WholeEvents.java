@@ -110,13 +110,6 @@ final class WholeEvents implements BodyFilter, AutoCloseable {
     }
   }
 
-  /** Events, and {@code bytes[from, to)} behind them. */
-  static byte[] joined(byte[] events, byte[] bytes, int from, int to) {
-    byte[] joined = Arrays.copyOf(events, events.length + to - from);
-    System.arraycopy(bytes, from, joined, events.length, to - from);
-    return joined;
-  }
-
   /** Whether an event was too long to be held, and has passed unseen by the editor. */
   boolean hadLong() {
     return hadLong;

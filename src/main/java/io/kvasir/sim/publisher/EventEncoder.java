@@ -70,24 +70,14 @@ public final class EventEncoder {
       case StoredInGroup(Group group, Stored blocks) -> packStoredMap(out, group, blocks);
       case Removed(long[] keys, String medium) -> packRemovedMap(out, Group.PREFIX.index(), keys, medium);
       case RemovedFromGroup(int group, long[] keys, String medium) -> packRemovedMap(out, group, keys, medium);
-      case Cleared() -> {
-        out.packMapHeader(1);
-        out.packString("type").packString("AllBlocksCleared");
-      }
+      case Cleared() -> packClearedMap(out);
     }
   }
 
   private void packStoredMap(MessageBufferPacker out, Group group, Stored stored) throws IOException {
     boolean anyKeys = stored.keys().length > 0;
     out.packMapHeader(10 + (anyKeys ? 1 : 0) + (group.window() == null ? 0 : 1));
-    out.packString("type").packString("BlockStored");
-    out.packString("block_hashes");
-    packKeys(out, stored.keys());
-    out.packString("parent_block_hash");
-    packParent(out, stored.parent());
-    out.packString("token_ids");
-    packTokens(out, stored.tokens());
-    out.packString("block_size").packInt(stored.blockSize());
+    packBlocks(out, stored);
     out.packString("lora_id");
     packLoraId(out, stored.lora());
     out.packString("medium").packString(stored.medium());
@@ -106,11 +96,33 @@ public final class EventEncoder {
 
   private void packRemovedMap(MessageBufferPacker out, int group, long[] keys, String medium) throws IOException {
     out.packMapHeader(4);
+    packRemoval(out, keys, medium);
+    out.packString("group_idx").packInt(group);
+  }
+
+  /** The fields that all engines' maps of a store begin with: five. */
+  private void packBlocks(MessageBufferPacker out, Stored stored) throws IOException {
+    out.packString("type").packString("BlockStored");
+    out.packString("block_hashes");
+    packKeys(out, stored.keys());
+    out.packString("parent_block_hash");
+    packParent(out, stored.parent());
+    out.packString("token_ids");
+    packTokens(out, stored.tokens());
+    out.packString("block_size").packInt(stored.blockSize());
+  }
+
+  /** The fields that all engines' maps of a removal begin with: three. */
+  private void packRemoval(MessageBufferPacker out, long[] keys, String medium) throws IOException {
     out.packString("type").packString("BlockRemoved");
     out.packString("block_hashes");
     packKeys(out, keys);
     out.packString("medium").packString(medium);
-    out.packString("group_idx").packInt(group);
+  }
+
+  private static void packClearedMap(MessageBufferPacker out) throws IOException {
+    out.packMapHeader(1);
+    out.packString("type").packString("AllBlocksCleared");
   }
 
   private void packArray(MessageBufferPacker out, CacheEvent event) throws IOException {
@@ -158,30 +170,17 @@ public final class EventEncoder {
     switch (event) {
       case Stored stored -> {
         out.packMapHeader(8);
-        out.packString("type").packString("BlockStored");
-        out.packString("block_hashes");
-        packKeys(out, stored.keys());
-        out.packString("parent_block_hash");
-        packParent(out, stored.parent());
-        out.packString("token_ids");
-        packTokens(out, stored.tokens());
-        out.packString("block_size").packInt(stored.blockSize());
+        packBlocks(out, stored);
         out.packString("lora_id").packNil();
         out.packString("medium").packString(stored.medium());
         out.packString("lora_name").packNil();
       }
       case Removed removed -> {
         out.packMapHeader(3);
-        out.packString("type").packString("BlockRemoved");
-        out.packString("block_hashes");
-        packKeys(out, removed.keys());
-        out.packString("medium").packString(removed.medium());
+        packRemoval(out, removed.keys(), removed.medium());
       }
       case StoredInGroup _, RemovedFromGroup _ -> throw noGroups();
-      case Cleared() -> {
-        out.packMapHeader(1);
-        out.packString("type").packString("AllBlocksCleared");
-      }
+      case Cleared() -> packClearedMap(out);
     }
   }
 
@@ -189,14 +188,7 @@ public final class EventEncoder {
     switch (event) {
       case Stored stored -> {
         out.packMapHeader(7 + (stored.salt() == null ? 0 : 1) + (stored.lora() == null ? 0 : 1));
-        out.packString("type").packString("BlockStored");
-        out.packString("block_hashes");
-        packKeys(out, stored.keys());
-        out.packString("parent_block_hash");
-        packParent(out, stored.parent());
-        out.packString("token_ids");
-        packTokens(out, stored.tokens());
-        out.packString("block_size").packInt(stored.blockSize());
+        packBlocks(out, stored);
         out.packString("lora_id").packNil();
         out.packString("medium").packString(stored.medium());
         if (stored.salt() != null) {
@@ -208,16 +200,10 @@ public final class EventEncoder {
       }
       case Removed removed -> {
         out.packMapHeader(3);
-        out.packString("type").packString("BlockRemoved");
-        out.packString("block_hashes");
-        packKeys(out, removed.keys());
-        out.packString("medium").packString(removed.medium());
+        packRemoval(out, removed.keys(), removed.medium());
       }
       case StoredInGroup _, RemovedFromGroup _ -> throw noGroups();
-      case Cleared() -> {
-        out.packMapHeader(1);
-        out.packString("type").packString("AllBlocksCleared");
-      }
+      case Cleared() -> packClearedMap(out);
     }
   }
 

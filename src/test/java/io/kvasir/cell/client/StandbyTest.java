@@ -164,37 +164,39 @@ final class StandbyTest {
   /** What its other groups hold is copied, too: without it more would be promised than the engine finds. */
   @Test
   void homeThatDies_ofAHybridModel_copyTakesOver_withItsGroups() {
-    start(3);
-    Engine hybrid = new Engine(1);
-    hybrid.withWindow();
-    add("m", hybrid, Engine.IN_WINDOW);
-    awaitWarm("m");
-    Node home = home("m");
+    Node home = homeOfHybrid();
     Node other = other(home);
 
     nodes.remove(home);
     home.system().terminate();
 
-    assertThat(closed(awaitDecision(other, "m"))).isEqualTo(Engine.IN_WINDOW);
-    await(() -> engine("m").resumed.get() == 1);
-    assertThat(engine("m").opened).hasValue(1);
+    assertGoesOnWithGroups(other);
   }
 
   @Test
   void nodeThatLeaves_ofAHybridModel_handsItsGroupsOver() {
-    start(3);
-    Engine hybrid = new Engine(1);
-    hybrid.withWindow();
-    add("m", hybrid, Engine.IN_WINDOW);
-    awaitWarm("m");
-    Node home = home("m");
+    Node home = homeOfHybrid();
     Node other = other(home);
 
     nodes.remove(home);
     CoordinatedShutdown.get(home.system()).runAll(CoordinatedShutdown.jvmExitReason()).toCompletableFuture().join();
     await(() -> nodes.stream().anyMatch(node -> node.cells().isHome("m")));
 
-    assertThat(closed(awaitDecision(other, "m"))).isEqualTo(Engine.IN_WINDOW);
+    assertGoesOnWithGroups(other);
+  }
+
+  /** The home of a hybrid model's cell, which has a warm copy elsewhere. */
+  private Node homeOfHybrid() {
+    start(3);
+    Engine hybrid = new Engine(1);
+    hybrid.withWindow();
+    add("m", hybrid, Engine.IN_WINDOW);
+    awaitWarm("m");
+    return home("m");
+  }
+
+  private void assertGoesOnWithGroups(Node asked) {
+    assertThat(closed(awaitDecision(asked, "m"))).isEqualTo(Engine.IN_WINDOW);
     await(() -> engine("m").resumed.get() == 1);
     assertThat(engine("m").opened).hasValue(1);
   }
