@@ -28,8 +28,6 @@ import org.slf4j.LoggerFactory;
 public final class ChannelLoop implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ChannelLoop.class);
 
-  private static final int SCRATCH_BYTES = 128 << 10;
-
   private final LoopThread[] threads;
   private final AtomicInteger watched = new AtomicInteger();
 
@@ -48,10 +46,10 @@ public final class ChannelLoop implements AutoCloseable {
     /**
      * Reads what has come.
      *
-     * @param scratch a buffer of {@value #SCRATCH_BYTES} bytes, the loop's own, for use within the call
+     * @param buffers for use within the call
      * @throws IOException ends the reading with that failure
      */
-    Next read(ByteBuffer scratch) throws IOException;
+    Next read(Buffers buffers) throws IOException;
 
     /**
      * The reading has ended and the loop has let go of the channel. Called once, and nothing after it.
@@ -59,6 +57,37 @@ public final class ChannelLoop implements AutoCloseable {
      * @param failure what the reading failed with, also that the channel was closed; null when it ended by itself
      */
     void ended(@Nullable IOException failure);
+  }
+
+  /**
+   * The buffers of a loop's thread. Readers use them in turn, so that thousands of channels that wait have none of their
+   * own, and those that are read find these in the processor's caches.
+   */
+  public static final class Buffers {
+    private static final int INPUT_BYTES = 8 << 10;
+    private static final int PIECE_BYTES = 32 << 10;
+    private static final int DIRECT_BYTES = 128 << 10;
+
+    private final byte[] input = new byte[INPUT_BYTES];
+    private final byte[] piece = new byte[PIECE_BYTES];
+    private final ByteBuffer direct = ByteBuffer.allocateDirect(DIRECT_BYTES);
+
+    private Buffers() {}
+
+    /** {@value #INPUT_BYTES} bytes for what comes from the channel. */
+    public byte[] input() {
+      return input;
+    }
+
+    /** {@value #PIECE_BYTES} bytes for a piece of a body, its framing taken off. */
+    public byte[] piece() {
+      return piece;
+    }
+
+    /** {@value #DIRECT_BYTES} bytes outside of the heap. */
+    public ByteBuffer direct() {
+      return direct;
+    }
   }
 
   /**
@@ -165,7 +194,7 @@ public final class ChannelLoop implements AutoCloseable {
   private static final class LoopThread implements Runnable {
     private final Selector selector;
     private final Thread thread;
-    private final ByteBuffer scratch = ByteBuffer.allocateDirect(SCRATCH_BYTES);
+    private final Buffers buffers = new Buffers();
     private final Queue<Watch> changes = new ConcurrentLinkedQueue<>();
     private final List<End> ends = new ArrayList<>();
     private volatile boolean closed;
@@ -286,7 +315,7 @@ public final class ChannelLoop implements AutoCloseable {
 
     private void read(Watch watch, SelectionKey key) {
       try {
-        switch (watch.reader.read(scratch)) {
+        switch (watch.reader.read(buffers)) {
           case MORE -> {}
           case PAUSE -> key.interestOpsAnd(~SelectionKey.OP_READ);
           case END -> end(watch, null);

@@ -76,8 +76,8 @@ final class ProxyResponse implements PodResponse {
   }
 
   @Override
-  public boolean stream(byte[] buffer, PieceReceiver receiver) throws IOException {
-    return inbox.stream(buffer, receiver);
+  public boolean stream(PieceReceiver receiver) throws IOException {
+    return inbox.stream(receiver);
   }
 
   @Override

@@ -34,6 +34,8 @@ final class ResponseInbox {
   /** A body that is gathered has so many bytes at most. */
   static final int SHORT = 64 << 10;
 
+  private static final int PIECE_BYTES = 8 << 10;
+
   private final ReplySender proxy;
   private final StreamThread thread;
 
@@ -266,10 +268,10 @@ final class ResponseInbox {
    *
    * @return whether all of it has been read; false when the receiver wanted no more
    */
-  boolean stream(byte[] into, PieceReceiver to) throws IOException {
+  boolean stream(PieceReceiver to) throws IOException {
     lock.lock();
     try {
-      buffer = into;
+      buffer = new byte[PIECE_BYTES];
       receiver = to;
       failure = null;
       push();
@@ -299,7 +301,7 @@ final class ResponseInbox {
     boolean more = true;
     try {
       while (more && !pieces.isEmpty()) {
-        more = to.accept(take(into, 0, into.length));
+        more = to.accept(into, take(into, 0, into.length));
       }
       if (more && end == End.ABORTED) {
         throw aborted();

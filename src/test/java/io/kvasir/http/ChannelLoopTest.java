@@ -214,7 +214,8 @@ final class ChannelLoopTest {
     }
 
     @Override
-    public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+      ByteBuffer scratch = buffers.direct();
       int length = channel.read(scratch.clear());
       if (length <= 0) {
         return length < 0 ? ChannelLoop.Next.END : ChannelLoop.Next.MORE;

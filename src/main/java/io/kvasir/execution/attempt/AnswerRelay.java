@@ -69,12 +69,12 @@ final class AnswerRelay implements StreamingBody {
   /** Relays on a thread that does the same for other streams, as long as the client keeps up. */
   private void stream(DeferringSink client) throws IOException {
     BodyFilter sink = sink(client, client::offer);
-    byte[] buffer = firstBytes.buffer();
-    pass(buffer, firstBytes.length(), sink);
+    pass(firstBytes.buffer(), firstBytes.length(), sink);
+    firstBytes.drop();
     do {
       flush(client);
-    } while (!response.stream(buffer, length -> {
-      pass(buffer, length, sink);
+    } while (!response.stream((bytes, length) -> {
+      pass(bytes, length, sink);
       return !client.isBehind();
     }));
     sink.end();

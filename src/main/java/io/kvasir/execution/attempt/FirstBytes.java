@@ -21,8 +21,14 @@ final class FirstBytes {
     return buffer;
   }
 
-    int length() {
+  int length() {
     return held;
+  }
+
+  /** Lets go of the bytes, which have been relayed: the rest may take minutes. */
+  void drop() {
+    buffer = new byte[0];
+    held = 0;
   }
 
   /** A copy of just the bytes. */

@@ -15,13 +15,17 @@ import org.jspecify.annotations.Nullable;
 /** One connection to a pod: its socket and what has been read ahead from it. One thread at a time but for close. */
 class PodConnection {
   private static final int BUFFER = 8 << 10;
+  private static final byte[] NONE = {};
 
   private final PodOrigin origin;
   private final SocketChannel channel;
   private final Socket tcp;
   private @Nullable InputStream in;
   private @Nullable OutputStream out;
-  private byte[] buffer = new byte[BUFFER];
+
+  /** None between the pieces of a body that a loop reads. */
+  private byte[] buffer = NONE;
+
   private int position;
   private int limit;
   private long idleSince;
@@ -144,8 +148,12 @@ class PodConnection {
 
   /** The reader of a body in a loop. */
   interface BodyReader {
-    /** Reads what has come, once; whether more is awaited. */
-    boolean read() throws IOException;
+    /**
+     * Reads what has come, once; whether more is awaited.
+     *
+     * @param piece takes it, and is others' afterwards
+     */
+    boolean read(byte[] piece) throws IOException;
   }
 
   private final class WatchedBody implements ChannelLoop.Reader {
@@ -158,18 +166,41 @@ class PodConnection {
     }
 
     @Override
-    public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
-      do {
-        if (!reader.read()) {
-          return ChannelLoop.Next.END;
-        }
-      } while (position < limit);
-      return ChannelLoop.Next.MORE;
+    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+      borrow(buffers.input());
+      try {
+        do {
+          if (!reader.read(buffers.piece())) {
+            return ChannelLoop.Next.END;
+          }
+        } while (position < limit);
+        return ChannelLoop.Next.MORE;
+      } finally {
+        giveBack(buffers.input());
+      }
     }
 
     @Override
     public void ended(@Nullable IOException failure) {
       end.complete(failure);
+    }
+  }
+
+  private void borrow(byte[] lent) {
+    if (position == limit) {
+      buffer = lent;
+      position = 0;
+      limit = 0;
+    }
+  }
+
+  /** Keeps what has not been read. */
+  private void giveBack(byte[] lent) {
+    if (buffer == lent) {
+      int left = limit - position;
+      buffer = left == 0 ? NONE : Arrays.copyOfRange(lent, position, position + Math.max(BUFFER, left));
+      position = 0;
+      limit = left;
     }
   }
 
@@ -201,6 +232,9 @@ class PodConnection {
     if (position == limit) {
       position = 0;
       limit = 0;
+    }
+    if (buffer.length == 0) {
+      buffer = new byte[BUFFER];
     }
     if (limit == buffer.length) {
       throw new IOException("nothing was taken from a full buffer");
@@ -250,7 +284,7 @@ class PodConnection {
   }
 
   private void makeRoom(int max) throws HeadTooLongException {
-    if (limit < buffer.length) {
+    if (limit < buffer.length || buffer.length == 0) {
       return;
     }
     if (position == 0) {

@@ -31,24 +31,25 @@ public interface PodResponse extends AutoCloseable {
    * Reads the rest of the body, each piece as it comes, on a thread that does the same for other bodies, while the
    * calling thread waits.
    *
-   * @param buffer for one piece at a time
    * @param receiver takes the pieces
    * @return whether the body has been read to its end; false when the receiver wanted no more
    * @throws PodException as {@link #read}
    * @throws IOException what the receiver failed with
    */
-  boolean stream(byte[] buffer, PieceReceiver receiver) throws IOException;
+  boolean stream(PieceReceiver receiver) throws IOException;
 
   /** The receiver of a body's pieces, on a thread that others share: it must not block. */
   @FunctionalInterface
   interface PieceReceiver {
     /**
-     * Takes the first {@code length} bytes of the buffer.
+     * Takes a piece.
      *
+     * @param bytes the piece, at their beginning; another's on return
+     * @param length of the piece
      * @return whether it wants more
      * @throws IOException ends the reading
      */
-    boolean accept(int length) throws IOException;
+    boolean accept(byte[] bytes, int length) throws IOException;
   }
 
   /** The connection that has left HTTP, in place of a body; null where it has not. Once. */

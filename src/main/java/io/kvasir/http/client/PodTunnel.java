@@ -2,7 +2,6 @@ package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -151,7 +150,7 @@ public final class PodTunnel {
     }
 
     @Override
-    public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
       Receiver to = receiver;
       if (to == null) {
         return ChannelLoop.Next.PAUSE;

@@ -14,7 +14,6 @@ import org.jspecify.annotations.Nullable;
  * {@link PodClient}'s others are, in a pool of their own. Thread-safe.
  */
 final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
-  private static final int BUFFER = 32 << 10;
 
   private final PodConnections connections;
   private final IdlePool pool;
@@ -22,7 +21,6 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
   private final NanoClock clock;
 
   /** The reading thread's. */
-  private final byte[] buffer = new byte[BUFFER];
 
   private @Nullable ChannelLoop loop;
   private volatile boolean closed;
@@ -106,11 +104,6 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
     } else {
       exchange.fail(how);
     }
-  }
-
-  @Override
-  public byte[] buffer() {
-    return buffer;
   }
 
   private synchronized ChannelLoop loop() {

@@ -229,8 +229,8 @@ final class SocketPodCall implements PodCall, RunningCall {
     public void stream(PodConnection on, PodConnection.BodyReader reader) throws PodException {
       deadline = clock.nanos() + idleNanos | 1;
       try {
-        on.watch(connections.loop(), () -> {
-          boolean more = reader.read();
+        on.watch(connections.loop(), piece -> {
+          boolean more = reader.read(piece);
           deadline = clock.nanos() + idleNanos | 1;
           return more;
         });

@@ -78,9 +78,9 @@ final class SocketPodResponse implements PodResponse {
   }
 
   @Override
-  public boolean stream(byte[] buffer, PieceReceiver receiver) throws IOException {
+  public boolean stream(PieceReceiver receiver) throws IOException {
     if (!ended) {
-      StreamedBody body = new StreamedBody(buffer, receiver);
+      StreamedBody body = new StreamedBody(receiver);
       call.stream(connection, body);
       body.throwFailure();
       endIfRead();
@@ -89,22 +89,20 @@ final class SocketPodResponse implements PodResponse {
   }
 
   private final class StreamedBody implements PodConnection.BodyReader {
-    private final byte[] buffer;
     private final PieceReceiver receiver;
 
     /** What the receiver failed with, which is not the pod's failure. */
     private @Nullable Throwable failure;
 
-    StreamedBody(byte[] buffer, PieceReceiver receiver) {
-      this.buffer = buffer;
+    StreamedBody(PieceReceiver receiver) {
       this.receiver = receiver;
     }
 
     @Override
-    public boolean read() throws PodException {
-      int length = call.read(connection, framing, buffer, 0, buffer.length);
+    public boolean read(byte[] piece) throws PodException {
+      int length = call.read(connection, framing, piece, 0, piece.length);
       try {
-        return (length == 0 || receiver.accept(length)) && !framing.hasEnded();
+        return (length == 0 || receiver.accept(piece, length)) && !framing.hasEnded();
       } catch (IOException | RuntimeException | Error e) {
         failure = e;
         return false;

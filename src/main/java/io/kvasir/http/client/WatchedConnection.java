@@ -2,7 +2,6 @@ package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,9 +18,6 @@ final class WatchedConnection extends PodConnection implements ChannelLoop.Reade
 
   /** Who has its exchanges. Called by the loop's thread. */
   interface Owner {
-    /** A buffer of that thread, for a piece of a body at a time. */
-    byte[] buffer();
-
     /** Takes a connection back whose exchange has ended and that can serve another. */
     void release(WatchedConnection connection);
 
@@ -77,7 +73,7 @@ final class WatchedConnection extends PodConnection implements ChannelLoop.Reade
   }
 
   @Override
-  public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+  public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
     ShortExchange done;
     synchronized (this) {
       done = current;
@@ -85,7 +81,7 @@ final class WatchedConnection extends PodConnection implements ChannelLoop.Reade
         // Nothing was requested: it is the end, or what cannot be understood.
         return fill() == 0 ? ChannelLoop.Next.MORE : ChannelLoop.Next.END;
       }
-      if (!done.read(this, owner.buffer())) {
+      if (!done.read(this, buffers.piece())) {
         return ChannelLoop.Next.MORE;
       }
       current = null;

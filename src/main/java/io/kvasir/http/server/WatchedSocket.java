@@ -64,11 +64,12 @@ final class WatchedSocket implements ClientSocket, ChannelLoop.Reader {
   }
 
   @Override
-  public ChannelLoop.Next read(ByteBuffer scratch) throws IOException {
+  public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
     ClientInput to = input;
     if (to == null) {
       return ChannelLoop.Next.PAUSE;
     }
+    ByteBuffer scratch = buffers.direct();
     int length = channel.read(scratch.clear().limit(Math.min(scratch.capacity(), to.room())));
     return switch (length) {
       case -1 -> ChannelLoop.Next.END;
