@@ -1,6 +1,7 @@
 package io.kvasir.load;
 
 import io.kvasir.app.terminal.ProgressBar;
+import io.kvasir.lab.engine.CacheGroup;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Real engines on the loopback interface, on CPUs, with a {@link WordModel}. What they answer is nonsense, what they
@@ -51,12 +53,12 @@ final class RealEngines implements TruthFleet {
    * Starts engines of vLLM and waits until all of them answer.
    *
    * @param vllm the program
-   * @param slidingWindow of the {@link WordModel}
+   * @param group of the {@link WordModel}, beside full attention; null for none
    * @throws IOException when one does not come up; its log is named
    */
-  static RealEngines vllm(Path vllm, int count, int slidingWindow, HttpClient http)
+  static RealEngines vllm(Path vllm, int count, @Nullable CacheGroup group, HttpClient http)
       throws IOException, InterruptedException {
-    return start("vLLM", (model, port, events) -> vllm(vllm, model, port, events), count, slidingWindow, http);
+    return start("vLLM", (model, port, events) -> vllm(vllm, model, port, events), count, group, http);
   }
 
   /**
@@ -66,15 +68,15 @@ final class RealEngines implements TruthFleet {
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines sglang(Path python, int count, HttpClient http) throws IOException, InterruptedException {
-    return start("SGLang", (model, port, events) -> sglang(python, model, port, events), count, 0, http);
+    return start("SGLang", (model, port, events) -> sglang(python, model, port, events), count, null, http);
   }
 
-  private static RealEngines start(String kind, Command command, int count, int slidingWindow, HttpClient http)
+  private static RealEngines start(String kind, Command command, int count, @Nullable CacheGroup group, HttpClient http)
       throws IOException, InterruptedException {
     RealEngines engines = new RealEngines(kind);
     try {
       Path work = Files.createTempDirectory("kvasir-engines-");
-      Path model = WordModel.write(work.resolve(WordModel.NAME), slidingWindow);
+      Path model = WordModel.write(work.resolve(WordModel.NAME), group);
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, work.resolve("engine-" + i + ".log"));
       }

@@ -59,13 +59,6 @@ final class Truth implements Callable<Integer> {
   @Option(names = "--sglang", paramLabel = "PYTHON", description = "A python that has it, instead of that.")
   private Path sglang = Path.of("load-tests/.venv-sglang/bin/python");
 
-  @Option(
-      names = "--sliding-window",
-      paramLabel = "TOKENS",
-      description = "The model of --with-vllm has a second layer, which sees as many tokens, so that engines keep two"
-          + " groups of blocks.")
-  private int slidingWindow;
-
   @Option(names = "--router", description = "Gateway of a router that runs; none: a node of its own.")
   private @Nullable URI gateway;
 
@@ -116,7 +109,8 @@ final class Truth implements Callable<Integer> {
       names = "--cache-groups",
       split = ",",
       paramLabel = "window=TOKENS|state",
-      description = "KV cache groups of the simulated engines beside full attention, but of the pairs'.")
+      description = "KV cache groups of the simulated engines beside full attention, but of the pairs'; with"
+          + " --with-vllm one, for which the model has a second layer.")
   private List<String> cacheGroups = List.of();
 
   @Option(
@@ -124,6 +118,12 @@ final class Truth implements Callable<Integer> {
       split = ",",
       description = "What is wrong with the simulated engines from the start, such as stores-only.")
   private List<String> conditions = List.of();
+
+  @Option(
+      names = "--examples",
+      defaultValue = "1",
+      description = "Of each engine's misses of a kind so many are explained, by kind of traffic.")
+  private int examples;
 
   @Option(names = "--seed", defaultValue = "1", description = "Decides the prompts.")
   private long seed;
@@ -165,19 +165,27 @@ final class Truth implements Callable<Integer> {
 
   /** Engines of its own; null where there are others. */
   private @Nullable TruthFleet fleet() throws IOException, InterruptedException {
+    List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
     if (vllms > 0 || sglangs > 0) {
       if (!engines.isEmpty() || gateway != null || (vllms > 0 && sglangs > 0)) {
         throw new IOException(
             "--with-vllm or --with-sglang starts the engines, and a router before them: name no others");
       }
+      if (groups.size() > (vllms > 0 ? 1 : 0)) {
+        throw new IOException(
+            "--cache-groups: engines of vLLM have one beside full attention, window=TOKENS or state, and those of"
+                + " SGLang none");
+      }
       return vllms > 0
-          ? RealEngines.vllm(vllm, vllms, slidingWindow, http)
+          ? RealEngines.vllm(vllm, vllms, groups.isEmpty() ? null : groups.getFirst(), http)
           : RealEngines.sglang(sglang, sglangs, http);
     }
     if (!engines.isEmpty() || gateway != null) {
+      if (!groups.isEmpty()) {
+        throw new IOException("--cache-groups is for engines that this starts: those named have their own");
+      }
       return null;
     }
-    List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
     return new TruthSimulators(simulators, pairs, blocks, groups, conditions());
   }
 
@@ -250,7 +258,7 @@ final class Truth implements Callable<Integer> {
         aggregated.isEmpty()
             ? TruthEngine.ask(router.workers().getFirst().url())
             : aggregated.getFirst();
-    TruthTally tally = new TruthTally(kind);
+    TruthTally tally = new TruthTally(kind, examples);
     TruthTraffic.Target target =
         new TruthTraffic.Target(
             any.models(), any.blockSize(), cacheTokens(aggregated), Duration.ofMillis(pauseMillis), seed);

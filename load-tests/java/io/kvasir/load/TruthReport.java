@@ -101,7 +101,8 @@ record TruthReport(double goal, double recoverySeconds) {
     for (Result result : results) {
       for (TruthTally.Line line : result.lines()) {
         line.examples().forEach(
-            (verdict, text) -> System.out.printf("%n%s, first %s: %s%n", line.kind(), verdict, text));
+            (verdict, texts) ->
+                texts.forEach(text -> System.out.printf("%n%s, %s: %s%n", line.kind(), verdict, text)));
       }
     }
     List<String> misses = results.isEmpty() ? List.of("no traffic was possible") : misses(tallies);

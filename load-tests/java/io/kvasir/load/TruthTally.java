@@ -16,6 +16,7 @@ final class TruthTally {
   private static final int STEADY = 50;
 
   private final TrafficKind kind;
+  private final int examples;
   private final Map<String, Row> rows = new TreeMap<>();
   private final List<Sample> samples = new ArrayList<>();
   private int failed;
@@ -23,8 +24,14 @@ final class TruthTally {
   private long faultBegan = Long.MAX_VALUE;
   private long faultEnded = Long.MAX_VALUE;
 
-  TruthTally(TrafficKind kind) {
+  /**
+   * An empty one.
+   *
+   * @param examples how many of a worker's requests with a verdict are to be explained
+   */
+  TruthTally(TrafficKind kind, int examples) {
     this.kind = kind;
+    this.examples = examples;
   }
 
   /** An answer: when its request was sent, by {@link System#nanoTime}, and whether it was as predicted. */
@@ -33,7 +40,7 @@ final class TruthTally {
   /** What came of one worker. */
   private static final class Row {
     private final Map<Verdict, Integer> counts = new EnumMap<>(Verdict.class);
-    private final Map<Verdict, String> examples = new EnumMap<>(Verdict.class);
+    private final Map<Verdict, List<String>> examples = new EnumMap<>(Verdict.class);
     private long promptTokens;
     private long cachedTokens;
   }
@@ -47,7 +54,7 @@ final class TruthTally {
    * @param counts of each verdict
    * @param exactPercent share of exact ones among all, in percent
    * @param cachedPercent share of the prompts' tokens that engines reported as cached, in percent
-   * @param examples the first request of each verdict but exact, explained
+   * @param examples the first requests of each verdict but exact, explained
    */
   record Line(
       String kind,
@@ -56,7 +63,7 @@ final class TruthTally {
       Map<Verdict, Integer> counts,
       double exactPercent,
       double cachedPercent,
-      Map<Verdict, String> examples) {
+      Map<Verdict, List<String>> examples) {
     int count(Verdict verdict) {
       return counts.getOrDefault(verdict, 0);
     }
@@ -67,7 +74,7 @@ final class TruthTally {
   }
 
   /**
-   * Counts an answer; returns whether it is the worker's first with this verdict and wants an explanation.
+   * Counts an answer; returns whether it is among the worker's first with this verdict and wants an explanation.
    *
    * @param sent when its request was, by {@link System#nanoTime}
    * @param promptTokens of the prompt
@@ -78,12 +85,14 @@ final class TruthTally {
     Row row = rows.computeIfAbsent(worker, id -> new Row());
     row.promptTokens += promptTokens;
     row.cachedTokens += Math.max(0, cachedTokens);
-    return row.counts.merge(verdict, 1, Integer::sum) == 1 && verdict != Verdict.EXACT;
+    return row.counts.merge(verdict, 1, Integer::sum) <= examples && verdict != Verdict.EXACT;
   }
 
-  /** Keeps the explanation of a worker's first answer with a verdict. */
+  /** Keeps the explanation of one of a worker's first answers with a verdict. */
   synchronized void explain(String worker, Verdict verdict, String explanation) {
-    rows.computeIfAbsent(worker, id -> new Row()).examples.put(verdict, explanation);
+    rows.computeIfAbsent(worker, id -> new Row())
+        .examples.computeIfAbsent(verdict, first -> new ArrayList<>())
+        .add(explanation);
   }
 
   /** Counts a request without an answer. */

@@ -3,6 +3,7 @@ package io.kvasir.load;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,13 +19,15 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A Llama of one tiny layer as engines load it, with the tokenizer and template of {@code kvasir-demo} and random
- * weights; with a sliding window it has another layer, which sees no more than that, so that engines keep two groups of
- * blocks. All that it generates is whole words, so that its text is tokenised to what was generated: the next turn of
- * a conversation finds the blocks of the answer before, as with a real model, and a cut answer can be continued. It
- * never ends an answer itself. The weights are in the format of <a
+ * weights. With a cache group it has another layer, so that engines keep two groups of blocks: for a window a layer
+ * that sees no more than that, and for a state it is an LFM2 with a short convolution, which is what vLLM computes on
+ * CPUs without compiling kernels. All that it generates is whole words, so that its text is tokenised to what was
+ * generated: the next turn of a conversation finds the blocks of the answer before, as with a real model, and a cut
+ * answer can be continued. It never ends an answer itself. The weights are in the format of <a
  * href="https://github.com/huggingface/safetensors">safetensors</a>: eight bytes of length, as many of JSON with each
  * tensor's place, and the tensors.
  */
@@ -39,6 +42,8 @@ final class WordModel {
   private static final int VOCABULARY = 8008;
   private static final int HIDDEN = 64;
   private static final int INTERMEDIATE = 128;
+  /** Tokens that a convolution sees. */
+  private static final int CONVOLUTION = 3;
   /** How tokenizers of bytes write a space. */
   private static final char SPACE = '\u0120';
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -50,11 +55,11 @@ final class WordModel {
   /**
    * Writes it into a directory, which is made; the same bytes each time.
    *
-   * @param slidingWindow tokens that its second layer sees, 0 for no such layer
+   * @param group what its second layer needs of the cache, null for no such layer
    */
-  static Path write(Path directory, int slidingWindow) throws IOException {
+  static Path write(Path directory, @Nullable CacheGroup group) throws IOException {
     Files.createDirectories(directory);
-    Files.writeString(directory.resolve("config.json"), config(slidingWindow));
+    Files.writeString(directory.resolve("config.json"), config(group));
     for (String name : FILES) {
       try (InputStream file = WordModel.class.getResourceAsStream("/models/" + NAME + "/" + name)) {
         if (file == null) {
@@ -63,30 +68,46 @@ final class WordModel {
         Files.copy(file, directory.resolve(name));
       }
     }
+    BitSet words = words(directory.resolve("tokenizer.json"));
     writeTensors(
         directory.resolve("model.safetensors"),
-        tensors(words(directory.resolve("tokenizer.json")), layers(slidingWindow)));
+        switch (group) {
+          case null -> llama(words, 1);
+          case CacheGroup.SlidingWindow _ -> llama(words, 2);
+          case CacheGroup.State _ -> lfm2(words);
+        });
     return directory;
   }
 
-  private static int layers(int slidingWindow) {
-    return slidingWindow > 0 ? 2 : 1;
+  private static String config(@Nullable CacheGroup group) {
+    String own =
+        switch (group) {
+          case null -> llamaConfig(1, "");
+          case CacheGroup.SlidingWindow(int window) ->
+              llamaConfig(
+                  2, """
+                  , "layer_types": ["full_attention", "sliding_attention"], "sliding_window": %d""".formatted(window));
+          case CacheGroup.State() ->
+              """
+              "architectures": ["Lfm2ForCausalLM"], "model_type": "lfm2", "num_hidden_layers": 2,
+               "layer_types": ["conv", "full_attention"], "conv_dim": %1$d, "conv_L_cache": %2$d, "block_dim": %1$d,
+               "block_auto_adjust_ff_dim": false, "norm_eps": 1e-5, "tie_word_embeddings": true"""
+                  .formatted(HIDDEN, CONVOLUTION);
+        };
+    return """
+        {%s,
+         "torch_dtype": "float32", "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d,
+         "num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": %d,
+         "bos_token_id": 8000, "eos_token_id": 8002}
+        """
+        .formatted(own, VOCABULARY, HIDDEN, INTERMEDIATE, MAX_LENGTH);
   }
 
-  private static String config(int slidingWindow) {
-    String window =
-        slidingWindow > 0
-            ? """
-              , "layer_types": ["full_attention", "sliding_attention"], "sliding_window": %d""".formatted(slidingWindow)
-            : "";
+  private static String llamaConfig(int layers, String more) {
     return """
-        {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
-         "vocab_size": %d, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": %d,
-         "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": %d,
-         "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
-         "bos_token_id": 8000, "eos_token_id": 8002%s}
-        """
-        .formatted(VOCABULARY, HIDDEN, INTERMEDIATE, layers(slidingWindow), MAX_LENGTH, window);
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": %d, "head_dim": 32,
+         "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false%s"""
+        .formatted(layers, more);
   }
 
   /** The tokens that are a space and a word, and are what the tokenizer makes of that. */
@@ -110,14 +131,14 @@ final class WordModel {
   }
 
   /** What is no word gets a logit of 0, below the best of some thousand words. */
-  private static List<Tensor> tensors(BitSet words, int layers) {
+  private static List<Tensor> llama(BitSet words, int layers) {
     Random random = new Random(1);
     List<Tensor> tensors = new ArrayList<>();
     tensors.add(random(random, 1, "model.embed_tokens.weight", VOCABULARY, HIDDEN));
     for (int i = 0; i < layers; i++) {
       String layer = "model.layers." + i + ".";
-      tensors.add(ones(layer + "input_layernorm.weight"));
-      tensors.add(ones(layer + "post_attention_layernorm.weight"));
+      tensors.add(ones(layer + "input_layernorm.weight", HIDDEN));
+      tensors.add(ones(layer + "post_attention_layernorm.weight", HIDDEN));
       for (String projection : List.of("q", "k", "v", "o")) {
         tensors.add(random(random, 0.1f, layer + "self_attn." + projection + "_proj.weight", HIDDEN, HIDDEN));
       }
@@ -125,7 +146,7 @@ final class WordModel {
       tensors.add(random(random, 0.1f, layer + "mlp.up_proj.weight", INTERMEDIATE, HIDDEN));
       tensors.add(random(random, 0.1f, layer + "mlp.down_proj.weight", HIDDEN, INTERMEDIATE));
     }
-    tensors.add(ones("model.norm.weight"));
+    tensors.add(ones("model.norm.weight", HIDDEN));
     Tensor head = random(random, 3, "lm_head.weight", VOCABULARY, HIDDEN);
     for (int token = words.nextClearBit(0); token < VOCABULARY; token = words.nextClearBit(token + 1)) {
       Arrays.fill(head.values, token * HIDDEN, (token + 1) * HIDDEN, 0);
@@ -134,18 +155,51 @@ final class WordModel {
     return tensors;
   }
 
-  private static Tensor random(Random random, float deviation, String name, int rows, int columns) {
-    float[] values = new float[rows * columns];
+  /** Its head are its embeddings, so those of what is no word are small: norms make them as large as others. */
+  private static List<Tensor> lfm2(BitSet words) {
+    Random random = new Random(1);
+    List<Tensor> tensors = new ArrayList<>();
+    Tensor embeddings = random(random, 1, "model.embed_tokens.weight", VOCABULARY, HIDDEN);
+    for (int token = words.nextClearBit(0); token < VOCABULARY; token = words.nextClearBit(token + 1)) {
+      for (int i = token * HIDDEN; i < (token + 1) * HIDDEN; i++) {
+        embeddings.values[i] *= 0.01f;
+      }
+    }
+    tensors.add(embeddings);
+    String convolution = "model.layers.0.conv.";
+    tensors.add(random(random, 0.1f, convolution + "in_proj.weight", 3 * HIDDEN, HIDDEN));
+    tensors.add(random(random, 1, convolution + "conv.weight", HIDDEN, 1, CONVOLUTION));
+    tensors.add(random(random, 0.1f, convolution + "out_proj.weight", HIDDEN, HIDDEN));
+    String attention = "model.layers.1.self_attn.";
+    for (String projection : List.of("q", "k", "v", "out")) {
+      tensors.add(random(random, 0.1f, attention + projection + "_proj.weight", HIDDEN, HIDDEN));
+    }
+    tensors.add(ones(attention + "q_layernorm.weight", HIDDEN / 2));
+    tensors.add(ones(attention + "k_layernorm.weight", HIDDEN / 2));
+    for (int i = 0; i < 2; i++) {
+      String layer = "model.layers." + i + ".";
+      tensors.add(ones(layer + "operator_norm.weight", HIDDEN));
+      tensors.add(ones(layer + "ffn_norm.weight", HIDDEN));
+      tensors.add(random(random, 0.1f, layer + "feed_forward.w1.weight", INTERMEDIATE, HIDDEN));
+      tensors.add(random(random, 0.1f, layer + "feed_forward.w2.weight", HIDDEN, INTERMEDIATE));
+      tensors.add(random(random, 0.1f, layer + "feed_forward.w3.weight", INTERMEDIATE, HIDDEN));
+    }
+    tensors.add(ones("model.embedding_norm.weight", HIDDEN));
+    return tensors;
+  }
+
+  private static Tensor random(Random random, float deviation, String name, int... shape) {
+    float[] values = new float[Arrays.stream(shape).reduce(1, Math::multiplyExact)];
     for (int i = 0; i < values.length; i++) {
       values[i] = (float) random.nextGaussian() * deviation;
     }
-    return new Tensor(name, new int[] {rows, columns}, values);
+    return new Tensor(name, shape, values);
   }
 
-  private static Tensor ones(String name) {
-    float[] values = new float[HIDDEN];
+  private static Tensor ones(String name, int count) {
+    float[] values = new float[count];
     Arrays.fill(values, 1);
-    return new Tensor(name, new int[] {HIDDEN}, values);
+    return new Tensor(name, new int[] {count}, values);
   }
 
   private static void writeTensors(Path file, List<Tensor> tensors) throws IOException {

@@ -11,7 +11,7 @@ final class TruthTallyTest {
 
   @Test
   void line_countsByWorker_andWantsTheFirstOfEachExplained() {
-    TruthTally tally = new TruthTally(TrafficKind.SALTED);
+    TruthTally tally = new TruthTally(TrafficKind.SALTED, 1);
 
     assertThat(tally.add("a", Verdict.EXACT, 1, 100, 80)).isFalse();
     assertThat(tally.add("a", Verdict.OVER, 2, 100, 0)).isTrue();
@@ -29,7 +29,7 @@ final class TruthTallyTest {
 
   @Test
   void recovery_isTheLastWrongAnswerBeforeManyExactOnes() {
-    TruthTally tally = new TruthTally(TrafficKind.LOSSY);
+    TruthTally tally = new TruthTally(TrafficKind.LOSSY, 1);
     tally.disturbed(10 * SECOND, 12 * SECOND);
     tally.add("a", Verdict.OVER, 11 * SECOND, 1, 0);
     exact(tally, 12 * SECOND, 49);
@@ -45,9 +45,9 @@ final class TruthTallyTest {
 
   @Test
   void goal_isOfEachEngine_overAllTrafficWithoutFaults() {
-    TruthTally turns = new TruthTally(TrafficKind.MULTI_TURN);
+    TruthTally turns = new TruthTally(TrafficKind.MULTI_TURN, 1);
     exact(turns, 0, 6);
-    TruthTally salted = new TruthTally(TrafficKind.SALTED);
+    TruthTally salted = new TruthTally(TrafficKind.SALTED, 1);
     exact(salted, 0, 3);
     salted.add("a", Verdict.UNCONFIRMED, 1, 1, 0);
     salted.add("b", Verdict.EXACT, 1, 1, 0);
@@ -59,7 +59,7 @@ final class TruthTallyTest {
 
   @Test
   void failuresWithoutAFault_missTheGoal() {
-    TruthTally tally = new TruthTally(TrafficKind.MULTI_TURN);
+    TruthTally tally = new TruthTally(TrafficKind.MULTI_TURN, 1);
     exact(tally, 0, 1);
     tally.fail("503");
     tally.fail("504");
