@@ -16,16 +16,27 @@ final class BlockSet {
   private static final int FEWEST = 16;
   private static final long EMPTY = BlockHash.NONE;
 
-  /** The most copies that are counted, as of the prefix: a block with more counts as removed early, not late. */
+  /** The most copies of engines' blocks that are counted, as of the prefix: a block with more counts as removed early, not late. */
   static final int MAX_COPIES = 255;
 
   /** The mark. A block of this hash, one of 2^64, is never held. */
   private static final long REMOVED = -1;
 
+  private final int mostCopies;
   private volatile long[] table = new long[FEWEST];
   private int[] copies = new int[FEWEST];
   private int size;
   private int marks;
+
+  /** An empty one, of engines' blocks. */
+  BlockSet() {
+    this(MAX_COPIES);
+  }
+
+  /** An empty one that counts so many copies of a block. */
+  BlockSet(int mostCopies) {
+    this.mostCopies = mostCopies;
+  }
 
   /** Whether a block is held. Any thread. */
   boolean contains(long hash) {
@@ -59,7 +70,7 @@ final class BlockSet {
     }
     int at = find(hash);
     if (at >= 0) {
-      copies[at] = counted ? Math.min(MAX_COPIES, copies[at] + 1) : copies[at];
+      copies[at] = counted ? Math.min(mostCopies, copies[at] + 1) : copies[at];
       return;
     }
     if (2 * (size + marks + 1) > table.length) {

@@ -25,18 +25,21 @@ public final class CacheGroups {
   /** Groups that are followed; models have up to a dozen. */
   private static final int MAX_GROUPS = 32;
 
-  /** Places that are predicted at a time; the oldest go first. */
+  /** Places that are predicted at a time, and blocks that groups need for them; the oldest go first. */
   private static final int MAX_ENDS = 4096;
+
+  private static final int MAX_EXPECTED = 1 << 18;
 
   private final int prefixBlockSize;
   private volatile GroupBlocks[] groups = new GroupBlocks[0];
   private int[] numbers = new int[0];
   private volatile boolean sparse;
 
-  /** What is predicted, oldest first. Guarded by {@link #expected}, as are changes to that. */
+  /** What is predicted, oldest first. It guards what follows, and what groups expect. */
   private final ArrayDeque<PredictedEnd> ends = new ArrayDeque<>();
 
-  private final BlockSet expected = new BlockSet();
+  private final BlockSet endHashes = new BlockSet(Integer.MAX_VALUE);
+  private int expectedBlocks;
   private volatile boolean anyExpected;
 
   /**
@@ -50,18 +53,29 @@ public final class CacheGroups {
 
   /** A place in a prompt that is on its way: the groups will have what they need to go on from there. */
   public final class PredictedEnd {
-    private final long hash;
-    private final long expiry;
-    private boolean over;
+    private static final long[] OVER = {};
 
-    private PredictedEnd(long hash, long expiry) {
-      this.hash = hash;
+    private final int end;
+    private final long expiry;
+    private long[] prompt;
+
+    private PredictedEnd(long[] prompt, int end, long expiry) {
+      this.prompt = prompt;
+      this.end = end;
       this.expiry = expiry;
+    }
+
+    private boolean isOver() {
+      return prompt.length == 0;
+    }
+
+    private long hash() {
+      return prompt[end - 1];
     }
 
     /** The prompt will not be computed. Any thread; idempotent. */
     public void retract() {
-      synchronized (expected) {
+      synchronized (ends) {
         end(this);
       }
     }
@@ -163,10 +177,10 @@ public final class CacheGroups {
     if (!anyExpected) {
       return;
     }
-    synchronized (expected) {
+    synchronized (ends) {
       for (long hash : hashes) {
-        if (expected.contains(hash)) {
-          ends.stream().filter(end -> end.hash == hash).forEach(this::end);
+        if (endHashes.contains(hash)) {
+          ends.stream().filter(end -> !end.isOver() && end.hash() == hash).forEach(this::end);
         }
       }
     }
@@ -177,7 +191,15 @@ public final class CacheGroups {
     numbers[numbers.length - 1] = number;
     GroupBlocks[] more = Arrays.copyOf(groups, groups.length + 1);
     more[more.length - 1] = group;
-    groups = more;
+    synchronized (ends) {
+      for (PredictedEnd end : ends) {
+        if (!end.isOver()) {
+          group.expect(end.prompt, end.end);
+          expectedBlocks += group.needed(end.end);
+        }
+      }
+      groups = more;
+    }
   }
 
   /**
@@ -218,65 +240,75 @@ public final class CacheGroups {
    * @param reported of these, those that events have confirmed; the rest is predicted
    */
   public int confirmed(long[] prompt, int depth, int reported) {
+    return agreed(prompt, depth, reported, false);
+  }
+
+  /** As {@link #confirmed}, and by what is predicted. Any thread. */
+  public int resumable(long[] prompt, int depth, int reported) {
+    return agreed(prompt, depth, reported, anyExpected);
+  }
+
+  private int agreed(long[] prompt, int depth, int reported, boolean withExpected) {
     GroupBlocks[] now = groups;
     int assumed = sparse ? Integer.MAX_VALUE : reported;
     int boundary = depth;
     int agreed = 0;
     // Each group may shorten it, until all agree.
     for (int i = 0; agreed < now.length; i = (i + 1) % now.length) {
-      int shorter = now[i].boundary(prompt, boundary, assumed);
+      int shorter = now[i].boundary(prompt, boundary, assumed, withExpected);
       agreed = shorter == boundary ? agreed + 1 : 1;
       boundary = shorter;
     }
     return boundary;
   }
 
-  /** As {@link #confirmed}, and by what is predicted. Any thread. */
-  public int resumable(long[] prompt, int depth, int reported) {
-    int boundary = confirmed(prompt, depth, reported);
-    if (anyExpected) {
-      for (int end = depth; end > boundary; end--) {
-        if (expected.contains(prompt[end - 1])) {
-          return end;
-        }
-      }
-    }
-    return boundary;
-  }
-
   /**
-   * Predicts that the engine will be able to go on from a place in a prompt that is being sent there. Any thread.
+   * Predicts that the engine will be able to go on from a place in a prompt that is being sent there: every group will
+   * have the blocks before it that it needs. Any thread.
    *
-   * @param hash the chain hash of the block that ends there
+   * @param prompt the chain hashes of its blocks, which do not change
+   * @param end blocks before that place, at least 1
    * @param expiry when that is no longer believed without an event, on the clock of {@link #expire}
    */
-  public PredictedEnd predict(long hash, long expiry) {
-    PredictedEnd end = new PredictedEnd(hash, expiry);
-    synchronized (expected) {
-      if (ends.size() == MAX_ENDS) {
+  public PredictedEnd predict(long[] prompt, int end, long expiry) {
+    PredictedEnd predicted = new PredictedEnd(prompt, end, expiry);
+    synchronized (ends) {
+      int more = 0;
+      for (GroupBlocks group : groups) {
+        more += group.needed(end);
+      }
+      while (!ends.isEmpty() && (ends.size() == MAX_ENDS || expectedBlocks + more > MAX_EXPECTED)) {
         end(ends.removeFirst());
       }
-      ends.addLast(end);
-      expected.add(end.hash, true);
+      ends.addLast(predicted);
+      endHashes.add(predicted.hash(), true);
+      for (GroupBlocks group : groups) {
+        group.expect(prompt, end);
+      }
+      expectedBlocks += more;
       anyExpected = true;
     }
-    return end;
+    return predicted;
   }
 
   /** Forgets what was predicted and has not come by {@code now}. */
   public void expire(long now) {
-    synchronized (expected) {
-      while (!ends.isEmpty() && (ends.getFirst().over || ends.getFirst().expiry <= now)) {
+    synchronized (ends) {
+      while (!ends.isEmpty() && (ends.getFirst().isOver() || ends.getFirst().expiry <= now)) {
         end(ends.removeFirst());
       }
     }
   }
 
   private void end(PredictedEnd end) {
-    if (!end.over) {
-      end.over = true;
-      boolean _ = expected.remove(end.hash, true);
-      anyExpected = expected.size() > 0;
+    if (!end.isOver()) {
+      boolean _ = endHashes.remove(end.hash(), true);
+      for (GroupBlocks group : groups) {
+        group.expectNoMore(end.prompt, end.end);
+        expectedBlocks -= group.needed(end.end);
+      }
+      end.prompt = PredictedEnd.OVER;
+      anyExpected = endHashes.size() > 0;
     }
   }
 }

@@ -30,6 +30,10 @@ final class GroupBlocks {
   private final int blockSize;
 
   private final BlockSet held = new BlockSet();
+
+  /** What is predicted, a copy for each prediction. Its writers take turns, which are others than those of the rest. */
+  private final BlockSet expected = new BlockSet(Integer.MAX_VALUE);
+
   private final Long2LongHashMap hashes = new Long2LongHashMap(BlockHash.NONE);
 
   /** Keys without a hash, with their copies. */
@@ -165,19 +169,41 @@ final class GroupBlocks {
     }
   }
 
+  /** Blocks before an end of a prompt, in blocks of the prefix, that it needs to go on from there. */
+  int needed(int end) {
+    return Math.min(needed, end / step);
+  }
+
+  /** Predicts that it will hold what it needs to go on from an end of a prompt. */
+  void expect(long[] prompt, int end) {
+    int last = end / step;
+    for (int block = last - needed(end); block < last; block++) {
+      expected.add(prompt[(block + 1) * step - 1], true);
+    }
+  }
+
+  /** That is over. */
+  void expectNoMore(long[] prompt, int end) {
+    int last = end / step;
+    for (int block = last - needed(end); block < last; block++) {
+      boolean _ = expected.remove(prompt[(block + 1) * step - 1], true);
+    }
+  }
+
   /**
    * The longest beginning of a prompt from whose end the group can go on. Wait-free, without allocation.
    *
    * @param prompt the chain hashes of its blocks
    * @param most its length at most, in blocks
    * @param assumed blocks from this one on count as held
+   * @param withExpected whether what is predicted counts, too
    */
-  int boundary(long[] prompt, int most, int assumed) {
+  int boundary(long[] prompt, int most, int assumed, boolean withExpected) {
     int end = most / step;
     while (end > 0) {
       int from = Math.max(0, end - needed);
       int missing = from;
-      while (missing < end && isHeld(prompt, missing, assumed)) {
+      while (missing < end && isHeld(prompt, missing, assumed, withExpected)) {
         missing++;
       }
       if (missing == end) {
@@ -189,8 +215,9 @@ final class GroupBlocks {
     return end * step;
   }
 
-  private boolean isHeld(long[] prompt, int block, int assumed) {
+  private boolean isHeld(long[] prompt, int block, int assumed, boolean withExpected) {
     int end = (block + 1) * step;
-    return (end > assumed && end % size == 0) || held.contains(prompt[end - 1]);
+    long hash = prompt[end - 1];
+    return (end > assumed && end % size == 0) || held.contains(hash) || (withExpected && expected.contains(hash));
   }
 }

@@ -166,11 +166,11 @@ public final class WorkerCache {
     // What is there already is evicted as events say.
     boolean there = end <= depth && known.confirmed(hashes, end, Math.min(end, reported)) == end;
     if (end > 0 && !there) {
-      ends.add(known.predict(hashes[end - 1], expiry));
+      ends.add(known.predict(hashes, end, expiry));
     }
     int shared = prediction.held();
     if (shared > depth && shared < end) {
-      ends.add(known.predict(hashes[shared - 1], expiry));
+      ends.add(known.predict(hashes, shared, expiry));
     }
     return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported), ends);
   }

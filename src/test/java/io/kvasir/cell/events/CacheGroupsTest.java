@@ -208,8 +208,8 @@ final class CacheGroupsTest {
     assertThat(resumable(6)).isEqualTo(6);
     assertThat(groups().resumable(prompt, 12, 6)).isEqualTo(6);
 
-    PredictedEnd end = groups().predict(prompt[10], LATER);
-    PredictedEnd again = groups().predict(prompt[10], 2 * LATER);
+    PredictedEnd end = groups().predict(prompt, 11, LATER);
+    PredictedEnd again = groups().predict(prompt, 11, 2 * LATER);
     assertThat(groups().resumable(prompt, 12, 6)).isEqualTo(11);
     assertThat(groups().resumable(prompt, 10, 6)).isEqualTo(6);
     assertThat(groups().confirmed(prompt, 12, 6)).as("no event has told").isEqualTo(6);
@@ -225,13 +225,27 @@ final class CacheGroupsTest {
     assertThat(groups().resumable(prompt, 12, 6)).isEqualTo(6);
   }
 
+  /** A window may begin in blocks that are there and end in those of a prompt on its way. */
+  @Test
+  void predictedBlocks_andHeldOnes_makeAWindowTogether() {
+    apply(stored(0, Spec.FULL, BLOCK, 1, 12), sparse(1, window(9), 9, 8, 9));
+    PredictedEnd end = groups().predict(prompt, 11, LATER);
+    assertThat(groups().resumable(prompt, 10, 12)).as("blocks 9 and 10").isEqualTo(10);
+    assertThat(groups().confirmed(prompt, 10, 12)).isEqualTo(9);
+    apply(sparse(2, Spec.STATE, 9, 9));
+    assertThat(groups().resumable(prompt, 12, 12)).as("a group that shows itself later").isEqualTo(11);
+    assertThat(groups().resumable(prompt, 10, 12)).isEqualTo(9);
+    end.retract();
+    assertThat(groups().resumable(prompt, 12, 12)).isEqualTo(9);
+  }
+
   /** What has come as predicted and is evicted is gone, also before the prediction would have expired. */
   @Test
   void predictionThatCameTrue_isOver() {
     apply(stored(0, Spec.FULL, BLOCK, 1, 12), sparse(1, window(9), 6, 5, 6));
-    PredictedEnd end = groups().predict(prompt[10], LATER);
-    PredictedEnd again = groups().predict(prompt[10], LATER);
-    PredictedEnd other = groups().predict(prompt[7], LATER);
+    PredictedEnd end = groups().predict(prompt, 11, LATER);
+    PredictedEnd again = groups().predict(prompt, 11, LATER);
+    PredictedEnd other = groups().predict(prompt, 8, LATER);
     apply(sparse(1, window(9), 12, 10, 11));
     assertThat(resumable(12)).isEqualTo(11);
     apply(removed(1, 10));
@@ -247,9 +261,9 @@ final class CacheGroupsTest {
   void predictions_areBounded() {
     apply(stored(0, Spec.FULL, BLOCK, 1, 6), sparse(1, window(9), 6, 5, 6));
     CacheGroups groups = groups();
-    PredictedEnd _ = groups.predict(prompt[11], LATER);
+    PredictedEnd _ = groups.predict(prompt, 12, LATER);
     for (int i = 0; i < 4_096; i++) {
-      PredictedEnd _ = groups.predict(1_000_000 + i, LATER);
+      PredictedEnd _ = groups.predict(new long[] {1_000_000 + i}, 1, LATER);
     }
     assertThat(groups.resumable(prompt, 12, 6)).as("the oldest of too many").isEqualTo(6);
   }
