@@ -56,7 +56,10 @@ final class HttpApi implements SimHttpHandler {
         throw EngineApiException.of(503, "Service Unavailable");
       }
       switch (exchange.method()) {
-        case "GET", "HEAD" -> operations.get(exchange);
+        case "GET", "HEAD" -> {
+          exchange.letLaterPass();
+          operations.get(exchange);
+        }
         case "POST" -> post(exchange);
         default -> throw EngineApiException.of(405, "Method Not Allowed");
       }
@@ -85,7 +88,10 @@ final class HttpApi implements SimHttpHandler {
         JsonReply.send(exchange, prompts.tokenize(body));
       }
       case "/detokenize" -> JsonReply.send(exchange, prompts.detokenize(RequestBody.parse(exchange.body())));
-      default -> operations.post(exchange);
+      default -> {
+        exchange.letLaterPass();
+        operations.post(exchange);
+      }
     }
   }
 
@@ -226,6 +232,7 @@ final class HttpApi implements SimHttpHandler {
     if (fault == null) {
       return;
     }
+    exchange.letLaterPass();
     switch (fault) {
       case STATUS_500 -> throw EngineApiException.of(500, "Internal server error");
       case STATUS_503 -> throw EngineApiException.of(503, "Service Unavailable");

@@ -143,6 +143,7 @@ final class RequestDispatcher {
   private void respond(SimHttpExchange exchange, GenerationRequest request, @Nullable Integer requestedRank,
       ResponseAction action)
       throws IOException, EngineApiException {
+    exchange.awaitEarlier();
     EngineCore rank = rank(requestedRank, request.transfers());
     List<GeneratedSequence> generations = new ArrayList<>();
     GenerationRequest.CacheScope scope = request.scope();
@@ -166,6 +167,7 @@ final class RequestDispatcher {
     load.addAndGet(rank.rank(), generations.size());
     try {
       answer.submit(transfer.watchdog());
+      exchange.letLaterPass();
       action.apply(answer);
     } finally {
       inFlight.decrementAndGet();

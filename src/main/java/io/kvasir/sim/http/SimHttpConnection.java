@@ -25,6 +25,7 @@ final class SimHttpConnection {
   private final InputStream in;
   private final SimHttpLimits limits;
   private final SimHttpHandler handler;
+  private final ArrivalOrder arrivals;
   private final Semaphore turn = new Semaphore(1);
   private final byte[] buffer = new byte[16 * 1024];
   private int position;
@@ -33,11 +34,13 @@ final class SimHttpConnection {
   private volatile @Nullable SimHttpExchange current;
   private volatile long idleSince = System.nanoTime();
 
-  SimHttpConnection(Socket socket, SimHttpLimits limits, SimHttpHandler handler) throws IOException {
+  SimHttpConnection(Socket socket, SimHttpLimits limits, SimHttpHandler handler, ArrivalOrder arrivals)
+      throws IOException {
     this.socket = socket;
     this.in = socket.getInputStream();
     this.limits = limits;
     this.handler = handler;
+    this.arrivals = arrivals;
   }
 
   /** Reads requests until the client closes the connection, is idle too long or breaks the protocol. */
@@ -45,8 +48,12 @@ final class SimHttpConnection {
     try {
       while (awaitRequest()) {
         SimHttpExchange exchange = readRequest();
-        turn.acquireUninterruptibly();
+        if (!turn.tryAcquire()) {
+          exchange.letLaterPass(); // it waits for another's answer
+          turn.acquireUninterruptibly();
+        }
         if (socket.isClosed()) {
+          exchange.letLaterPass();
           return;
         }
         current = exchange;
@@ -55,7 +62,8 @@ final class SimHttpConnection {
     } catch (ProtocolException e) {
       turn.acquireUninterruptibly();
       if (!socket.isClosed()) {
-        SimHttpExchange refusal = new SimHttpExchange("", "", Map.of(), new byte[0], socket, false);
+        SimHttpExchange refusal = new SimHttpExchange("", "", Map.of(), new byte[0], socket, false, arrivals.next());
+        refusal.letLaterPass();
         refusal.reply(e.status, "text/plain; charset=utf-8", e.text.getBytes(StandardCharsets.UTF_8));
       }
     } finally {
@@ -77,6 +85,7 @@ final class SimHttpConnection {
       LOG.error("{} {} failed", exchange.method(), exchange.path(), e);
       reusable = exchange.fail();
     } finally {
+      exchange.letLaterPass();
       idleSince = System.nanoTime();
       current = null;
       if (!reusable) {
@@ -126,7 +135,7 @@ final class SimHttpConnection {
     byte[] body = readBody(headers);
     String connection = headers.getOrDefault("connection", "").toLowerCase(Locale.ROOT);
     boolean keep = start[2].equals("HTTP/1.0") ? connection.contains("keep-alive") : !connection.contains("close");
-    return new SimHttpExchange(start[0], start[1], headers, body, socket, keep);
+    return new SimHttpExchange(start[0], start[1], headers, body, socket, keep, arrivals.next());
   }
 
   private byte[] readBody(Map<String, String> headers) throws IOException, ProtocolException {

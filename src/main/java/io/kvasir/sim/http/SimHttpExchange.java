@@ -26,6 +26,7 @@ public final class SimHttpExchange {
   private final byte[] body;
   private final Socket socket;
   private final boolean keepAlive;
+  private final ArrivalOrder.Place place;
   private final AtomicReference<@Nullable Runnable> cancelAction = new AtomicReference<>();
   private volatile boolean cancelled;
   private boolean started;
@@ -33,7 +34,8 @@ public final class SimHttpExchange {
   private byte[] chunk = new byte[512];
 
   SimHttpExchange(
-      String method, String target, Map<String, String> headers, byte[] body, Socket socket, boolean keepAlive) {
+      String method, String target, Map<String, String> headers, byte[] body, Socket socket, boolean keepAlive,
+      ArrivalOrder.Place place) {
     int mark = target.indexOf('?');
     this.method = method;
     this.path = mark < 0 ? target : target.substring(0, mark);
@@ -42,6 +44,7 @@ public final class SimHttpExchange {
     this.body = body;
     this.socket = socket;
     this.keepAlive = keepAlive;
+    this.place = place;
   }
 
   /** The request's method, as sent. */
@@ -84,6 +87,16 @@ public final class SimHttpExchange {
   /** The request's body; empty when it has none. */
   public byte[] body() {
     return body;
+  }
+
+  /** Waits until every request that came earlier, on whichever connection, is answered or lets later ones pass. */
+  public void awaitEarlier() {
+    place.await();
+  }
+
+  /** Requests that came later need not wait for this one any more. Idempotent. */
+  public void letLaterPass() {
+    place.leave();
   }
 
   /** Whether nothing of the answer has been sent yet. */

@@ -13,11 +13,13 @@ import org.slf4j.LoggerFactory;
  * An HTTP/1.1 server that accepts connections and hands every request to a handler on a virtual thread of its own.
  * While a request is handled its connection is read on, so that a closed connection is noticed at once, also before the
  * first byte of the answer ({@link SimHttpExchange#onCancelled}); a half-closed one counts as closed, as with the
- * engines' own servers. Requests of one connection are answered in order. Thread-safe.
+ * engines' own servers. Requests of one connection are answered in order, and those of all come to the engine in order
+ * ({@link SimHttpExchange#awaitEarlier}). Thread-safe.
  */
 public final class SimHttpServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SimHttpServer.class);
   private static final int BACKLOG = 4096;
+  private static final int READER_STACK_BYTES = 256 * 1024;
 
   private final int port;
   private volatile ServerSocket server;
@@ -25,6 +27,7 @@ public final class SimHttpServer implements AutoCloseable {
   private volatile boolean closed;
   private final SimHttpHandler handler;
   private final SimHttpLimits limits;
+  private final ArrivalOrder arrivals = new ArrivalOrder();
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
 
   /**
@@ -108,7 +111,8 @@ public final class SimHttpServer implements AutoCloseable {
         if (closed) {
           SimHttpExchange.closeQuietly(socket);
         }
-        Thread.startVirtualThread(() -> serve(socket));
+        // Virtual threads that wait for sockets go on in another order than what they wait for came.
+        Thread.ofPlatform().daemon().stackSize(READER_STACK_BYTES).name("sim-http-reader").start(() -> serve(socket));
       } catch (IOException e) {
         if (!listening.isClosed()) {
           LOG.warn("A connection could not be accepted", e);
@@ -120,7 +124,7 @@ public final class SimHttpServer implements AutoCloseable {
   private void serve(Socket socket) {
     try (socket) {
       socket.setTcpNoDelay(true);
-      new SimHttpConnection(socket, limits, handler).run();
+      new SimHttpConnection(socket, limits, handler, arrivals).run();
     } catch (IOException e) {
       LOG.trace("A connection ended", e);
     } finally {
