@@ -240,7 +240,8 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     int blockSize = settings.engine().blockSize();
     return settings.kv().events().format().encoding() == Encoding.SGLANG
         ? PagedCache.ofComputed(blocks, blockSize, reporter)
-        : PagedCache.ofGroups(blocks, blockSize, settings.engine().groups(), reporter);
+        // Of hybrid models' layers the first has a window or a state.
+        : PagedCache.ofGroups(blocks, blockSize, settings.engine().groups(), false, reporter);
   }
 
   private void loop() {

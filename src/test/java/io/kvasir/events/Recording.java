@@ -31,6 +31,14 @@ public final class Recording {
   }
 
   /**
+   * The same of a model with a layer of full attention and one with a state, the short convolution of an LFM2, which
+   * vLLM keeps in mode {@code align}.
+   */
+  public static List<JsonNode> state() throws IOException {
+    return lines("vllm-0.32.0-state");
+  }
+
+  /**
    * The same of SGLang 0.5.23 with pages of 16 tokens and room for 192, whose 150 requests go on from others, part from
    * them, repeat them and evict them, some with a salt: requests and events.
    */

@@ -29,15 +29,18 @@ public final class PagedCache {
   private final CacheListener listener;
   private final BlockPool pool;
   private final GroupCache[] groups;
+  private final boolean prefixFirst;
   private final boolean onceComputed;
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
-    this(blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0], false);
+    this(blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0], true, false);
   }
 
   private PagedCache(
-      int blockSize, CacheListener listener, BlockPool pool, GroupCache[] groups, boolean onceComputed) {
+      int blockSize, CacheListener listener, BlockPool pool, GroupCache[] groups, boolean prefixFirst,
+      boolean onceComputed) {
+    this.prefixFirst = prefixFirst;
     this.onceComputed = onceComputed;
     this.blockSize = blockSize;
     this.listener = listener;
@@ -45,8 +48,14 @@ public final class PagedCache {
     this.groups = groups;
   }
 
-  /** An empty cache for a hybrid model, whose groups beside the prefix's are numbered from 1 on. */
-  public static PagedCache ofGroups(int capacity, int blockSize, List<CacheGroup> groups, GroupListener listener) {
+  /**
+   * An empty cache for a hybrid model, whose groups beside the prefix's are numbered from 1 on.
+   *
+   * @param prefixFirst whether the first of the model's layers has full attention: groups take blocks and release them
+   *     in the order of their layers, so what is evicted next depends on it
+   */
+  public static PagedCache ofGroups(
+      int capacity, int blockSize, List<CacheGroup> groups, boolean prefixFirst, GroupListener listener) {
     if (groups.size() > MAX_GROUPS) {
       throw new IllegalArgumentException("At most " + MAX_GROUPS + " groups, not " + groups.size());
     }
@@ -55,13 +64,13 @@ public final class PagedCache {
     for (int i = 0; i < caches.length; i++) {
       caches[i] = GroupCache.of(groups.get(i), i + 1, blockSize, pool, listener);
     }
-    return new PagedCache(blockSize, listener, pool, caches, false);
+    return new PagedCache(blockSize, listener, pool, caches, prefixFirst, false);
   }
 
   /** An empty cache whose blocks are shared once they are computed, and those of an answer once it has ended. */
   public static PagedCache ofComputed(int capacity, int blockSize, CacheListener listener) {
     BlockPool pool = new BlockPool(checked(capacity, blockSize), false, listener);
-    return new PagedCache(blockSize, listener, pool, new GroupCache[0], true);
+    return new PagedCache(blockSize, listener, pool, new GroupCache[0], true, true);
   }
 
   private static int checked(int capacity, int blockSize) {
@@ -264,15 +273,24 @@ public final class PagedCache {
 
   /** Releases all blocks of {@code sequence}; cached ones can still be found. Idempotent. */
   void release(Sequence sequence) {
-    for (int i = sequence.blockCount - 1; i >= 0; i--) {
-      pool.release(sequence.blocks[i]);
+    if (prefixFirst) {
+      releasePrefix(sequence);
     }
     for (GroupCache group : groups) {
       group.release(sequence);
     }
+    if (!prefixFirst) {
+      releasePrefix(sequence);
+    }
     sequence.blockCount = 0;
     sequence.keyed = 0;
     sequence.computed = 0;
+  }
+
+  private void releasePrefix(Sequence sequence) {
+    for (int i = sequence.blockCount - 1; i >= 0; i--) {
+      pool.release(sequence.blocks[i]);
+    }
   }
 
   /** Removes all content; refused, as by vLLM, while a sequence holds a block. */
@@ -294,14 +312,23 @@ public final class PagedCache {
   }
 
   private void take(Sequence sequence, int tokens) {
+    if (prefixFirst) {
+      takePrefix(sequence, tokens);
+    }
+    for (GroupCache group : groups) {
+      group.take(sequence, tokens);
+    }
+    if (!prefixFirst) {
+      takePrefix(sequence, tokens);
+    }
+  }
+
+  private void takePrefix(Sequence sequence, int tokens) {
     int missing = blocksFor(tokens) - sequence.blockCount;
     if (missing > 0) {
       sequence.makeRoom(missing);
       pool.take(missing, sequence.blocks, sequence.blockCount);
       sequence.blockCount += missing;
-    }
-    for (GroupCache group : groups) {
-      group.take(sequence, tokens);
     }
   }
 }

@@ -73,9 +73,20 @@ final class RecordedStreamTest {
   /** Of 150 requests, most of which find what a window lets them go on from, and not what the prefix has. */
   @Test
   void slidingWindow_everyPrediction_isWhatTheEngineReported() throws IOException {
+    assertThat(shortened(Recording.slidingWindow())).isGreaterThan(40);
+  }
+
+  /** The same of states. */
+  @Test
+  void state_everyPrediction_isWhatTheEngineReported() throws IOException {
+    assertThat(shortened(Recording.state())).isGreaterThan(40);
+  }
+
+  /** Of a hybrid model's requests, those that find less than the prefix. */
+  private int shortened(List<JsonNode> recording) throws IOException {
     int requests = 0;
     int shortened = 0;
-    for (JsonNode line : Recording.slidingWindow()) {
+    for (JsonNode line : recording) {
       if (line.get("kind").asText().equals("request")) {
         long[] hashes = hashes(line);
         int depth = index.search(new Chain(hashes, BLOCK), new long[] {1}, new int[64]);
@@ -89,7 +100,7 @@ final class RecordedStreamTest {
       }
     }
     assertThat(requests).isEqualTo(150);
-    assertThat(shortened).as("requests that find less than the prefix").isGreaterThan(40);
+    return shortened;
   }
 
   @Test

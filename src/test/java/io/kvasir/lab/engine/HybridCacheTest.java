@@ -71,7 +71,7 @@ final class HybridCacheTest {
 
   @Test
   void whatIsNotSeenAnyMore_isReleasedWhileTheSequenceRuns() {
-    PagedCache cache = PagedCache.ofGroups(100, BLOCK, List.of(new SlidingWindow(9), new State()), log);
+    PagedCache cache = PagedCache.ofGroups(100, BLOCK, List.of(new SlidingWindow(9), new State()), true, log);
     Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 8, 8);
     TestSequence sequence = sequence(prompt(40), 40);
     scheduler.add(sequence);
@@ -97,7 +97,7 @@ final class HybridCacheTest {
       }
       int capacity = random.nextInt(60, 200);
       Log events = new Log();
-      PagedCache cache = PagedCache.ofGroups(capacity, BLOCK, groups, events);
+      PagedCache cache = PagedCache.ofGroups(capacity, BLOCK, groups, random.nextBoolean(), events);
       Scheduler<TestSequence> scheduler = new Scheduler<>(cache, random.nextInt(6, 60), random.nextInt(1, 5));
       for (int i = 0; i < 60; i++) {
         TestSequence next =
@@ -131,7 +131,7 @@ final class HybridCacheTest {
   }
 
   private Scheduler<TestSequence> scheduler(int capacity, int budget, CacheGroup... groups) {
-    return new Scheduler<>(PagedCache.ofGroups(capacity, BLOCK, List.of(groups), log), budget, 8);
+    return new Scheduler<>(PagedCache.ofGroups(capacity, BLOCK, List.of(groups), true, log), budget, 8);
   }
 
   private static TestSequence run(Scheduler<TestSequence> scheduler, TestSequence sequence) {

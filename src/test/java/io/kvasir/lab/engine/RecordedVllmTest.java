@@ -10,6 +10,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
@@ -32,6 +33,8 @@ final class RecordedVllmTest {
 
   private final List<String> changes = new ArrayList<>();
   private final Map<Long, String> names = new HashMap<>();
+  /** In the recording; the other one is 1 here. */
+  private int prefixGroup;
 
   /** A request, or none after a reset, and the changes vLLM reported next. */
   private record Episode(@Nullable JsonNode request, List<Change> changes) {}
@@ -48,7 +51,15 @@ final class RecordedVllmTest {
   @Test
   void recordedRequestsOfWindow_hitStoreAndEvict_asVllmDid() throws IOException {
     List<CacheGroup> groups = List.of(new CacheGroup.SlidingWindow(256));
-    replay("vllm-0.32.0-sliding-window", PagedCache.ofGroups(159, BLOCK, groups, new Recorder()), 150, 978);
+    replay("vllm-0.32.0-sliding-window", PagedCache.ofGroups(159, BLOCK, groups, true, new Recorder()), 150, 978);
+  }
+
+  /** The same of a model with a layer of full attention and one with a state, whose group vLLM numbers first. */
+  @Test
+  void recordedRequestsOfState_hitStoreAndEvict_asVllmDid() throws IOException {
+    List<CacheGroup> groups = List.of(new CacheGroup.State());
+    prefixGroup = 1;
+    replay("vllm-0.32.0-state", PagedCache.ofGroups(159, BLOCK, groups, false, new Recorder()), 150, 1272);
   }
 
   private void replay(String recording, PagedCache cache, int allRequests, int allEvictions) throws IOException {
@@ -91,7 +102,7 @@ final class RecordedVllmTest {
     return new TestSequence(prompt, answer, BLOCK, salt.isTextual() ? salt.textValue() : null);
   }
 
-  private static List<Episode> recording(String name) throws IOException {
+  private List<Episode> recording(String name) throws IOException {
     Map<String, int[]> prefixes = new HashMap<>();
     Map<String, String> salts = new HashMap<>();
     List<Episode> episodes = new ArrayList<>();
@@ -109,7 +120,7 @@ final class RecordedVllmTest {
             JsonNode frames = json.path("frames");
             byte[] payload = HexFormat.of().parseHex(frames.get(frames.size() - 1).asText());
             JsonNode batch = JSON.readTree(MessagePack.newDefaultUnpacker(payload).unpackValue().toJson());
-            for (JsonNode event : batch.get(1)) {
+            for (JsonNode event : prefixFirst(batch.get(1))) {
               changes(event, prefixes, salts, episodes.getLast().changes);
             }
           }
@@ -120,11 +131,27 @@ final class RecordedVllmTest {
     return episodes;
   }
 
-  private static void changes(
+  /** What an iteration has stored of a sequence, in the order of the groups here. */
+  private List<JsonNode> prefixFirst(JsonNode events) {
+    List<JsonNode> ordered = new ArrayList<>();
+    events.forEach(ordered::add);
+    for (int i = 1; i < ordered.size() && prefixGroup > 0; i++) {
+      if (isStored(ordered.get(i)) && ordered.get(i).path("group_idx").asInt() == prefixGroup) {
+        Collections.swap(ordered, i - 1, i);
+      }
+    }
+    return ordered;
+  }
+
+  private static boolean isStored(JsonNode event) {
+    return event.path("type").asText().equals("BlockStored");
+  }
+
+  private void changes(
       JsonNode event, Map<String, int[]> prefixes, Map<String, String> salts, List<Change> into) {
     switch (event.path("type").asText()) {
       case "BlockStored" -> {
-        if (event.path("group_idx").asInt() > 0) {
+        if (event.path("group_idx").asInt() != prefixGroup) {
           into.add(storedInGroup(event, prefixes, salts));
           return;
         }
@@ -154,7 +181,7 @@ final class RecordedVllmTest {
   }
 
   /** Of the blocks that a group has come to those that it keeps, which the prefix has stored before. */
-  private static Change storedInGroup(JsonNode event, Map<String, int[]> prefixes, Map<String, String> salts) {
+  private Change storedInGroup(JsonNode event, Map<String, int[]> prefixes, Map<String, String> salts) {
     StringBuilder kept = new StringBuilder();
     for (JsonNode hash : event.path("block_hashes")) {
       int[] tokens = Objects.requireNonNull(prefixes.get(hash.asText()));
@@ -163,9 +190,8 @@ final class RecordedVllmTest {
     return new Change(inGroup(event) + "stored of " + event.path("token_ids").size() + ":" + kept, new int[0]);
   }
 
-  private static String inGroup(JsonNode event) {
-    int group = event.path("group_idx").asInt();
-    return group == 0 ? "" : "group " + group + " ";
+  private String inGroup(JsonNode event) {
+    return event.path("group_idx").asInt() == prefixGroup ? "" : "group 1 ";
   }
 
   /** A block is what its salt and all tokens up to its end are. */
