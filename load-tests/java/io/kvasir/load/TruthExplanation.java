@@ -56,11 +56,13 @@ final class TruthExplanation {
 
   private static String state(JsonNode candidate) {
     JsonNode state = candidate.path("state");
-    return "%d in flight, depth %d, events up to %d, %s, trust %.2f"
+    long watermark = state.path("watermark").asLong(-1);
+    return "%d in flight, depth %d, %s, %s, trust %.2f"
         .formatted(
             candidate.path("in_flight").asInt(),
             candidate.path("depth").asInt(),
-            state.path("watermark").asLong(-1),
+            // What it keeps beside the prefix shows itself with the first.
+            watermark < 0 ? "no event yet" : "events up to " + watermark,
             state.has("suspect_ms") ? "some missing for " + state.path("suspect_ms").asLong() + " ms" : "none missing",
             state.path("trust").asDouble(1));
   }

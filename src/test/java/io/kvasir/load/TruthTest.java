@@ -33,12 +33,19 @@ final class TruthTest {
     List<String> explained = new ArrayList<>();
     for (JsonNode line : result.path("lines")) {
       assertThat(line.path("counts").path("OVER").asInt()).isPositive();
-      explained.add(line.path("examples").path("OVER").asText());
+      explained.add(line.path("examples").path("OVER").path(0).asText());
     }
     assertThat(explained)
         .hasSize(2)
         .allSatisfy(text ->
             assertThat(text).contains("request truth-evicting-", "they part at block", "decision: expected-cost"));
+  }
+
+  @Test
+  void cacheGroups_thatEnginesCannotHave_areRefused() {
+    assertThat(Truth.run("--with-sglang", "1", "--cache-groups", "window=256")).isEqualTo(2);
+    assertThat(Truth.run("--with-vllm", "1", "--cache-groups", "window=256,state")).isEqualTo(2);
+    assertThat(Truth.run("http://127.0.0.1:1", "--cache-groups", "state")).isEqualTo(2);
   }
 
   /** The result of the only traffic there is. */
