@@ -16,7 +16,10 @@ final class BlockSet {
   private static final int FEWEST = 16;
   private static final long EMPTY = BlockHash.NONE;
 
-  /** The most copies of engines' blocks that are counted, as of the prefix: a block with more counts as removed early, not late. */
+  /**
+   * The most copies of engines' blocks that are counted, as of the prefix: a block with more counts as removed early,
+   * not late.
+   */
   static final int MAX_COPIES = 255;
 
   /** The mark. A block of this hash, one of 2^64, is never held. */

@@ -34,7 +34,9 @@ public final class PagedCache {
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
-    this(blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0], true, false);
+    this(
+        blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0], true,
+        false);
   }
 
   private PagedCache(

@@ -32,7 +32,7 @@ final class ArrivalOrder {
 
     /** Leaves it. Idempotent. */
     void leave() {
-      before.thenRun(() -> left.complete(null));
+      CompletableFuture<Void> _ = before.thenRun(() -> left.complete(null));
     }
   }
 }
