@@ -60,6 +60,9 @@ final class GenerationResponse {
     });
     CompletableFuture<?> receiversReady = transfer.receiversReady();
     var _ = receiversReady.thenRun(() -> LockSupport.unpark(reader));
+    if (!receiversReady.isDone()) {
+      exchange.letLaterPass(); // they do not wait for another engine
+    }
     long deadline = System.nanoTime() + timeout.toNanos();
     while (!receiversReady.isDone()) {
       if (deadline - System.nanoTime() <= 0) {
