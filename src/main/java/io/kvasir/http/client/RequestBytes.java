@@ -10,7 +10,7 @@ final class RequestBytes {
   /** A body up to here is copied behind its head, so that one write sends both. */
   private static final int TOGETHER = 16 << 10;
 
-  private final byte[] first;
+  private byte[] first;
   private final byte[] body;
 
   /** How much of the body is in {@link #first}. */
@@ -37,6 +37,11 @@ final class RequestBytes {
   /** Writes it all at once; false where the connection does not take it, which may then have had a part. */
   boolean offerTo(PodConnection connection) throws IOException {
     return sent == body.length && connection.offer(first, 0, first.length) == first.length;
+  }
+
+  /** Lets go of the bytes, which have been answered and are not sent again: the answer may take minutes. */
+  void release() {
+    first = new byte[0];
   }
 
   /** Whether it is a request to leave HTTP, which status 101 answers. */

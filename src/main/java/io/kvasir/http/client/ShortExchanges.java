@@ -14,14 +14,10 @@ import org.jspecify.annotations.Nullable;
  * {@link PodClient}'s others are, in a pool of their own. Thread-safe.
  */
 final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
-
   private final PodConnections connections;
   private final IdlePool pool;
   private final Set<RunningCall> running;
   private final NanoClock clock;
-
-  /** The reading thread's. */
-
   private @Nullable ChannelLoop loop;
   private volatile boolean closed;
 
@@ -31,8 +27,7 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
    * @param connections opens them
    * @param running has each exchange until its end, so that its deadline is checked and it can be aborted
    */
-  ShortExchanges(
-      PodConnections connections, IdlePool pool, Set<RunningCall> running, NanoClock clock) {
+  ShortExchanges(PodConnections connections, IdlePool pool, Set<RunningCall> running, NanoClock clock) {
     this.connections = connections;
     this.pool = pool;
     this.running = running;

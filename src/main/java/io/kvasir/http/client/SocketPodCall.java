@@ -117,6 +117,7 @@ final class SocketPodCall implements PodCall, RunningCall {
       }
       deadline = 0;
       awaitingHead = false;
+      request.release();
       return new SocketPodResponse(new Body(), on, head, head.framing(method), unsent == null);
     } catch (PodConnection.HeadTooLongException e) {
       throw failed(Kind.PROTOCOL, "sent a head longer than " + ResponseHead.MAX_BYTES + " bytes", e);
