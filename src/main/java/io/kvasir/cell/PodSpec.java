@@ -155,6 +155,16 @@ public record PodSpec(
     return false;
   }
 
+  /** Whether its workers share a prompt's blocks only once they have computed them, as far as that is described. */
+  public boolean sharesOnceComputed() {
+    for (int i = 0; i < events.size(); i++) {
+      if (events.get(i).onceComputed()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** The id of the worker of a rank. */
   public String workerId(int rank) {
     return engine.ranks == 1 ? name : name + "#" + rank;

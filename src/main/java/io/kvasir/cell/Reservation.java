@@ -10,12 +10,24 @@ import org.jspecify.annotations.Nullable;
 public interface Reservation {
   /**
    * Waits until the requests are sent that were decided before on this node and are to compute blocks which this one
-   * counts on, some milliseconds at most; where the engine shares blocks only once it has computed them, until it has,
-   * or should have. Returns at once where there are none.
+   * counts on, some milliseconds at most; where the engine shares blocks only once it has computed them, until those of
+   * all nodes have been, or should have been. Returns at once where there are none.
    *
    * @param cancelled whether the request is not to be sent any more; looked at every some milliseconds
+   * @return {@link PrefixHold#NONE} where it was not held for blocks to be computed
    */
-  default void awaitEarlier(BooleanSupplier cancelled) {}
+  default PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    return PrefixHold.NONE;
+  }
+
+  /**
+   * Whether the request is to be held now for blocks that earlier ones are to compute: {@link PrefixHold#NONE}, {@link
+   * PrefixHold#HELD}, {@link PrefixHold#OVERDUE} or {@link PrefixHold#UNKNOWN}. For the cell's home; may wait for a
+   * write to the index, for nothing else.
+   */
+  default PrefixHold prefixHold() {
+    return PrefixHold.NONE;
+  }
 
   /** The request is sent: those that count on its blocks may follow, once it has them. Idempotent. */
   default void sent() {}

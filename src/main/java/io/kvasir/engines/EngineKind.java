@@ -19,6 +19,11 @@ public enum EngineKind {
     this.label = label;
   }
 
+  /** Whether engines of this kind share a prompt's blocks only once they have computed them. */
+  public boolean sharesOnceComputed() {
+    return this == SGLANG;
+  }
+
   /** Its name as people write it, such as {@code vLLM}. */
   public String label() {
     return label;

@@ -25,12 +25,14 @@ public final class PodSettings {
     put(settings, "capacity-blocks", blocks == null ? null : Integer.valueOf(Math.min(blocks, MOST_BLOCKS)));
     KvHandover.of(engine).ifPresent(handover -> put(settings, handover));
     switch (engine.events()) {
-      case EventOrigin.Announced(EventPublishing.Zmq zmq) -> put(settings.putObject("events"), zmq);
+      case EventOrigin.Announced(EventPublishing.Zmq zmq) ->
+          putOnceComputed(put(settings.putObject("events"), zmq), engine);
       case EventOrigin.Assumed(String endpoint, boolean plainOnly) -> {
         ObjectNode events = settings.putObject("events").put("endpoint", endpoint);
         if (plainOnly) {
           events.put("plain-only", true);
         }
+        putOnceComputed(events, engine);
       }
       case EventOrigin.None _ -> {
         // The router believes that it keeps what it was sent.
@@ -57,7 +59,13 @@ public final class PodSettings {
     }
   }
 
-  private static void put(ObjectNode events, EventPublishing.Zmq zmq) {
+  private static void putOnceComputed(ObjectNode events, SurveyedEngine engine) {
+    if (engine.description().identity().kind().sharesOnceComputed()) {
+      events.put("once-computed", true);
+    }
+  }
+
+  private static ObjectNode put(ObjectNode events, EventPublishing.Zmq zmq) {
     events.put("endpoint", zmq.endpoint());
     if (zmq.replay() != null) {
       events.put("replay", zmq.replay());
@@ -77,5 +85,6 @@ public final class PodSettings {
         }
       }
     }
+    return events;
   }
 }

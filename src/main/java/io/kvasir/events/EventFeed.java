@@ -37,6 +37,11 @@ public interface EventFeed {
     return true;
   }
 
+  /** Whether the engine is known to share a prompt's blocks only once it has computed them, whatever its events show. */
+  default boolean onceComputed() {
+    return false;
+  }
+
   /**
    * Opens the source of one worker's events. Nothing is connected before the source is run.
    *
@@ -66,11 +71,12 @@ public interface EventFeed {
    * @param topic topic prefix, a pattern; when binding, it distinguishes this pod's messages from others'
    * @param bind whether the router binds and the engines connect
    * @param plainOnly whether events leave out adapters and salts, as TensorRT-LLM's do
+   * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as SGLang does
    * @param otherRanks the sockets of rank 1, 2 and so on, for ranks whose ports the system chose, or on other hosts
    * @param snapshot how the engine is asked for a snapshot; {@code NONE} without a replay endpoint
    */
   record Zmq(
-      String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly,
+      String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly, boolean onceComputed,
       List<RankSockets> otherRanks, SnapshotFormat snapshot)
       implements EventFeed {
     /** Copies the list; it and the snapshots' format may be missing in what a node of another version has sent. */
@@ -81,7 +87,7 @@ public interface EventFeed {
 
     /** The sockets of an engine whose events have adapters and salts, and whose ports count up; without snapshots. */
     public Zmq(String endpoint, @Nullable String replay, String topic, boolean bind) {
-      this(endpoint, replay, topic, bind, false, List.of(), SnapshotFormat.NONE);
+      this(endpoint, replay, topic, bind, false, false, List.of(), SnapshotFormat.NONE);
     }
 
     @Override

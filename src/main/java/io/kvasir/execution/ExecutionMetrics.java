@@ -1,9 +1,11 @@
 package io.kvasir.execution;
 
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
 /** Metrics of requests at workers, and of workflows. Thread-safe. */
@@ -13,6 +15,7 @@ public final class ExecutionMetrics {
   private final Counter quarantined;
   private final Counter quarantineRefused;
   private final Counter attempts;
+  private final Histogram prefixHolds;
   private final Gauge inFlight;
   private final Counter stepRequests;
   private final Counter splitsSkipped;
@@ -51,6 +54,16 @@ public final class ExecutionMetrics {
         .name("kvasir_attempts_total")
         .help("Requests sent to a worker, by outcome")
         .labelNames("outcome")
+        .register(registry);
+    prefixHolds = Histogram.builder()
+        .name("kvasir_prefix_hold_seconds")
+        .help("How long requests were held before they were sent, as they count on blocks which another request is to"
+            + " compute at an engine that shares blocks only once it has computed them, by what came of it: computed,"
+            + " overdue (the engine should have had them long ago), unknown (the cell's home has moved or does not"
+            + " answer), cancelled.")
+        .labelNames("result")
+        .classicOnly()
+        .classicUpperBounds(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
         .register(registry);
     inFlight = Gauge.builder()
         .name("kvasir_attempts_in_flight")
@@ -110,6 +123,11 @@ public final class ExecutionMetrics {
 
   public void attemptStarted() {
     inFlight.inc();
+  }
+
+  /** A request was held for its prefix. */
+  public void held(PrefixHold hold, long nanos) {
+    prefixHolds.labelValues(hold.label()).observe(nanos * 1e-9);
   }
 
   /** An attempt has ended; counted by its outcome. */

@@ -1,6 +1,7 @@
 package io.kvasir.picker;
 
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -59,8 +60,8 @@ final class StreamReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier(BooleanSupplier cancelled) {
-    worker().awaitEarlier(cancelled);
+  public PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    return worker().awaitEarlier(cancelled);
   }
 
   @Override

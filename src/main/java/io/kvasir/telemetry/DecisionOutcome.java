@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param step name of the plan's step
  * @param worker the worker's id
  * @param outcome completed, cancelled, refused, failed or lost_contact
+ * @param heldMs milliseconds for which it was held until earlier requests had computed what it counts on, null when it
+ *     was not
  * @param ttftMs milliseconds to the first token, null when there was none
  * @param promptTokens as the engine counted them, null when it did not report them
  * @param predictedCachedTokens tokens expected to be reported as cached
@@ -27,6 +29,7 @@ public record DecisionOutcome(
     String step,
     String worker,
     String outcome,
+    @Nullable Double heldMs,
     @Nullable Double ttftMs,
     @Nullable Integer promptTokens,
     int predictedCachedTokens,

@@ -443,7 +443,7 @@ final class DoctorTest {
   private static List<EventFeed> asked(SimEngine engine) {
     return List.of(
         new EventFeed.Zmq(
-            String.valueOf(engine.eventsEndpoint()), engine.replayEndpoint(), "", false, false, List.of(),
+            String.valueOf(engine.eventsEndpoint()), engine.replayEndpoint(), "", false, false, false, List.of(),
             SnapshotFormat.VLLM_50134));
   }
 

@@ -338,7 +338,7 @@ final class ZmqEventsTest extends TransportFixture {
     FakePublisher one = open(new FakePublisher(chosen, "tcp://127.0.0.1:" + (port + 2), "", 9, true, false));
     EventFeed.Zmq feed =
         new EventFeed.Zmq(
-            pub, replay, "", false, false,
+            pub, replay, "", false, false, false,
             List.of(new EventFeed.RankSockets(chosen, "tcp://127.0.0.1:" + (port + 2))), SnapshotFormat.NONE);
     zero.publish(1);
     one.publish(3);

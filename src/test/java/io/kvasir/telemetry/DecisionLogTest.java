@@ -133,6 +133,6 @@ final class DecisionLogTest {
 
   private static DecisionOutcome outcome(String request, String worker) {
     return new DecisionOutcome(
-        "2026-01-01T00:00:01Z", request, "whole", worker, "completed", 12.5, 389, 48, 64, 80, 0.5, null, null, 7);
+        "2026-01-01T00:00:01Z", request, "whole", worker, "completed", 30.5, 12.5, 389, 48, 64, 80, 0.5, null, null, 7);
   }
 }

@@ -81,7 +81,7 @@ final class EventFeedReader {
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
             endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
-            section.flag("plain-only"), otherRanks, snapshot);
+            section.flag("plain-only"), section.flag("once-computed"), otherRanks, snapshot);
     if (!zmq.otherRanks().isEmpty() && (zmq.bind() || zmq.otherRanks().size() != ranks - 1)) {
       section.fault("other-ranks", zmq.bind()
           ? "is for engines that the router connects to; where it binds, ranks dial one endpoint or count up from it"

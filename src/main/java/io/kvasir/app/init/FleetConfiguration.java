@@ -229,6 +229,7 @@ final class FleetConfiguration {
         if (zmq.connects()) {
           text.choice("bind", "true");
         }
+        onceComputed(engine);
         otherRanks(zmq.otherRanks());
         text.close("}");
       }
@@ -242,6 +243,7 @@ final class FleetConfiguration {
           text.comment("TensorRT-LLM's leave out adapters and salts: serve such requests by other engines.");
           text.choice("plain-only", "true");
         }
+        onceComputed(engine);
         text.suggestion("replay = \"" + endpoint.substring(0, endpoint.lastIndexOf(':')) + ":5657\"");
         text.close("}");
       }
@@ -251,6 +253,14 @@ final class FleetConfiguration {
         text.suggestion("events { endpoint = \"tcp://" + engine.description().url().getHost()
             + ":5557\", replay = \"tcp://" + engine.description().url().getHost() + ":5657\" }");
       }
+    }
+  }
+
+  private void onceComputed(FleetEngine engine) {
+    EngineKind kind = engine.description().identity().kind();
+    if (kind.sharesOnceComputed()) {
+      text.comment(kind.label() + " shares blocks once they are computed: who counts on them waits for that.");
+      text.choice("once-computed", "true");
     }
   }
 

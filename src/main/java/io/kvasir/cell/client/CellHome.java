@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions.HoldReply;
 import io.kvasir.cell.view.RemoteDecisions.TurnReply;
 import io.kvasir.telemetry.DecisionRecord;
 import java.util.List;
@@ -49,6 +50,13 @@ interface CellHome extends HomeNotifier {
    * @param correlationIds under which they wait
    */
   CompletableFuture<List<TurnReply>> turns(List<Long> correlationIds);
+
+  /**
+   * Fetches those of the requests held here that are to be held no longer; fails when the home does not answer in time.
+   *
+   * @param reservations this node's ids of what is booked for them
+   */
+  CompletableFuture<List<HoldReply>> holds(List<Long> reservations);
 
   /** Gives a request up: what waits or is booked for it is given back. */
   void abandon(long correlationId);

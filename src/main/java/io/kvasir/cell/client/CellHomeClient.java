@@ -10,6 +10,7 @@ import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.DecisionRecorder;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions.HoldReply;
 import io.kvasir.cell.view.RemoteDecisions.TurnReply;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
@@ -128,6 +129,13 @@ final class CellHomeClient implements CellHome {
     return home.<Cell.Turns>ask(replyTo -> new Cell.FetchTurns(node, correlationIds, replyTo), timeout)
         .toCompletableFuture()
         .thenApply(Cell.Turns::over);
+  }
+
+  @Override
+  public CompletableFuture<List<HoldReply>> holds(List<Long> reservations) {
+    return home.<Cell.Holds>ask(replyTo -> new Cell.FetchHolds(node, reservations, replyTo), timeout)
+        .toCompletableFuture()
+        .thenApply(Cell.Holds::over);
   }
 
   @Override

@@ -51,6 +51,7 @@ final class RemoteCell implements NextHome {
   private final RemoteProgress progress;
   private final InFlightLoads loads;
   private final RemoteWaits waits;
+  private final RemoteHolds holds;
   private final CircuitBreaker breaker;
   private final AtomicLong answers = new AtomicLong();
   private volatile @Nullable NotedOrigin origin;
@@ -86,6 +87,7 @@ final class RemoteCell implements NextHome {
     this.breaker = new CircuitBreaker(BREAKER, clock);
     this.loads = new InFlightLoads(home);
     this.waits = new RemoteWaits(home, moveTimeout, clock);
+    this.holds = new RemoteHolds(home, moveTimeout, clock);
   }
 
   /**
@@ -297,6 +299,7 @@ final class RemoteCell implements NextHome {
             prompt - step.predictedCachedTokens(),
             step.step().readsPrompt(),
             false);
-    return new RemoteReservation(load, incarnation, loads, home, () -> progress.progressed(step.step().worker()));
+    return new RemoteReservation(
+        load, incarnation, loads, home, () -> progress.progressed(step.step().worker()), step.held() ? holds : null);
   }
 }

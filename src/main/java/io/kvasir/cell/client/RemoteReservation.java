@@ -1,10 +1,12 @@
 package io.kvasir.cell.client;
 
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.ledger.ReservationLifecycle;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +21,10 @@ final class RemoteReservation implements Reservation {
   private final InFlightLoads loads;
   private final HomeNotifier notifier;
   private final Watcher watcher;
+
+  /** Where the request is held before it is sent; null for one that is not. */
+  private final @Nullable RemoteHolds holds;
+
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile long home;
   private volatile @Nullable Runnable preempt;
@@ -32,19 +38,33 @@ final class RemoteReservation implements Reservation {
     default void closed(Outcome outcome) {}
   }
 
+  /** A load that begins, of a request that is not held. */
+  RemoteReservation(InFlightLoad load, long home, InFlightLoads loads, HomeNotifier notifier, Watcher watcher) {
+    this(load, home, loads, notifier, watcher, null);
+  }
+
   /**
    * A load that begins.
    *
    * @param load what it is to begin with
    * @param home the incarnation of the home that has it in its ledger, {@link #NONE} if none does
+   * @param holds where the request is held before it is sent, null for one that is not
    */
-  RemoteReservation(InFlightLoad load, long home, InFlightLoads loads, HomeNotifier notifier, Watcher watcher) {
+  RemoteReservation(
+      InFlightLoad load, long home, InFlightLoads loads, HomeNotifier notifier, Watcher watcher,
+      @Nullable RemoteHolds holds) {
+    this.holds = holds;
     this.load = load;
     this.home = home;
     this.loads = loads;
     this.notifier = notifier;
     this.watcher = watcher;
     loads.opened(this, home);
+  }
+
+  @Override
+  public PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    return holds == null ? PrefixHold.NONE : holds.await(load.reservation(), cancelled);
   }
 
   @Override

@@ -107,6 +107,7 @@ public final class EventApplier {
     this.blockSize = blockSizeSeen ? position.blockSize() : blockSize;
     this.prefixGroup = position.prefixGroup();
     this.lost = position.lost();
+    this.onceComputed = position.onceComputed();
     this.lastSequence = position.stream().sequence();
     this.lastPublished = position.stream().publishedAt();
     this.groups = seed.groups();
@@ -122,7 +123,7 @@ public final class EventApplier {
   public EventPosition position() {
     return new EventPosition(
         new StreamPosition(lastSequence, lastPublished), blockSizeSeen ? blockSize : 0, prefixGroup, lost,
-        groups != null);
+        groups != null, onceComputed);
   }
 
   /** The cache salts of what is there, to be read only. */

@@ -14,8 +14,11 @@ import io.kvasir.events.StreamPosition;
  *     itself
  * @param lost whether messages are missing for good
  * @param hybrid whether the engine has groups beside that one
+ * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store
+ *     shows
  */
-public record EventPosition(StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid) {
+public record EventPosition(
+    StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid, boolean onceComputed) {
   public static final EventPosition START =
-      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false);
+      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false, false);
 }

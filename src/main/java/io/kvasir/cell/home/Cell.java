@@ -79,6 +79,17 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   /** The reply to {@link FetchTurns}: the results that there are, and the requests that are not known. */
   public record Turns(List<RemoteDecisions.TurnReply> over) implements ClusterMessage {}
 
+  /**
+   * Fetches what there is to know of held requests of another node; it is repeated while any of them is held.
+   *
+   * @param reservations the node's own ids of what is booked for them
+   */
+  public record FetchHolds(String node, List<Long> reservations, ActorRef<Holds> replyTo)
+      implements Message, ClusterMessage {}
+
+  /** The reply to {@link FetchHolds}: those that are to be held no longer. */
+  public record Holds(List<RemoteDecisions.HoldReply> over) implements ClusterMessage {}
+
   /** Gives back what was booked for a request whose reply the node does not wait for any more. */
   public record Abandon(String node, long correlationId) implements Message, ClusterMessage {}
 
@@ -262,6 +273,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       case Abandon abandon -> view.remoteDecisions().abandon(abandon.node(), abandon.correlationId());
       case FetchTurns fetch ->
           fetch.replyTo().tell(new Turns(view.remoteDecisions().turns(fetch.node(), fetch.correlationIds())));
+      // What engines have reported is read under a lock.
+      case FetchHolds fetch -> services.background().execute(() ->
+          fetch.replyTo().tell(new Holds(view.remoteDecisions().holdsOver(fetch.node(), fetch.reservations()))));
       case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
       case ReservationEvents events -> events.events().forEach(event -> leased.apply(events.node(), event));
       case Declare declare -> {

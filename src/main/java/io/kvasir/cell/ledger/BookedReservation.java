@@ -3,6 +3,7 @@ package io.kvasir.cell.ledger;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.ReservationLifecycle.State;
 import io.kvasir.cell.worker.HitPrediction;
@@ -34,6 +35,8 @@ public final class BookedReservation implements Reservation {
   private static final long FIRST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final long LAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(16);
+
+  private static final long NEVER = Long.MIN_VALUE;
 
   private final Member member;
   private final String model;
@@ -74,6 +77,9 @@ public final class BookedReservation implements Reservation {
 
   /** Among those that others wait for; null where none count on it. */
   private final SendOrder.@Nullable Place place;
+
+  /** Since when it is held, on the member's clock; {@link #NEVER} before. */
+  private volatile long heldSince = NEVER;
 
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile HitPrediction hitPrediction;
@@ -166,36 +172,81 @@ public final class BookedReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier(BooleanSupplier cancelled) {
-    int confirmed = hitPrediction.confirmed();
-    // Without events nothing is ever confirmed, so that all that begin alike would wait for one another, always.
-    if (place != null && confirmed < depth && member.cache().confirmsPredictions()) {
-      try {
-        if (sharesOnceComputed()) {
-          awaitComputed(place, confirmed, cancelled);
-        } else {
-          boolean _ = place.awaitEarlier(confirmed, MAX_WAIT_NANOS);
-        }
-      } catch (InterruptedException stopping) {
-        Thread.currentThread().interrupt();
+  public PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    SendOrder.Place mine = place;
+    if (mine == null || !countsOnEarlier()) {
+      return PrefixHold.NONE;
+    }
+    try {
+      if (sharesOnceComputed()) {
+        return awaitComputed(mine, cancelled);
       }
+      boolean _ = mine.awaitEarlier(hitPrediction.confirmed(), MAX_WAIT_NANOS);
+      return PrefixHold.NONE;
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+      return PrefixHold.CANCELLED;
     }
   }
 
   /** Waits until earlier requests have computed what it counts on, or will not, or should have long ago. */
-  private void awaitComputed(SendOrder.Place mine, int confirmed, BooleanSupplier cancelled)
-      throws InterruptedException {
-    long begun = System.nanoTime();
-    long longest = member.cache().nanosToConfirm();
+  private PrefixHold awaitComputed(SendOrder.Place mine, BooleanSupplier cancelled) throws InterruptedException {
     long look = FIRST_LOOK_NANOS;
-    int computed = confirmed;
-    while (computed < depth
-        && !cancelled.getAsBoolean()
-        && System.nanoTime() - begun < longest
-        && !mine.awaitEarlier(computed, look)) {
-      computed = member.cache().reported(chain);
-      look = Math.min(2 * look, LAST_LOOK_NANOS);
+    int computed = hitPrediction.confirmed();
+    PrefixHold hold = hold(mine, computed);
+    if (hold == PrefixHold.NONE) {
+      return hold;
     }
+    while (hold == PrefixHold.HELD && !cancelled.getAsBoolean()) {
+      boolean _ = mine.awaitEarlier(computed, look);
+      look = Math.min(2 * look, LAST_LOOK_NANOS);
+      computed = member.cache().reported(chain);
+      hold = hold(mine, computed);
+    }
+    return switch (hold) {
+      case NONE -> PrefixHold.COMPUTED;
+      case HELD -> PrefixHold.CANCELLED;
+      case COMPUTED, OVERDUE, UNKNOWN, CANCELLED -> hold;
+    };
+  }
+
+  @Override
+  public PrefixHold prefixHold() {
+    SendOrder.Place mine = place;
+    if (seenPrefixes == null) {
+      // What was adopted may count on what nobody knows here.
+      return PrefixHold.UNKNOWN;
+    }
+    return mine == null || !sharesOnceComputed() || !countsOnEarlier() || !mine.hasEarlier(hitPrediction.confirmed())
+        ? PrefixHold.NONE
+        : hold(mine, member.cache().reported(chain));
+  }
+
+  /**
+   * Whether it counts on blocks that its engine will confirm. Without events none ever are, so that all that begin
+   * alike would wait for one another, always.
+   */
+  private boolean countsOnEarlier() {
+    return hitPrediction.confirmed() < depth && member.cache().confirmsPredictions();
+  }
+
+  /**
+   * Whether it is to be held now. It may be for as long as the worker may take for the prompts before it without
+   * counting as stalled: what comes later than that the router does not count on elsewhere, either.
+   *
+   * @param computed leading blocks of its prompt that the engine has
+   */
+  private PrefixHold hold(SendOrder.Place mine, int computed) {
+    if (computed >= depth || !mine.hasEarlier(computed)) {
+      return PrefixHold.NONE;
+    }
+    long now = member.nanos();
+    if (heldSince == NEVER) {
+      heldSince = now;
+    }
+    return now - heldSince < member.health().stallDetector().longestSilence(queueMs)
+        ? PrefixHold.HELD
+        : PrefixHold.OVERDUE;
   }
 
   private boolean sharesOnceComputed() {

@@ -1,6 +1,7 @@
 package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
@@ -122,6 +123,15 @@ public final class LeasedReservations {
     if (earlyEvents.size() > MAX_REMEMBERED) {
       earlyEvents.pollFirstEntry();
     }
+  }
+
+  /** How a node's request stands with earlier ones; {@link PrefixHold#UNKNOWN} where its reservation is not known. */
+  public PrefixHold prefixHold(String node, long reservation) {
+    Lease found;
+    synchronized (this) {
+      found = leases.get(new RemoteId(node, reservation));
+    }
+    return found == null ? PrefixHold.UNKNOWN : found.reservation().prefixHold();
   }
 
   /** Closes the reservations of a request whose reply the node does not wait for any more. */

@@ -5,19 +5,28 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionOutcome;
 import java.time.Instant;
 import java.util.Locale;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The reservation of a decision that was recorded: its end is recorded, too. Thread-safe. */
 public final class RecordedReservation extends WatchedReservation {
+  private static final long NEVER = -1;
+
   private final DecisionLog log;
   private final String requestId;
   private final int promptTokens;
   private final Decision.Chosen chosen;
   private volatile boolean started;
+
+  /** When it was first seen to be held; {@link #NEVER} before. */
+  private volatile long heldSince = NEVER;
+
+  private volatile long heldNanos = NEVER;
 
   private RecordedReservation(DecisionLog log, DecisionRequest request, Decision.Chosen chosen) {
     super(chosen.reservation());
@@ -30,6 +39,27 @@ public final class RecordedReservation extends WatchedReservation {
   /** The same step, its end to be recorded. */
   public static Decision.Chosen of(Decision.Chosen chosen, DecisionRequest request, DecisionLog log) {
     return chosen.with(new RecordedReservation(log, request, chosen));
+  }
+
+  @Override
+  public PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    long begun = System.nanoTime();
+    PrefixHold hold = super.awaitEarlier(cancelled);
+    if (hold != PrefixHold.NONE) {
+      heldNanos = System.nanoTime() - begun;
+    }
+    return hold;
+  }
+
+  @Override
+  public PrefixHold prefixHold() {
+    PrefixHold hold = super.prefixHold();
+    if (hold == PrefixHold.HELD && heldSince == NEVER) {
+      heldSince = System.nanoTime();
+    } else if (hold != PrefixHold.HELD && heldSince != NEVER && heldNanos == NEVER) {
+      heldNanos = System.nanoTime() - heldSince;
+    }
+    return hold;
   }
 
   @Override
@@ -53,6 +83,7 @@ public final class RecordedReservation extends WatchedReservation {
         chosen.step().name(),
         chosen.worker().id(),
         kind(outcome),
+        heldNanos == NEVER ? null : heldNanos / 1e6,
         done != null && started ? done.ttftMicros() / 1e3 : null,
         done == null ? null : known(done.promptTokens()),
         expected.predicted(),

@@ -2,6 +2,7 @@ package io.kvasir.cell.ledger;
 
 import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
@@ -20,8 +21,13 @@ abstract class WatchedReservation implements Reservation {
   abstract void ended(Outcome outcome);
 
   @Override
-  public void awaitEarlier(BooleanSupplier cancelled) {
-    reservation.awaitEarlier(cancelled);
+  public PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    return reservation.awaitEarlier(cancelled);
+  }
+
+  @Override
+  public PrefixHold prefixHold() {
+    return reservation.prefixHold();
   }
 
   @Override

@@ -31,6 +31,8 @@ final class ReplicaWriter {
 
   static final byte HYBRID = 2;
 
+  static final byte ONCE_COMPUTED = 4;
+
   /** Keys in one frame: what is written of one change stays well below a cluster message's size. */
   static final int MAX_KEYS = 1024;
 
@@ -146,7 +148,9 @@ final class ReplicaWriter {
       out.writeInt(position.blockSize());
       out.writeInt(position.prefixGroup());
       // Who does not know of hybrids, or not of their groups, reads the stream anew.
-      out.writeByte((position.lost() ? LOST : 0) | (position.hybrid() ? HYBRID : 0));
+      out.writeByte(
+          (position.lost() ? LOST : 0) | (position.hybrid() ? HYBRID : 0)
+              | (position.onceComputed() ? ONCE_COMPUTED : 0));
     });
   }
 

@@ -180,7 +180,8 @@ public final class ReplicatedWorker {
     int prefixGroup = in.getInt();
     byte flags = in.get();
     return new EventPosition(
-        stream, blockSize, prefixGroup, (flags & ReplicaWriter.LOST) != 0, (flags & ReplicaWriter.HYBRID) != 0);
+        stream, blockSize, prefixGroup, (flags & ReplicaWriter.LOST) != 0, (flags & ReplicaWriter.HYBRID) != 0,
+        (flags & ReplicaWriter.ONCE_COMPUTED) != 0);
   }
 
   private static boolean flag(ByteBuffer in) {

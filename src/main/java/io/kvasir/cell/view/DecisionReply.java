@@ -1,10 +1,12 @@
 package io.kvasir.cell.view;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.CellLoad;
 import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.routing.RoutingPlan;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +50,12 @@ public record DecisionReply(
     return turn != null && turn.waits();
   }
 
-  /** A {@link Decision.Chosen}, whose load the cell holds under the id of the request's step. */
+  /**
+   * A {@link Decision.Chosen}, whose load the cell holds under the id of the request's step.
+   *
+   * @param held whether the request is to be held before that step, and its node to find out until when; not sent
+   *     otherwise, nor by an earlier version
+   */
   public record ChosenStep(
       RoutingPlan.Step step,
       int depth,
@@ -56,12 +63,13 @@ public record DecisionReply(
       int confirmedCachedTokens,
       int bestCachedTokens,
       int everCachedTokens,
-      boolean suspect) {
+      boolean suspect,
+      @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean held) {
     static ChosenStep of(Decision.Chosen chosen) {
       CachedTokens cached = chosen.cached();
       return new ChosenStep(
           chosen.step(), chosen.depth(), cached.predicted(), cached.confirmed(), cached.best(), cached.ever(),
-          chosen.suspect());
+          chosen.suspect(), chosen.reservation().prefixHold() == PrefixHold.HELD);
     }
 
     /** The cached tokens of the prompt. */

@@ -4,6 +4,7 @@ import io.kvasir.admission.Claim;
 import io.kvasir.admission.Standing;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.LeasedReservations;
@@ -89,6 +90,30 @@ public final class RemoteDecisions {
       replies.add(new TurnReply(result.id(), decision == null ? null : reply(decision, node, result.id())));
     }
     return replies;
+  }
+
+  /**
+   * How a request stands that was held for earlier ones.
+   *
+   * @param reservation the node's id of what is booked for it
+   */
+  public record HoldReply(long reservation, PrefixHold hold) {}
+
+  /**
+   * Those of a node's held requests that are to be held no longer. To be called again and again; may wait for a write
+   * to the index.
+   *
+   * @param reservations the node's ids of what is booked for them
+   */
+  public List<HoldReply> holdsOver(String node, List<Long> reservations) {
+    List<HoldReply> over = new ArrayList<>();
+    for (long reservation : reservations) {
+      PrefixHold hold = leased.prefixHold(node, reservation);
+      if (hold != PrefixHold.HELD) {
+        over.add(new HoldReply(reservation, hold));
+      }
+    }
+    return over;
   }
 
   /**

@@ -169,7 +169,12 @@ public final class Member {
     return eventProgress;
   }
 
-  /** The requests that are decided for it and not sent yet. */
+  /** The time that it is measured by, in nanoseconds. */
+  public long nanos() {
+    return clock.nanos();
+  }
+
+  /** The requests that are decided for it and that others wait for. */
   public SendOrder sendOrder() {
     return sendOrder;
   }

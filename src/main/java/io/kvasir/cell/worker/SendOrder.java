@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that this node has decided to send to one worker and that others have to wait for, in the order of their
+ * The requests that have been decided to go to one worker and that others have to wait for, in the order of their
  * decisions. A request that counts on blocks which an earlier one is to compute is written after that one: the engine
  * would otherwise find nothing where both were predicted the opposite, and the earlier one's share would be its own.
  * Where the engine shares blocks only {@linkplain io.kvasir.cell.events.EventState#onceComputed once it has computed
@@ -69,11 +69,7 @@ public final class SendOrder {
      */
     public boolean awaitEarlier(int block, long nanos) throws InterruptedException {
       long begun = 0;
-      for (long earlier = Math.max(0, number - SLOTS + 1); earlier < number; earlier++) {
-        Place other = slots.get(slot(earlier));
-        if (other == null || other.number >= number || !other.shares(prompt, block)) {
-          continue;
-        }
+      for (Place other = earlier(oldest(), block); other != null; other = earlier(other.number + 1, block)) {
         long now = System.nanoTime();
         begun = begun == 0 ? now : begun;
         if (!other.await(nanos - (now - begun))) {
@@ -81,6 +77,26 @@ public final class SendOrder {
         }
       }
       return true;
+    }
+
+    /** Whether there are requests that {@link #awaitEarlier} waits for. */
+    public boolean hasEarlier(int block) {
+      return earlier(oldest(), block) != null;
+    }
+
+    private long oldest() {
+      return Math.max(0, number - SLOTS + 1);
+    }
+
+    /** The first request from that number on that this one waits for; null when there is none. */
+    private @Nullable Place earlier(long from, int block) {
+      for (long earlier = from; earlier < number; earlier++) {
+        Place other = slots.get(slot(earlier));
+        if (other != null && other.number < number && other.shares(prompt, block)) {
+          return other;
+        }
+      }
+      return null;
     }
 
     private boolean shares(Chain other, int block) {

@@ -103,7 +103,7 @@ public final class StallDetector {
     if (stalledFor(now) <= SETTLING_NANOS) {
       expectedMs = Math.max(expectedMs, queueMs);
     }
-    if (inFlight > inFlightAtProgress && stalledFor(now) >= timeoutNanos()) {
+    if (inFlight > inFlightAtProgress && stalledFor(now) >= longestSilence(expectedMs)) {
       setWedged(true);
     }
   }
@@ -125,9 +125,14 @@ public final class StallDetector {
     }
   }
 
-  private double timeoutNanos() {
-    return Math.clamp(
-        settings.prefillFactor() * expectedMs * 1e6,
+  /**
+   * How long a worker may take for prompts before it counts as stalled, in nanoseconds.
+   *
+   * @param prefillMs estimated milliseconds of them
+   */
+  public long longestSilence(double prefillMs) {
+    return (long) Math.clamp(
+        settings.prefillFactor() * prefillMs * 1e6,
         (double) settings.silence().toNanos(),
         (double) settings.maxSilence().toNanos());
   }

@@ -83,9 +83,12 @@ public final class WorkerCache {
     return now.connected() && !now.suspect();
   }
 
-  /** Whether its engine shares a prompt's blocks with others only once it has computed them, as its events show. */
+  /**
+   * Whether its engine shares a prompt's blocks with others only once it has computed them: its events show it, or its
+   * pod's description has what engines of its kind do.
+   */
   public boolean sharesOnceComputed() {
-    return events.onceComputed();
+    return events.onceComputed() || pod.get().sharesOnceComputed();
   }
 
   /** What a cache beside its engine may hold, null when nothing is known of one. */
@@ -202,13 +205,8 @@ public final class WorkerCache {
   }
 
   private long expiry() {
-    return clock.nanos() + nanosToConfirm();
-  }
-
-  /** For how long what it has been sent may be without confirmation, in nanoseconds. */
-  public long nanosToConfirm() {
     long nanosUntil = (long) (load.queueMs() * 1e6 * prediction.factor());
-    return Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
+    return clock.nanos() + Math.clamp(nanosUntil, prediction.min().toNanos(), prediction.max().toNanos());
   }
 
   /** Forgets predictions whose time is over. */

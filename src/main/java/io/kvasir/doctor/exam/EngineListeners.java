@@ -83,7 +83,7 @@ final class EngineListeners implements AutoCloseable {
     }
     return told.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()
         ? new EventFeed.Zmq(
-            zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, otherRanks(zmq), SnapshotFormat.NONE)
+            zmq.endpoint(), zmq.replay(), zmq.topic(), false, false, false, otherRanks(zmq), SnapshotFormat.NONE)
         : null;
   }
 

@@ -145,7 +145,7 @@ public final class Attempt {
     exchange.deadlines().cancel();
     StreamingBody body = new WebSocketRelay(exchange, task, tunnel, services);
     return new AttemptResult.Responded(
-        new Result.Streaming(task.route(), response.status(), response.headers(), body));
+        new Result.Streaming(exchange.route(task), response.status(), response.headers(), body));
   }
 
   private AttemptResult responded(Task task, PodResponse response) throws PodException {
@@ -166,7 +166,7 @@ public final class Attempt {
     if (!ended) {
       StreamingBody body = new AnswerRelay(exchange, task, response, firstBytes);
       return new AttemptResult.Responded(
-          new Result.Streaming(task.route(), response.status(), response.headers(), body));
+          new Result.Streaming(exchange.route(task), response.status(), response.headers(), body));
     }
     if (streams && handling.rules().hasTerminator() && response.status() < 300) {
       exchange.settle(new Outcome.Failed(false, "an empty stream"));
@@ -205,7 +205,7 @@ public final class Attempt {
         : status < 300 ? translation.whole(body)
         : translation.error(status, body);
     return new Result.Buffered(
-        task.route(), status, response.headers(), translated, exchange.report(task, outcome));
+        exchange.route(task), status, response.headers(), translated, exchange.report(task, outcome));
   }
 
   private AttemptResult failed(Task task, PodException e) {

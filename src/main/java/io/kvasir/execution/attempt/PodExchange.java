@@ -2,8 +2,10 @@ package io.kvasir.execution.attempt;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Report;
+import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.http.client.PodCall;
 import io.kvasir.http.client.PodException;
@@ -42,6 +44,8 @@ final class PodExchange {
   private AnswerTap tap = NOTHING;
   private boolean identified;
   private boolean firstToken;
+  private PrefixHold hold = PrefixHold.NONE;
+  private long heldNanos;
   private long started;
   private long headNanos;
   private long firstByteNanos;
@@ -79,7 +83,7 @@ final class PodExchange {
     if (abortReason != null) {
       call.abort();
     }
-    chosen.reservation().awaitEarlier(() -> abortReason != null);
+    awaitEarlier();
     started = services.clock().nanos();
     deadlines.start();
     PodResponse head = call.send(chosen.reservation()::sent);
@@ -87,6 +91,21 @@ final class PodExchange {
     headNanos = services.clock().nanos() - started;
     leg.responded(head.status());
     return head;
+  }
+
+  private void awaitEarlier() {
+    long begun = services.clock().nanos();
+    hold = chosen.reservation().awaitEarlier(
+        () -> abortReason != null || services.clock().nanos() - retries.deadline() >= 0);
+    if (hold != PrefixHold.NONE) {
+      heldNanos = services.clock().nanos() - begun;
+      services.metrics().held(hold, heldNanos);
+    }
+  }
+
+  /** The workers involved, and that the request was held before it was sent, if it was. */
+  UpstreamRoute route(Task task) {
+    return hold == PrefixHold.NONE ? task.route() : task.route().held(hold, TimeUnit.NANOSECONDS.toMillis(heldNanos));
   }
 
   /** The first byte of the body has arrived, or the body's end. */

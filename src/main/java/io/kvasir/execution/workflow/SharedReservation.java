@@ -2,6 +2,7 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.Reservation;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +27,8 @@ final class SharedReservation implements Reservation {
   }
 
   @Override
-  public void awaitEarlier(BooleanSupplier cancelled) {
-    delegate.awaitEarlier(cancelled);
+  public PrefixHold awaitEarlier(BooleanSupplier cancelled) {
+    return delegate.awaitEarlier(cancelled);
   }
 
   @Override

@@ -48,9 +48,9 @@ final class EventFeedReaderTest {
                 """))
         .containsExactly(
             new EventFeed.Zmq("tcp://h:5557", null, "", false),
-            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, List.of(), SnapshotFormat.NONE),
+            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, false, List.of(), SnapshotFormat.NONE),
             new EventFeed.Zmq(
-                "tcp://h:5557", null, "", false, false,
+                "tcp://h:5557", null, "", false, false, false,
                 List.of(
                     new EventFeed.RankSockets("tcp://h:41233", "tcp://h:41234"),
                     new EventFeed.RankSockets("tcp://i:5557", null)),
@@ -130,7 +130,7 @@ final class EventFeedReaderTest {
                 (path, _) -> told.add(path)))
         .containsExactly(
             new EventFeed.Zmq(
-                "tcp://h:1", null, "", false, false, List.of(new EventFeed.RankSockets("tcp://h:9", null)),
+                "tcp://h:1", null, "", false, false, false, List.of(new EventFeed.RankSockets("tcp://h:9", null)),
                 SnapshotFormat.NONE));
     assertThat(told).isEmpty();
     assertThat(
@@ -175,7 +175,7 @@ final class EventFeedReaderTest {
     assertThat(read(2, "{ endpoint = \"tcp://h:1\", replay = \"tcp://h:11\", snapshot = vllm-50134 }"))
         .containsExactly(
             new EventFeed.Zmq(
-                "tcp://h:1", "tcp://h:11", "", false, false, List.of(), SnapshotFormat.VLLM_50134));
+                "tcp://h:1", "tcp://h:11", "", false, false, false, List.of(), SnapshotFormat.VLLM_50134));
     assertThat(faults).isEmpty();
 
     read(1, "{ endpoint = \"tcp://h:1\", snapshot = vllm-50134 }");

@@ -13,6 +13,7 @@ import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions.HoldReply;
 import io.kvasir.cell.view.RemoteDecisions.TurnReply;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.FailurePolicy;
@@ -79,6 +80,11 @@ final class RemoteCellTest {
     }
 
     @Override
+    public CompletableFuture<List<HoldReply>> holds(List<Long> reservations) {
+      throw new AssertionError("none is held here");
+    }
+
+    @Override
     public void abandon(long correlationId) {
       ledger.abandon(NODE, correlationId);
     }
@@ -118,7 +124,7 @@ final class RemoteCellTest {
               RoutingPlan.WHOLE, Role.BOTH, WORKER, true, List.of(), FailurePolicy.NEXT_CANDIDATE, null);
       return new DecisionReply(
           1, "whole", RoutingPlan.StepOrder.SEQUENTIAL,
-          List.of(new DecisionReply.ChosenStep(step, 0, 0, 0, 64, 80, false)), "as the test has it", null, null,
+          List.of(new DecisionReply.ChosenStep(step, 0, 0, 0, 64, 80, false, false)), "as the test has it", null, null,
           null);
     }
 

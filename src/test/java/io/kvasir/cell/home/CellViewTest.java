@@ -362,7 +362,7 @@ final class CellViewTest {
     PodSpec pod = members.all().getFirst().pod();
     assertThat(pod.hides("an-adapter", false)).isTrue();
     assertThat(pod.withEvents(FEEDS).hides("an-adapter", true)).isFalse();
-    EventFeed feed = new EventFeed.Zmq("tcp://h:5557", null, "", false, true, List.of(), SnapshotFormat.NONE);
+    EventFeed feed = new EventFeed.Zmq("tcp://h:5557", null, "", false, true, false, List.of(), SnapshotFormat.NONE);
     PodSpec plain = pod.withEvents(List.of(feed));
     assertThat(plain.hides("an-adapter", false)).isTrue();
     assertThat(plain.hides(pod.models().iterator().next(), true)).isTrue();

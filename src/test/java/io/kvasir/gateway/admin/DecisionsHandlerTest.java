@@ -34,7 +34,7 @@ final class DecisionsHandlerTest {
                       "whole", "both", "w" + i % 2, List.of(), 0, 0, 0, 0, 0.0, "next_candidate")),
               List.of(), null));
     }
-    log.recordOutcome(new DecisionOutcome("", "r29", "whole", "w1", "completed", 5.0, 9, 0, 0, 0, 0, 0, null, 3));
+    log.recordOutcome(new DecisionOutcome("", "r29", "whole", "w1", "completed", null, 5.0, 9, 0, 0, 0, 0, 0, null, 3));
   }
 
   @ParameterizedTest
