@@ -3,21 +3,27 @@ package io.kvasir.app;
 import static io.kvasir.Await.await;
 import static io.kvasir.app.EndToEndIT.words;
 import static io.kvasir.app.TestNodes.header;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.load.Ports;
+import io.kvasir.picker.TestStream;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.publisher.EventFormat;
+import java.net.URI;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -46,7 +52,8 @@ final class OnceComputedIT {
 
   @Test
   void requestBehindAnotherOfItsPrefix_isPredictedExactly_whicheverNodesTakeThem() throws Exception {
-    start();
+    start("", "");
+    showEvents();
     Node home = home();
     List<Node> others = nodes.stream().filter(node -> node != home).toList();
     List<List<Node>> pairs =
@@ -62,13 +69,74 @@ final class OnceComputedIT {
       HttpResponse<String> second = chat(pair.getLast(), system, "And now?").join();
       assertThat(first.join().statusCode()).isEqualTo(200);
       assertThat(header(second, "X-Router-Backend")).isEqualTo(header(first.join(), "X-Router-Backend"));
-      assertThat(predicted(second)).as(where).isGreaterThan(200).isEqualTo(cached(second));
+      assertThat(predicted(header(second, "X-Router-Reason"))).as(where).isGreaterThan(200).isEqualTo(cached(second));
       assertThat(header(second, "X-Router-Reason")).as(where).containsPattern("; held=prefix:\\d+$");
       await("the load to be given back", () -> inFlight(home) == 0);
     }
   }
 
-  private void start() throws Exception {
+  /** Nothing is known of the engines' events yet. */
+  @Test
+  void enginesThatAreKnownToBeSo_areFromTheFirstRequestOn() throws Exception {
+    start(", once-computed = true", "");
+    Node other = other();
+    CompletableFuture<HttpResponse<String>> first = chat(other, words(1, 200), "What is cached?");
+    await("the first one to be decided", () -> inFlight(other) == 1);
+    HttpResponse<String> second = chat(other, words(1, 200), "And now?").join();
+    assertThat(first.join().statusCode()).isEqualTo(200);
+    assertThat(predicted(header(second, "X-Router-Reason"))).isGreaterThan(200).isEqualTo(cached(second));
+  }
+
+  /** A gateway's proxy is not answered before its request may go. */
+  @Test
+  void requestOfTheEndpointPicker_isHeldThere() throws Exception {
+    start("", "picker { enabled = true, host = \"127.0.0.1\", port = 0, health-port = 0, tls.enabled = false }");
+    showEvents();
+    Node other = other();
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", requireNonNull(other.picker()).ports().getFirst())
+            .usePlaintext().build();
+    try {
+      TestStream first = picked(channel, chatBody(words(1, 200), "What is cached?"));
+      CompletableFuture<HttpResponse<String>> firstAnswer = proxied(first);
+      TestStream second = picked(channel, chatBody(words(1, 200), "And now?"));
+      HttpResponse<String> secondAnswer = proxied(second).join();
+      String reason = relayed(second, secondAnswer);
+      relayed(first, firstAnswer.join());
+
+      assertThat(secondAnswer.uri()).isEqualTo(firstAnswer.join().uri());
+      assertThat(predicted(reason)).isGreaterThan(200).isEqualTo(cached(secondAnswer));
+      assertThat(reason).containsPattern("; held=prefix:\\d+$");
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  private static TestStream picked(ManagedChannel channel, String body) {
+    return new TestStream(channel, null)
+        .head("POST", "/v1/chat/completions", false, "content-type", "application/json")
+        .body(body, true);
+  }
+
+  /** Sends a request to where the picker has it go, as soon as it says so. */
+  private static CompletableFuture<HttpResponse<String>> proxied(TestStream stream) throws Exception {
+    String address = TestStream.set(stream.destined().getHeaderMutation()).get("x-gateway-destination-endpoint");
+    return TestNodes.postAsync(URI.create("http://" + address + "/v1/chat/completions"), stream.echo());
+  }
+
+  /** Shows the picker an answer; its reason for the worker is among the headers that it adds. */
+  private static String relayed(TestStream stream, HttpResponse<String> answer) throws Exception {
+    stream.responseHead(answer.statusCode(), null, false, "content-type", "application/json")
+        .responseBody(answer.body(), true);
+    Map<String, String> headers =
+        TestStream.set(stream.reply().getResponseHeaders().getResponse().getHeaderMutation());
+    assertThat(stream.responseEcho()).isEqualTo(answer.body());
+    stream.halfClose();
+    assertThat(stream.end().isOk()).isTrue();
+    return headers.getOrDefault("x-router-reason", "");
+  }
+
+  private void start(String ofEvents, String more) throws Exception {
     EventFormat format = new EventFormat(EventFormat.Encoding.SGLANG, false, false);
     for (int i = 0; i < 2; i++) {
       engines.add(
@@ -78,12 +146,15 @@ final class OnceComputedIT {
     }
     List<Integer> ports = IntStream.range(0, 3).mapToObj(i -> Ports.free()).toList();
     for (int port : ports) {
-      nodes.add(TestNodes.start(settings(ports, port)));
+      nodes.add(TestNodes.start(settings(ports, port, ofEvents, more)));
     }
     for (Node node : nodes) {
       await("the engines to be known", () -> DemoCommand.healthy(node) == engines.size());
     }
-    // Their first events show what they are.
+  }
+
+  /** Their first events show what the engines are. */
+  private void showEvents() throws Exception {
     for (int i = 0; i < engines.size(); i++) {
       HttpResponse<String> answer =
           TestNodes.post(
@@ -96,24 +167,25 @@ final class OnceComputedIT {
     await("the load to be given back", () -> inFlight(home()) == 0);
   }
 
-  private String settings(List<Integer> ports, int port) {
+  private String settings(List<Integer> ports, int port, String ofEvents, String more) {
     return """
         kvasir {
           models = [{ name = %s, directory = "bundled:kvasir-demo", block-size = 16 }]
           pods = [%s]
           cluster { seed-nodes = [%s], port = %d }
+          %s
         }
         """.formatted(
             MODEL,
-            IntStream.range(0, engines.size()).mapToObj(this::pod).collect(Collectors.joining(", ")),
+            IntStream.range(0, engines.size()).mapToObj(i -> pod(i, ofEvents)).collect(Collectors.joining(", ")),
             ports.stream().map("\"127.0.0.1:%d\""::formatted).collect(Collectors.joining(", ")),
-            port);
+            port, more);
   }
 
-  private String pod(int number) {
+  private String pod(int number, String ofEvents) {
     SimEngine engine = engines.get(number);
-    return "{ name = sim-%d, url = \"%s\", models = [%s], events { endpoint = \"%s\", replay = \"%s\" } }"
-        .formatted(number, engine.url(), MODEL, engine.eventsEndpoint(), engine.replayEndpoint());
+    return "{ name = sim-%d, url = \"%s\", models = [%s], events { endpoint = \"%s\", replay = \"%s\"%s } }"
+        .formatted(number, engine.url(), MODEL, engine.eventsEndpoint(), engine.replayEndpoint(), ofEvents);
   }
 
   /** The node where the model's cell is at home. */
@@ -129,13 +201,18 @@ final class OnceComputedIT {
     throw new AssertionError("the cell has no home");
   }
 
+  private Node other() {
+    Node home = home();
+    return nodes.stream().filter(node -> node != home).findFirst().orElseThrow();
+  }
+
   private static int inFlight(Node node) {
     return node.fleet().workers().stream().mapToInt(worker -> worker.load().inFlight()).sum();
   }
 
-  private static int predicted(HttpResponse<String> answer) {
-    Matcher cached = CACHED.matcher(header(answer, "X-Router-Reason"));
-    assertThat(cached.find()).as(header(answer, "X-Router-Reason")).isTrue();
+  private static int predicted(String reason) {
+    Matcher cached = CACHED.matcher(reason);
+    assertThat(cached.find()).as(reason).isTrue();
     return Integer.parseInt(cached.group(1));
   }
 

@@ -63,8 +63,11 @@ final class TestNodes {
   /** The same, for those who have other things to do meanwhile. */
   static CompletableFuture<HttpResponse<String>> postAsync(
       Node node, String path, String json, String... headers) {
-    return HTTP.sendAsync(
-        request("POST", gateway(node, path), json, headers).timeout(PATIENCE).build(), BodyHandlers.ofString());
+    return postAsync(gateway(node, path), json, headers);
+  }
+
+  static CompletableFuture<HttpResponse<String>> postAsync(URI uri, String json, String... headers) {
+    return HTTP.sendAsync(request("POST", uri, json, headers).timeout(PATIENCE).build(), BodyHandlers.ofString());
   }
 
   /** What the management port answers to a GET. */

@@ -32,12 +32,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The proxy's side of one stream, message by message. */
-final class TestStream {
+public final class TestStream {
   private final ClientCall<ProcessingRequest, ProcessingResponse> call;
   private final BlockingQueue<ProcessingResponse> replies = new LinkedBlockingQueue<>();
   private final CompletableFuture<Status> end = new CompletableFuture<>();
 
-  TestStream(Channel channel, @Nullable String authority) {
+  /** A stream of a proxy that calls by an authority, null for the channel's own. */
+  public TestStream(Channel channel, @Nullable String authority) {
     CallOptions options = authority == null ? CallOptions.DEFAULT : CallOptions.DEFAULT.withAuthority(authority);
     call = channel.newCall(ProcessMethod.DESCRIPTOR, options);
     call.start(
@@ -62,7 +63,7 @@ final class TestStream {
   }
 
   /** The head of a request, in full duplex. */
-  TestStream head(String method, String path, boolean bodyless, String... headers) {
+  public TestStream head(String method, String path, boolean bodyless, String... headers) {
     return head(BodySendMode.FULL_DUPLEX_STREAMED, null, method, path, bodyless, headers);
   }
 
@@ -95,7 +96,7 @@ final class TestStream {
     map.addHeaders(HeaderValue.newBuilder().setKey(name).setRawValue(ByteString.copyFromUtf8(value)));
   }
 
-  TestStream body(String piece, boolean last) {
+  public TestStream body(String piece, boolean last) {
     return body(ByteString.copyFromUtf8(piece), last);
   }
 
@@ -111,7 +112,7 @@ final class TestStream {
   }
 
   /** The head of a response; {@code served} is the address that has answered, null when the proxy does not say. */
-  TestStream responseHead(int status, @Nullable String served, boolean bodyless, String... headers) {
+  public TestStream responseHead(int status, @Nullable String served, boolean bodyless, String... headers) {
     HeaderMap.Builder map = HeaderMap.newBuilder();
     add(map, ":status", Integer.toString(status));
     for (int i = 0; i < headers.length; i += 2) {
@@ -133,7 +134,7 @@ final class TestStream {
     return send(message.build());
   }
 
-  TestStream responseBody(String piece, boolean last) {
+  public TestStream responseBody(String piece, boolean last) {
     return send(
         ProcessingRequest.newBuilder()
             .setResponseBody(HttpBody.newBuilder().setBody(ByteString.copyFromUtf8(piece)).setEndOfStream(last))
@@ -144,7 +145,7 @@ final class TestStream {
     return send(ProcessingRequest.newBuilder().setResponseTrailers(HttpTrailers.getDefaultInstance()).build());
   }
 
-  void halfClose() {
+  public void halfClose() {
     call.halfClose();
   }
 
@@ -153,7 +154,7 @@ final class TestStream {
   }
 
   /** The next reply, waited for. */
-  ProcessingResponse reply() throws InterruptedException {
+  public ProcessingResponse reply() throws InterruptedException {
     ProcessingResponse reply = replies.poll(20, TimeUnit.SECONDS);
     if (reply == null) {
       throw new AssertionError("no reply; the stream's end: " + end.getNow(null));
@@ -176,7 +177,7 @@ final class TestStream {
   }
 
   /** The reply to the head of the request, which says where it goes. */
-  CommonResponse destined() throws InterruptedException {
+  public CommonResponse destined() throws InterruptedException {
     ProcessingResponse reply = reply();
     if (reply.hasImmediateResponse()) {
       throw new AssertionError("answered at once: " + reply.getImmediateResponse());
@@ -196,7 +197,7 @@ final class TestStream {
   }
 
   /** Pieces of the request's body until its end. */
-  String echo() throws InterruptedException {
+  public String echo() throws InterruptedException {
     return echoedBytes().toStringUtf8();
   }
 
@@ -213,7 +214,7 @@ final class TestStream {
   }
 
   /** Pieces of the response's body until its end. */
-  String responseEcho() throws InterruptedException {
+  public String responseEcho() throws InterruptedException {
     ByteArrayOutputStream all = new ByteArrayOutputStream();
     while (true) {
       var piece = reply().getResponseBody().getResponse().getBodyMutation().getStreamedResponse();
@@ -225,7 +226,7 @@ final class TestStream {
   }
 
   /** The headers that a mutation sets. */
-  static Map<String, String> set(HeaderMutation mutation) {
+  public static Map<String, String> set(HeaderMutation mutation) {
     Map<String, String> set = new TreeMap<>();
     mutation
         .getSetHeadersList()
@@ -234,7 +235,7 @@ final class TestStream {
   }
 
   /** How the stream has ended, waited for. */
-  Status end() throws Exception {
+  public Status end() throws Exception {
     return end.get(20, TimeUnit.SECONDS);
   }
 }
