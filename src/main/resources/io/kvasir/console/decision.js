@@ -190,6 +190,12 @@ function Outcomes({ outcomes }) {
       name: 'Outcome',
       of: outcome => html`<${Mark} kind=${outcome.outcome === 'completed' ? 'good' : 'warn'}>${outcome.outcome}<//>`,
     },
+    {
+      name: 'Held',
+      figure: true,
+      title: 'Until earlier requests had computed what it counts on',
+      of: ofPresent(outcome => millis(outcome.held_ms)),
+    },
     { name: 'First token', figure: true, of: outcome => millis(outcome.ttft_ms) },
     { name: 'Prompt', figure: true, of: outcome => count(outcome.prompt_tokens) },
     {

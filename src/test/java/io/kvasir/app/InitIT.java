@@ -139,6 +139,7 @@ final class InitIT {
           init(sglang.url().toString(), tensorRt.url().toString(), simulator.url().toString()).out();
       assertThat(pod(written, 0).getString("name")).isEqualTo("sglang-0");
       assertThat(pod(written, 0).getString("events.endpoint")).isEqualTo(sglang.eventsEndpoint());
+      assertThat(pod(written, 0).getBoolean("events.once-computed")).isTrue();
       assertThat(pod(written, 1).getString("name")).isEqualTo("tensorrt-0");
       assertThat(pod(written, 2).getString("name")).isEqualTo("llmd-sim-0");
       assertThat(words(written))

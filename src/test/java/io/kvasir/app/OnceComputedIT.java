@@ -32,7 +32,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Three nodes of one cluster before engines that share blocks only once they have computed them, as SGLang does. */
+/** Nodes before engines that share blocks only once they have computed them, as SGLang does. */
 final class OnceComputedIT {
   private static final String MODEL = "kvasir-demo";
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -52,7 +52,7 @@ final class OnceComputedIT {
 
   @Test
   void requestBehindAnotherOfItsPrefix_isPredictedExactly_whicheverNodesTakeThem() throws Exception {
-    start("", "");
+    start(3, "", "");
     showEvents();
     Node home = home();
     List<Node> others = nodes.stream().filter(node -> node != home).toList();
@@ -78,11 +78,11 @@ final class OnceComputedIT {
   /** Nothing is known of the engines' events yet. */
   @Test
   void enginesThatAreKnownToBeSo_areFromTheFirstRequestOn() throws Exception {
-    start(", once-computed = true", "");
-    Node other = other();
-    CompletableFuture<HttpResponse<String>> first = chat(other, words(1, 200), "What is cached?");
-    await("the first one to be decided", () -> inFlight(other) == 1);
-    HttpResponse<String> second = chat(other, words(1, 200), "And now?").join();
+    start(1, ", once-computed = true", "");
+    Node node = nodes.getFirst();
+    CompletableFuture<HttpResponse<String>> first = chat(node, words(1, 200), "What is cached?");
+    await("the first one to be decided", () -> inFlight(node) == 1);
+    HttpResponse<String> second = chat(node, words(1, 200), "And now?").join();
     assertThat(first.join().statusCode()).isEqualTo(200);
     assertThat(predicted(header(second, "X-Router-Reason"))).isGreaterThan(200).isEqualTo(cached(second));
   }
@@ -90,7 +90,7 @@ final class OnceComputedIT {
   /** A gateway's proxy is not answered before its request may go. */
   @Test
   void requestOfTheEndpointPicker_isHeldThere() throws Exception {
-    start("", "picker { enabled = true, host = \"127.0.0.1\", port = 0, health-port = 0, tls.enabled = false }");
+    start(3, "", "picker { enabled = true, host = \"127.0.0.1\", port = 0, health-port = 0, tls.enabled = false }");
     showEvents();
     Node other = other();
     ManagedChannel channel =
@@ -136,7 +136,7 @@ final class OnceComputedIT {
     return headers.getOrDefault("x-router-reason", "");
   }
 
-  private void start(String ofEvents, String more) throws Exception {
+  private void start(int size, String ofEvents, String more) throws Exception {
     EventFormat format = new EventFormat(EventFormat.Encoding.SGLANG, false, false);
     for (int i = 0; i < 2; i++) {
       engines.add(
@@ -144,7 +144,7 @@ final class OnceComputedIT {
               SimSettings.builder().model(MODEL).port(0).seed(i).stepTime(SLOW)
                   .events(EventSettings.DEFAULT.withLoopback().withFormat(format)).build()));
     }
-    List<Integer> ports = IntStream.range(0, 3).mapToObj(i -> Ports.free()).toList();
+    List<Integer> ports = IntStream.range(0, size).mapToObj(i -> Ports.free()).toList();
     for (int port : ports) {
       nodes.add(TestNodes.start(settings(ports, port, ofEvents, more)));
     }

@@ -31,6 +31,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.pekko.actor.typed.ActorRef;
@@ -133,6 +134,32 @@ final class WireMessagesTest {
                 + "434c4f534544676f7574636f6d65bf646b696e646c4c4f53545f434f4e544143546c70726f6d7074546f6b656e73076c"
                 + "636163686564546f6b656e73076c6f7574707574546f6b656e73076a747466744d6963726f731b000001000000000066"
                 + "737461747573076664657461696c6474657874ffffff");
+  }
+
+  /** The same of requests that are held no longer. */
+  @Test
+  void holds_asTheyAreWritten() throws Exception {
+    Class<?> type = Class.forName("io.kvasir.cell.home.Cell$Holds");
+    assertThat(HexFormat.of().formatHex(write(example(type)))).isEqualTo(
+        "bf646f76657281bf6b7265736572766174696f6e1b000001000000000064686f6c646943414e43454c4c4544ffff");
+  }
+
+  /** A decision says that a request is held where it is, and nothing where it is not. */
+  @Test
+  void decision_ofARequestThatIsNotHeld_isAsLongAsBefore() {
+    DecisionReply held = (DecisionReply) example(DecisionReply.class);
+    DecisionReply.ChosenStep step = Objects.requireNonNull(held.steps()).getFirst();
+    DecisionReply free =
+        new DecisionReply(
+            held.home(), held.workflow(), held.order(),
+            List.of(
+                new DecisionReply.ChosenStep(
+                    step.step(), step.depth(), step.predictedCachedTokens(), step.confirmedCachedTokens(),
+                    step.bestCachedTokens(), step.everCachedTokens(), step.suspect(), false)),
+            held.reason(), held.noWorkerReason(), held.load(), held.turn());
+    assertThat(step.held()).isTrue();
+    assertThat(write(held)).hasSize(write(free).length + "?held!".length());
+    assertThat(read(write(free), DecisionReply.class)).isEqualTo(free);
   }
 
   /** What a node of this version writes of a key, and every later one has to read. */

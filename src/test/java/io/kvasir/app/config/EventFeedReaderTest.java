@@ -31,7 +31,7 @@ final class EventFeedReaderTest {
                 """
                 [
                   { endpoint = "tcp://h:5557" }
-                  { endpoint = "tcp://h:5557", replay = "tcp://h:5657", plain-only = true }
+                  { endpoint = "tcp://h:5557", replay = "tcp://h:5657", plain-only = true, once-computed = true }
                   {
                     endpoint = "tcp://h:5557"
                     other-ranks = [
@@ -48,7 +48,7 @@ final class EventFeedReaderTest {
                 """))
         .containsExactly(
             new EventFeed.Zmq("tcp://h:5557", null, "", false),
-            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, false, List.of(), SnapshotFormat.NONE),
+            new EventFeed.Zmq("tcp://h:5557", "tcp://h:5657", "", false, true, true, List.of(), SnapshotFormat.NONE),
             new EventFeed.Zmq(
                 "tcp://h:5557", null, "", false, false, false,
                 List.of(

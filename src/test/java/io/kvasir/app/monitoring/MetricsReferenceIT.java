@@ -34,7 +34,8 @@ final class MetricsReferenceIT {
     SECTIONS.put("Decisions", "decisions_|routing_|fallback_|remote_|cost_|profiles_|semantic_|session_");
     SECTIONS.put(
         "Workers",
-        "worker_|engine_|attempts_|retries_|hedges_|legs_|splits_|steps_|workflows|resumes_|quarantine|pod_");
+        "worker_|engine_|attempts_|retries_|hedges_|legs_|splits_|steps_|workflows|resumes_|quarantine|pod_"
+            + "|prefix_hold");
     SECTIONS.put("Events and the index", "events_|index_");
     SECTIONS.put("Cells and nodes", "cell_|cluster_|standby_|reservations_|discovery_|kubernetes_");
     SECTIONS.put("Autoscaling", "scale_");

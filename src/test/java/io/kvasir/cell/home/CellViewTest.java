@@ -10,6 +10,7 @@ import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.PrefixHold;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.TestPods;
@@ -325,6 +326,51 @@ final class CellViewTest {
     member(first).cache().blocks().store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
     waiting.join();
     assertThat(member(first).cache().reported(chain(1, 64))).isEqualTo(64);
+  }
+
+  /** A request of another node: that finds out until when it is held. */
+  @Test
+  void request_isHeldUntilWhatItCountsOnIsComputed() {
+    Decision.Chosen first = decide(chain(1, 64));
+    assertThat(first.reservation().prefixHold()).as("the first of its prompt").isEqualTo(PrefixHold.NONE);
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.reservation().prefixHold()).as("without events").isEqualTo(PrefixHold.NONE);
+    connectSglang(member(first));
+    first.reservation().sent();
+
+    assertThat(first.reservation().prefixHold()).isEqualTo(PrefixHold.NONE);
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+    assertThat(decide(chain(2, 64)).reservation().prefixHold()).as("another prompt").isEqualTo(PrefixHold.NONE);
+    first.reservation().close(new Outcome.Cancelled());
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.NONE);
+  }
+
+  /** An engine that answers nobody is taken to stand still after a while; then nobody is held for it, either. */
+  @Test
+  void request_isHeldNoLongerThanTheWorkerMayTakeForWhatWasBeforeIt() {
+    Decision.Chosen first = decide(chain(1, 64));
+    connectSglang(member(first));
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+
+    now += TestSettings.WEDGE.silence().toNanos() - 1;
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+    now += 1;
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.OVERDUE);
+    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.OVERDUE);
+  }
+
+  @Test
+  void engineOfWhichItIsKnown_sharesBlocksOnceComputed_beforeItsEventsShowIt() {
+    members = members();
+    seat(16, List.of(
+        new EventFeed.Zmq("tcp://h:5557", null, "", false, false, true, List.of(), SnapshotFormat.NONE)));
+    Member member = member(decide(chain(1, 64)));
+    EventState.Ignored none = EventState.START.ignored();
+    member.cache().events(new EventState(-1, -1, true, 0, false, 0, 0, 0, 0, 0, none));
+
+    assertThat(member.cache().sharesOnceComputed()).isTrue();
+    assertThat(decide(chain(1, 64)).reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
   }
 
   private static void connectSglang(Member member) {

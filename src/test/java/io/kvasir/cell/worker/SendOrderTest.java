@@ -33,9 +33,13 @@ final class SendOrderTest {
     SendOrder.Place second = order.add(chain(1, 2, 4));
 
     assertFalse(second.awaitEarlier(1, 0));
+    assertTrue(second.hasEarlier(1));
+    assertFalse(second.hasEarlier(2));
+    assertFalse(first.hasEarlier(1));
     assertFalse(second.awaitEarlier(1, TimeUnit.MILLISECONDS.toNanos(1)));
     first.leave();
     assertTrue(second.awaitEarlier(1, 0));
+    assertFalse(second.hasEarlier(1));
   }
 
   @Test
