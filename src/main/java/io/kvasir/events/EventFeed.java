@@ -37,7 +37,7 @@ public interface EventFeed {
     return true;
   }
 
-  /** Whether the engine is known to share a prompt's blocks only once it has computed them, whatever its events show. */
+  /** Whether the engine is known to share a prompt's blocks only once they are computed, whatever its events show. */
   default boolean onceComputed() {
     return false;
   }

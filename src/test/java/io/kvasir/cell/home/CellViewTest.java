@@ -207,6 +207,7 @@ final class CellViewTest {
     InFlightLoad load = new InFlightLoad(7, worker.worker().id(), "m", PROMPT, PROMPT, true, false);
     Reservation whole = Objects.requireNonNull(members.adopt(load));
     Reservation stream = Objects.requireNonNull(members.adopt(load));
+    assertThat(whole.prefixHold()).as("what it counts on").isEqualTo(PrefixHold.UNKNOWN);
     double queued = worker.load().queueMs();
     assertThat(worker.readMs()).isZero();
 
