@@ -194,7 +194,7 @@ function Outcomes({ outcomes }) {
       name: 'Held',
       figure: true,
       title: 'Until earlier requests had computed what it counts on',
-      of: ofPresent(outcome => millis(outcome.held_ms)),
+      of: outcome => millis(outcome.held_ms),
     },
     { name: 'First token', figure: true, of: outcome => millis(outcome.ttft_ms) },
     { name: 'Prompt', figure: true, of: outcome => count(outcome.prompt_tokens) },
