@@ -60,8 +60,8 @@ public final class ChannelLoop implements AutoCloseable {
   }
 
   /**
-   * The buffers of a loop's thread. Readers use them in turn, so that thousands of channels that wait have none of their
-   * own, and those that are read find these in the processor's caches.
+   * The buffers of a loop's thread. Readers use them in turn, so that thousands of channels that wait have none of
+   * their own, and those that are read find these in the processor's caches.
    */
   public static final class Buffers {
     private static final int INPUT_BYTES = 8 << 10;

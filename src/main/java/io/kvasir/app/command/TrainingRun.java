@@ -31,8 +31,8 @@ import java.util.stream.IntStream;
 /**
  * A run of Kvasir for the JVM to record an AOT cache from: router nodes and simulated engines in this process, on
  * loopback, under {@link SampleTraffic}. Two nodes of a cluster decide for each other, with keys and limits; another
- * node has prompts read by one engine and answered by a second. No endpoint picker runs: each node has all classes of the
- * cache in memory from its start, and gRPC's are 17 MB that few nodes use; those that do start 0.3 s later.
+ * node has prompts read by one engine and answered by a second. No endpoint picker runs: each node has all classes of
+ * the cache in memory from its start, and gRPC's are 17 MB that few nodes use; those that do start 0.3 s later.
  */
 final class TrainingRun {
   private static final String KEY = "sk-of-the-training-run-0123456789";

@@ -26,6 +26,9 @@ class PodConnection {
   /** None between the pieces of a body that a loop reads. */
   private byte[] buffer = NONE;
 
+  /** Whether {@link #buffer} is the loop's. */
+  private boolean borrowed;
+
   private int position;
   private int limit;
   private long idleSince;
@@ -176,7 +179,7 @@ class PodConnection {
         } while (position < limit);
         return ChannelLoop.Next.MORE;
       } finally {
-        giveBack(buffers.input());
+        giveBack();
       }
     }
 
@@ -189,16 +192,18 @@ class PodConnection {
   private void borrow(byte[] lent) {
     if (position == limit) {
       buffer = lent;
+      borrowed = true;
       position = 0;
       limit = 0;
     }
   }
 
   /** Keeps what has not been read. */
-  private void giveBack(byte[] lent) {
-    if (buffer == lent) {
+  private void giveBack() {
+    if (borrowed) {
       int left = limit - position;
-      buffer = left == 0 ? NONE : Arrays.copyOfRange(lent, position, position + Math.max(BUFFER, left));
+      buffer = left == 0 ? NONE : Arrays.copyOfRange(buffer, position, position + Math.max(BUFFER, left));
+      borrowed = false;
       position = 0;
       limit = left;
     }
