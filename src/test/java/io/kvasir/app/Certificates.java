@@ -1,55 +1,59 @@
 package io.kvasir.app;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
+import io.kvasir.http.TestCertificate;
+import io.kvasir.http.TestCertificate.Period;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.security.KeyPair;
 import java.security.KeyStore;
-import java.util.ArrayList;
-import java.util.Arrays;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Base64;
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** Authorities and certificates for a test, made with the JDK's keytool and written as PEM. */
+/** Authorities and certificates for a test, written as PEM. */
 public final class Certificates {
   private static final String PASSWORD = "password";
+  private static final String NODE = "kvasir";
 
   private final Path directory;
-  private final Path store;
+  private final Map<String, TestCertificate> made = new HashMap<>();
 
   /** Writes into a directory. */
   public Certificates(Path directory) {
     this.directory = directory;
-    this.store = directory.resolve("all.p12");
   }
 
   /** An authority of its own. */
   public Certificates authority(String alias) throws Exception {
-    return make(alias, "-dname", "CN=" + alias, "-ext", "bc:c");
+    return make(
+        alias, alias, TestCertificate.ecKeys(), null, TestCertificate.NOW, TestCertificate.authority());
   }
 
   /** A certificate for nodes: they all have the same subject. */
   public Certificates node(String alias, String authority) throws Exception {
-    return make(alias, "-dname", "CN=kvasir", "-ext", "san=dns:kvasir", "-signer", authority);
+    return node(alias, authority, TestCertificate.NOW);
   }
 
   /** A certificate for a server on loopback. */
   public Certificates server(String alias, String authority) throws Exception {
-    return make(alias, "-dname", "CN=" + alias, "-ext", "san=ip:127.0.0.1", "-signer", authority);
+    byte[] loopback = TestCertificate.host(InetAddress.getByName("127.0.0.1"));
+    return make(alias, alias, TestCertificate.ecKeys(), authority, TestCertificate.NOW, loopback);
   }
 
-  /** The same, for so many days from now. */
+  /** One for nodes, for so many days from now. */
   public Certificates expiring(String alias, String authority, int days) throws Exception {
-    return make(
-        alias, "-dname", "CN=kvasir", "-ext", "san=dns:kvasir", "-signer", authority, "-validity",
-        String.valueOf(days));
+    return node(alias, authority, new Period(Instant.now(), Duration.ofDays(days)));
   }
 
   public Certificates expired(String alias, String authority) throws Exception {
-    return make(alias, "-dname", "CN=kvasir", "-signer", authority, "-startdate", "-9d", "-validity", "2");
+    return node(alias, authority, new Period(Instant.now().minus(Duration.ofDays(9)), Duration.ofDays(2)));
   }
 
   /** The file of a certificate. */
@@ -63,7 +67,12 @@ public final class Certificates {
 
   /** Everything, keys too. */
   public KeyStore store() throws GeneralSecurityException, IOException {
-    return KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    for (Map.Entry<String, TestCertificate> each : made.entrySet()) {
+      store.setKeyEntry(each.getKey(), each.getValue().key(), password(), each.getValue().chain());
+    }
+    return store;
   }
 
   /** Of the store. */
@@ -71,20 +80,18 @@ public final class Certificates {
     return PASSWORD.toCharArray();
   }
 
-  private Certificates make(String alias, String... how) throws Exception {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-genkeypair", "-alias", alias,
-                "-keyalg", "RSA", "-keysize", "2048", "-storetype", "PKCS12", "-keystore", store.toString(),
-                "-storepass", PASSWORD));
-    command.addAll(Arrays.asList(how));
-    Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(keytool.waitFor()).as(said).isZero();
-    KeyStore keys = store();
-    write(certificate(alias), "CERTIFICATE", keys.getCertificate(alias).getEncoded());
-    write(key(alias), "PRIVATE KEY", keys.getKey(alias, password()).getEncoded());
+  private Certificates node(String alias, String authority, Period period) throws Exception {
+    return make(alias, NODE, TestCertificate.rsaKeys(), authority, period, TestCertificate.host(NODE));
+  }
+
+  private Certificates make(
+      String alias, String name, KeyPair keys, @Nullable String authority, Period period, byte[] extension)
+      throws Exception {
+    TestCertificate issuer = authority == null ? null : Objects.requireNonNull(made.get(authority), authority);
+    TestCertificate certificate = TestCertificate.of(name, keys, issuer, period, extension);
+    made.put(alias, certificate);
+    write(certificate(alias), "CERTIFICATE", certificate.certificate().getEncoded());
+    write(key(alias), "PRIVATE KEY", certificate.key().getEncoded());
     return this;
   }
 

@@ -182,11 +182,11 @@ public final class ClusterReaderTest {
 
   @Test
   void tls_filesThatDoNotFit_areToldInPlainWords() throws Exception {
-    assertThat(faults(tls(made.certificate("n"), made.key("ca"), made.certificate("other"))))
+    assertThat(faults(tls(made.certificate("n"), made.key("old"), made.certificate("other"))))
         .extracting(ConfigFault::problem)
         .satisfiesExactlyInAnyOrder(
             problem -> assertThat(problem).contains("n.crt was not issued by the authority (CN=other), but by CN=ca"),
-            problem -> assertThat(problem).contains("ca.key is not the key of", "n.crt"));
+            problem -> assertThat(problem).contains("old.key is not the key of", "n.crt"));
     assertThat(faults(tls(made.certificate("old"), made.key("old"), made.certificate("ca"))))
         .singleElement()
         .extracting(ConfigFault::problem)
