@@ -2,12 +2,9 @@ package io.kvasir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.tngtech.archunit.core.domain.JavaClass;
-import com.tngtech.archunit.core.domain.JavaClasses;
-import com.tngtech.archunit.core.domain.JavaField;
-import com.tngtech.archunit.core.domain.JavaMethod;
-import com.tngtech.archunit.core.domain.JavaModifier;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
+import java.lang.classfile.Attributes;
+import java.lang.classfile.ClassModel;
+import java.lang.reflect.AccessFlag;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -20,10 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** The names in src/main: one simple name per type, and no private vocabulary. */
 final class NamesTest {
-  private static final JavaClasses HOUSE =
-      new ClassFileImporter()
-          .withImportOption(location -> !RoomsTest.isTest(location.asURI().getSchemeSpecificPart()))
-          .importPackages("io.kvasir");
+  private static final List<ClassModel> HOUSE = MainClasses.files("io.kvasir");
 
   /** Words that personify threads, sockets and nodes, and words for which the field has others. */
   private static final Set<String> BANNED = Set.of(
@@ -45,16 +39,17 @@ final class NamesTest {
   void simpleNames_areUnique() {
     Map<String, List<String>> types =
         HOUSE.stream()
-            .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
-            .collect(Collectors.groupingBy(
-                JavaClass::getSimpleName, Collectors.mapping(JavaClass::getName, Collectors.toList())));
+            .map(type -> type.thisClass().asInternalName())
+            .filter(name -> name.indexOf('$') < 0 && !name.endsWith("/package-info"))
+            .collect(Collectors.groupingBy(NamesTest::simpleName));
+    assertThat(types).hasSizeGreaterThan(1000);
     assertThat(types.values()).filteredOn(same -> same.size() > 1).as("one simple name for two types").isEmpty();
   }
 
   @Test
   void words_arePublic() {
     Set<String> found = new TreeSet<>();
-    for (JavaClass type : HOUSE) {
+    for (ClassModel type : HOUSE) {
       names(type).filter(name -> hasBannedWord(name.substring(name.indexOf('#') + 1))).forEach(found::add);
     }
     assertThat(found).as("names with words that nobody would search for").isSubsetOf(ALLOWED);
@@ -62,21 +57,26 @@ final class NamesTest {
   }
 
   /** A type's package, its own name, and those of its methods and record components as {@code Type#member}. */
-  private static Stream<String> names(JavaClass type) {
-    String simple = type.getSimpleName();
+  private static Stream<String> names(ClassModel type) {
+    String name = type.thisClass().asInternalName();
+    String simple = simpleName(name);
     Stream<String> methods =
-        type.getMethods().stream()
-            .filter(method -> !method.getModifiers().contains(JavaModifier.SYNTHETIC))
-            .map(JavaMethod::getName);
+        type.methods().stream()
+            .filter(method -> !method.flags().has(AccessFlag.SYNTHETIC))
+            .map(method -> method.methodName().stringValue())
+            .filter(method -> !method.startsWith("<"));
     Stream<String> components =
-        type.isRecord()
-            ? type.getFields().stream()
-                .filter(field -> !field.getModifiers().contains(JavaModifier.STATIC))
-                .map(JavaField::getName)
-            : Stream.of();
+        type.findAttribute(Attributes.record()).stream()
+            .flatMap(record -> record.components().stream())
+            .map(component -> component.name().stringValue());
     return Stream.concat(
-        Stream.of(simple, type.getPackageName().replace('.', '_')),
+        Stream.of(simple, name.substring(0, name.lastIndexOf('/')).replace('/', '_')),
         Stream.concat(methods, components).map(member -> simple + "#" + member));
+  }
+
+  /** Without its package and the types around it; anonymous ones have none. */
+  private static String simpleName(String name) {
+    return name.replaceFirst(".*[/$]\\d*", "");
   }
 
   private static boolean hasBannedWord(String name) {

@@ -69,6 +69,7 @@ final class ImageIT {
             kvasir {
               gateway.port = 0
               management.port = 0
+              warm-up.enabled = false
               models = [{ name = "kvasir-demo", directory = "bundled:kvasir-demo" }]
             }
             """);

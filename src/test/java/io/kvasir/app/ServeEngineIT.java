@@ -260,7 +260,7 @@ final class ServeEngineIT {
     List<String> command =
         Stream.concat(
                 Stream.of(
-                    ProcessHandle.current().info().command().orElse("java"), "-Xmx256m",
+                    ProcessHandle.current().info().command().orElse("java"), "-Xmx256m", "-XX:TieredStopAtLevel=1",
                     "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
                     System.getProperty("java.class.path"), Main.class.getName()),
                 Stream.of(arguments))

@@ -42,7 +42,7 @@ final class TestTerminal implements AutoCloseable {
 
   /** A shell's words for Kvasir in a JVM of its own. */
   static String kvasir(String arguments) {
-    return "%s -Xmx256m --enable-native-access=ALL-UNNAMED -cp '%s' %s %s"
+    return "%s -Xmx256m -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp '%s' %s %s"
         .formatted(
             ProcessHandle.current().info().command().orElse("java"), System.getProperty("java.class.path"),
             Main.class.getName(), arguments);

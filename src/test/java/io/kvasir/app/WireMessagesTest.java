@@ -8,11 +8,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
-import com.tngtech.archunit.core.domain.JavaClass;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.MainClasses;
 import io.kvasir.admission.AdmissionRefusal;
 import io.kvasir.admission.RefusalReason;
 import io.kvasir.cell.view.DecisionReply;
@@ -39,6 +37,7 @@ import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.serialization.Serialization;
 import org.apache.pekko.serialization.SerializationExtension;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,6 +58,7 @@ final class WireMessagesTest {
   private static final ActorSystem<Void> SYSTEM = ActorSystem.create(Behaviors.empty(), "kvasir", CONFIG);
   private static final Serialization SERIALIZATION = SerializationExtension.get(SYSTEM);
   private static final ObjectMapper CBOR = new ObjectMapper(new CBORFactory());
+  private static final List<Class<?>> MESSAGES = findMessages();
 
   @AfterAll
   static void stop() {
@@ -66,6 +66,10 @@ final class WireMessagesTest {
   }
 
   static List<Class<?>> messages() {
+    return MESSAGES;
+  }
+
+  private static List<Class<?>> findMessages() {
     Config bindings = CONFIG.getConfig("pekko.actor.serialization-bindings");
     Set<String> bound = new LinkedHashSet<>();
     bindings.root().forEach((type, serializer) -> {
@@ -73,13 +77,18 @@ final class WireMessagesTest {
         bound.add(type);
       }
     });
-    return new ClassFileImporter()
-        .withImportOption(new DoNotIncludeTests())
-        .importPackages(
-            "io.kvasir.access", "io.kvasir.cell", "io.kvasir.limits", "io.kvasir.locations", "io.kvasir.app").stream()
-            .filter(type -> !type.isInterface() && bound.stream().anyMatch(type::isAssignableTo))
-            .<Class<?>>map(JavaClass::reflect)
-            .toList();
+    return Stream.of("access", "cell", "limits", "locations", "app")
+        .flatMap(room -> MainClasses.loaded("io.kvasir." + room))
+        .filter(type -> !type.isInterface() && isBound(type, bound))
+        .toList();
+  }
+
+  /** Whether a type, or one of which it is a kind, is bound. */
+  private static boolean isBound(@Nullable Class<?> type, Set<String> bound) {
+    return type != null
+        && (bound.contains(type.getName())
+            || isBound(type.getSuperclass(), bound)
+            || Stream.of(type.getInterfaces()).anyMatch(parent -> isBound(parent, bound)));
   }
 
   @Test

@@ -76,7 +76,7 @@ public final class FakeCells implements Cells {
   public final Map<String, FailurePolicy> policies = new ConcurrentHashMap<>();
   /** The next best workers of every step. */
   public volatile List<Worker> alternatives = List.of();
-  /** How long each step may take. */
+  /** How long the next worker that does a step may take; those after it have all the time. */
   public final Map<String, Duration> deadlines = new ConcurrentHashMap<>();
   /** The name of the step that encode workers do. */
   public volatile String preparation = RoutingPlan.ENCODE;
@@ -197,7 +197,7 @@ public final class FakeCells implements Cells {
   private Decision.Chosen step(String name, Worker worker) {
     RoutingPlan.Step step = new RoutingPlan.Step(
         name, worker.role(), worker, !name.equals(RoutingPlan.DECODE), alternatives,
-        policies.getOrDefault(name, FailurePolicy.NEXT_CANDIDATE), deadlines.get(name));
+        policies.getOrDefault(name, FailurePolicy.NEXT_CANDIDATE), deadlines.remove(name));
     return new Decision.Chosen(step, new Booked(), 0, new CachedTokens(predicted, predicted, best, ever), false);
   }
 
