@@ -3,13 +3,17 @@ package io.kvasir;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 
 /** Waits, by polling, for a state that other threads, processes and machines bring about without a signal. */
 public final class Await {
   /** Longer than anything that a test waits for, however busy the machine is. */
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
+
+  /** In nanoseconds. They grow with the wait: what is looked at is often an answer of a node that others wait for, too. */
+  private static final long SHORTEST_PAUSE = 2_000_000;
+
+  private static final long LONGEST_PAUSE = 50_000_000;
 
   private Await() {}
 
@@ -30,10 +34,11 @@ public final class Await {
   }
 
   private static void within(Duration timeout, String what, Condition condition) {
-    Instant deadline = Instant.now().plus(timeout);
+    long begun = System.nanoTime();
     while (!holds(what, condition)) {
-      assertThat(Instant.now()).as("waited too long: " + what).isBefore(deadline);
-      LockSupport.parkNanos(5_000_000);
+      long waited = System.nanoTime() - begun;
+      assertThat(waited).as("waited too long: " + what).isLessThan(timeout.toNanos());
+      LockSupport.parkNanos(Math.clamp(waited / 8, SHORTEST_PAUSE, LONGEST_PAUSE));
     }
   }
 

@@ -136,9 +136,9 @@ final class PreemptionIT {
                 models = [{ name = m, mode = text, block-size = 16 }]
                 pods = [{ name = slow, url = "%s", models = [m], max-in-flight = 1 }]
                 admission.enabled = true
-                cluster { seed-nodes = ["127.0.0.1:%d", "127.0.0.1:%d"], port = %d }
+                cluster { seed-nodes = ["127.0.0.1:%d"], port = %d }
               }
-              """.formatted(engine.url(), ports.get(0), ports.get(1), port)));
+              """.formatted(engine.url(), ports.getFirst(), port)));
     }
     await(() -> NODES.stream().allMatch(node -> DemoCommand.healthy(node) == 1));
   }

@@ -149,9 +149,9 @@ final class PullIT {
               kvasir {
                 models = [{ name = %s, directory = "bundled:kvasir-demo", block-size = 16 }]
                 pods = [ %s ]
-                cluster { seed-nodes = ["127.0.0.1:%d", "127.0.0.1:%d"], port = %d }
+                cluster { seed-nodes = ["127.0.0.1:%d"], port = %d }
               }
-              """.formatted(MODEL, pods, ports.get(0), ports.get(1), own)));
+              """.formatted(MODEL, pods, ports.getFirst(), own)));
     }
     await(() -> nodes.stream().allMatch(node -> DemoCommand.healthy(node) == engines.size()));
   }

@@ -107,7 +107,10 @@ final class ScaleIT {
     startNode(
         """
         kvasir.admission {
-          enabled = true, classes.default { max-waiting = 6, max-waiting-per-tenant = 6, longest-wait = 20 s }
+          enabled = true, classes {
+            default { max-waiting = 6, max-waiting-per-tenant = 6, longest-wait = 10 m }
+            bulk { longest-wait = 1 s, starvation = 1 s }
+          }
         }
         kvasir.pod-defaults.max-in-flight = 1
         """);
@@ -130,6 +133,8 @@ final class ScaleIT {
     assertThat(target().path("backlog_owed_s").asDouble()).isPositive();
     assertThat(TestNodes.manage(node, "/metrics").body())
         .contains("kvasir_scale_backlog_requests{model=\"kvasir-demo\",role=\"both\"} 6.0");
+    requests.add(
+        TestNodes.postAsync(node, "/v1/chat/completions", QUESTION, "X-Router-Class", "bulk"));
     await("who has waited for too long is refused for what the fleet lacks", () ->
         target().path("refused_per_s").asDouble() > 0);
     requests.forEach(request -> request.cancel(true));

@@ -50,14 +50,14 @@ final class ThreeNodes implements AutoCloseable {
           models = [{ name = m, mode = text, block-size = 16 }]
           routing.profile = %s
           pods = [%s]
-          cluster { seed-nodes = [%s], port = %d }
+          cluster { seed-nodes = ["127.0.0.1:%d"], port = %d }
         }
         """.formatted(
             profile,
             IntStream.range(0, engines.size())
                 .mapToObj(i -> "{ name = e%d, url = \"%s\", models = [m] }".formatted(i, engines.get(i).url()))
                 .collect(Collectors.joining(", ")),
-            ports.stream().map("\"127.0.0.1:%d\""::formatted).collect(Collectors.joining(", ")),
+            ports.getFirst(),
             port);
   }
 

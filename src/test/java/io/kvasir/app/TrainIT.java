@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 final class TrainIT {
   @Test
   void train_answersRequestsOnEveryPath() {
-    TestCommand command = TestCommand.run("train", "--requests", "400");
+    TestCommand command = TestCommand.run("train", "--requests", "400", "--seconds", "600");
 
     assertThat(command.status()).as(command.err()).isZero();
     assertThat(command.out()).containsPattern("(?m)^400 requests were answered");
