@@ -10,7 +10,7 @@ public final class Await {
   /** Longer than anything that a test waits for, however busy the machine is. */
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
-  /** In nanoseconds. They grow with the wait: what is looked at is often an answer of a node that others wait for, too. */
+  /** In nanoseconds. Pauses grow with the wait: a look is often a request to a node that has other things to do. */
   private static final long SHORTEST_PAUSE = 2_000_000;
 
   private static final long LONGEST_PAUSE = 50_000_000;

@@ -81,7 +81,7 @@ final class ImageIT {
         assertThat(client.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
       }
       node.destroy();
-      assertThat(node.waitFor(20, TimeUnit.SECONDS)).as("SIGTERM reaches the JVM").isTrue();
+      assertThat(node.waitFor(60, TimeUnit.SECONDS)).as("SIGTERM reaches the JVM").isTrue();
     } finally {
       node.destroyForcibly();
     }

@@ -51,11 +51,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class DoctorTest {
   private static final String MODEL = "kvasir-demo";
   private static final Timeouts PATIENT =
-      new Timeouts(Duration.ofSeconds(60), Duration.ofSeconds(3), Duration.ofSeconds(20));
+      new Timeouts(Duration.ofSeconds(60), Duration.ofSeconds(30), Duration.ofSeconds(20));
 
   /** For events that do not come. */
   private static final Timeouts HASTY =
-      new Timeouts(Duration.ofSeconds(60), Duration.ofSeconds(3), Duration.ofMillis(300));
+      new Timeouts(Duration.ofSeconds(60), Duration.ofSeconds(30), Duration.ofMillis(300));
 
   /** For a socket that says nothing, as one for HTTP does. */
   private static final Timeouts MUTE =

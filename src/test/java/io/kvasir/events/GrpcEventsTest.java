@@ -153,7 +153,7 @@ final class GrpcEventsTest extends SourceConformance {
     void stop() {
       server.shutdownNow();
       try {
-        assertThat(server.awaitTermination(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(server.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
       } catch (InterruptedException e) {
         throw new IllegalStateException(e);
       }

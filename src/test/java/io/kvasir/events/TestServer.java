@@ -60,7 +60,7 @@ public final class TestServer implements AutoCloseable {
   public void kill() {
     process.destroyForcibly();
     try {
-      assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

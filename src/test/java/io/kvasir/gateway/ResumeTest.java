@@ -204,7 +204,7 @@ final class ResumeTest {
     router.close();
     router = new TestRouter(
         ResumeTest::prompts, new ExecutionSettings(
-            TestRouter.RETRIES, Duration.ofSeconds(30), Duration.ofMillis(500), Duration.ofSeconds(60), 1 << 20, null,
+            TestRouter.RETRIES, Duration.ofSeconds(30), Duration.ofSeconds(2), Duration.ofSeconds(60), 1 << 20, null,
             10),
         PROFILE, CHOICE);
     String unbroken = text(events(engine(0).url(), COMPLETIONS));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(30)
+@Timeout(60)
 final class ChannelLoopTest {
   private final List<AutoCloseable> open = new ArrayList<>();
   private final ChannelLoop loop = new ChannelLoop("test-loop", 1);

@@ -31,7 +31,7 @@ final class StreamThreadTest {
 
   /** Runs what the connection is given next. */
   private void turn() throws InterruptedException {
-    Runnable next = connection.poll(20, TimeUnit.SECONDS);
+    Runnable next = connection.poll(60, TimeUnit.SECONDS);
     assertThat(next).isNotNull();
     next.run();
   }
@@ -59,7 +59,7 @@ final class StreamThreadTest {
     }
     assertThat(waited.getCount()).isOne();
     turn();
-    assertThat(waited.await(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(waited.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(connection).isEmpty();
   }
 
@@ -113,7 +113,7 @@ final class StreamThreadTest {
     assertThat(lock.isLocked()).isTrue();
 
     mayRelease.countDown();
-    assertThat(lock.tryLock(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(lock.tryLock(60, TimeUnit.SECONDS)).isTrue();
     lock.unlock();
     assertThat(connection).isEmpty();
     holder.join();
@@ -124,7 +124,7 @@ final class StreamThreadTest {
     CountDownLatch done = new CountDownLatch(1);
     new StreamThread(connection::add).start(done::countDown, false);
 
-    assertThat(done.await(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(connection).isEmpty();
   }
 
@@ -140,7 +140,7 @@ final class StreamThreadTest {
             true);
     turn();
 
-    assertThat(left.await(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(left.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(connection).isEmpty();
   }
 
@@ -151,7 +151,7 @@ final class StreamThreadTest {
     CountDownLatch done = new CountDownLatch(1);
     new StreamThread(ended).start(done::countDown, true);
 
-    assertThat(done.await(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
   /** A gateway has one connection for all requests of one of its threads. */

@@ -155,7 +155,7 @@ public final class TestStream {
 
   /** The next reply, waited for. */
   public ProcessingResponse reply() throws InterruptedException {
-    ProcessingResponse reply = replies.poll(20, TimeUnit.SECONDS);
+    ProcessingResponse reply = replies.poll(60, TimeUnit.SECONDS);
     if (reply == null) {
       throw new AssertionError("no reply; the stream's end: " + end.getNow(null));
     }
@@ -236,6 +236,6 @@ public final class TestStream {
 
   /** How the stream has ended, waited for. */
   public Status end() throws Exception {
-    return end.get(20, TimeUnit.SECONDS);
+    return end.get(60, TimeUnit.SECONDS);
   }
 }

@@ -115,7 +115,7 @@ public final class OtlpCollector implements AutoCloseable {
 
   /** The next request. */
   public Received next() throws InterruptedException {
-    Received next = received.poll(20, TimeUnit.SECONDS);
+    Received next = received.poll(60, TimeUnit.SECONDS);
     if (next == null) {
       throw new AssertionError("no spans have come");
     }
@@ -126,7 +126,7 @@ public final class OtlpCollector implements AutoCloseable {
   public List<CollectedSpan> spans(int expected) throws InterruptedException {
     List<CollectedSpan> found = new ArrayList<>();
     while (found.size() < expected) {
-      CollectedSpan next = spans.poll(20, TimeUnit.SECONDS);
+      CollectedSpan next = spans.poll(60, TimeUnit.SECONDS);
       if (next == null) {
         throw new AssertionError(
             "%d of %d spans have come: %s".formatted(

@@ -28,7 +28,7 @@ final class DeadlineTimerTest {
   private void awaitScheduled(long delay) throws InterruptedException {
     CountDownLatch ran = new CountDownLatch(1);
     timer.schedule(delay, ran::countDown);
-    assertThat(ran.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test
@@ -103,7 +103,7 @@ final class DeadlineTimerTest {
         }
       }
     });
-    assertThat(rounds.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(rounds.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test
@@ -137,6 +137,6 @@ final class DeadlineTimerTest {
     for (Thread thread : threads) {
       thread.join();
     }
-    assertThat(ran.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
   }
 }

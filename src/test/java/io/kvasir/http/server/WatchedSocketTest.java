@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(30)
+@Timeout(60)
 final class WatchedSocketTest {
   @Test
   void socketThatIsClosedBeforeItIsRead_endsAllTheSame() throws Exception {
