@@ -270,7 +270,7 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      return new EngineSurvey(calls, Duration.ofSeconds(60)).survey(EngineAddress.of(pod.url()), null, true, null)
+      return new EngineSurvey(calls, Duration.ofSeconds(2)).survey(EngineAddress.of(pod.url()), null, true, null)
           .events();
     }
   }

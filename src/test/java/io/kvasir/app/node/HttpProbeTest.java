@@ -40,7 +40,7 @@ final class HttpProbeTest {
   private static final String LONG_METRICS =
       "vllm:request_success_total{finished_reason=\"stop\"} 1\n".repeat(5_000) + "vllm:num_requests_waiting 7\n";
 
-  private final HttpProbe probe = new HttpProbe(Duration.ofSeconds(60), null, PodKeys.NONE);
+  private final HttpProbe probe = new HttpProbe(Duration.ofMillis(500), null, PodKeys.NONE);
 
   @AfterEach
   void close() {
