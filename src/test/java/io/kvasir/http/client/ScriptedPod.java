@@ -45,7 +45,8 @@ public final class ScriptedPod implements AutoCloseable {
   public ScriptedPod(Script script) {
     this.script = script;
     try {
-      server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+      // Hundreds may connect at once: who does not fit is left to TCP's retries, some of them a minute apart.
+      server = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
