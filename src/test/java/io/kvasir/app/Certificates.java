@@ -33,18 +33,18 @@ public final class Certificates {
   /** An authority of its own. */
   public Certificates authority(String alias) throws Exception {
     return make(
-        alias, alias, TestCertificate.ecKeys(), null, TestCertificate.NOW, TestCertificate.authority());
+        alias, alias, TestCertificate.ecKeys(), null, TestCertificate.now(), TestCertificate.authority());
   }
 
   /** A certificate for nodes: they all have the same subject. */
   public Certificates node(String alias, String authority) throws Exception {
-    return node(alias, authority, TestCertificate.NOW);
+    return node(alias, authority, TestCertificate.now());
   }
 
   /** A certificate for a server on loopback. */
   public Certificates server(String alias, String authority) throws Exception {
     byte[] loopback = TestCertificate.host(InetAddress.getByName("127.0.0.1"));
-    return make(alias, alias, TestCertificate.ecKeys(), authority, TestCertificate.NOW, loopback);
+    return make(alias, alias, TestCertificate.ecKeys(), authority, TestCertificate.now(), loopback);
   }
 
   /** One for nodes, for so many days from now. */

@@ -30,9 +30,6 @@ import org.jspecify.annotations.Nullable;
  * @param chain the certificate, and that of its issuer if it is another
  */
 public record TestCertificate(PrivateKey key, X509Certificate[] chain) {
-  /** From an hour ago, for a day. */
-  public static final Period NOW = new Period(Instant.now().minus(Duration.ofHours(1)), Duration.ofDays(1));
-
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("yyyyMMddHHmmss'Z'", Locale.ROOT).withZone(ZoneOffset.UTC);
   private static final byte[] ECDSA_WITH_SHA256 = {0x2a, (byte) 0x86, 0x48, (byte) 0xce, 0x3d, 4, 3, 2};
@@ -55,6 +52,11 @@ public record TestCertificate(PrivateKey key, X509Certificate[] chain) {
 
   /** When a certificate is valid. */
   public record Period(Instant from, Duration length) {}
+
+  /** From an hour ago, for a day. */
+  public static Period now() {
+    return new Period(Instant.now().minus(Duration.ofHours(1)), Duration.ofDays(1));
+  }
 
   /** Keys on P-256, in a millisecond. */
   public static KeyPair ecKeys() throws GeneralSecurityException {

@@ -10,7 +10,7 @@ public record TestTls(SSLContext context) {
   public static TestTls forHost(String host) throws Exception {
     TestCertificate certificate =
         TestCertificate.of(
-            host, TestCertificate.ecKeys(), null, TestCertificate.NOW, TestCertificate.host(host));
+            host, TestCertificate.ecKeys(), null, TestCertificate.now(), TestCertificate.host(host));
     char[] password = {};
     KeyStore keys = KeyStore.getInstance("PKCS12");
     keys.load(null, null);
