@@ -43,7 +43,7 @@ public final class Certificates {
 
   /** A certificate for a server on loopback. */
   public Certificates server(String alias, String authority) throws Exception {
-    byte[] loopback = TestCertificate.host(InetAddress.getByName("127.0.0.1"));
+    byte[] loopback = TestCertificate.host(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}));
     return make(alias, alias, TestCertificate.ecKeys(), authority, TestCertificate.now(), loopback);
   }
 
