@@ -225,7 +225,7 @@ public final class ChannelLoop implements AutoCloseable {
     public void run() {
       try {
         while (!closed) {
-          selector.select(this::ready);
+          select();
           applyChanges();
           while (!ends.isEmpty()) {
             release();
@@ -235,6 +235,15 @@ public final class ChannelLoop implements AutoCloseable {
         LOG.error("{} failed: what it reads ends", thread.getName(), RedactedException.of(e));
       } finally {
         endAll();
+      }
+    }
+
+    /** Waits, unless there is a change whose wake-up has been used up by the selection that lets go of a channel. */
+    private void select() throws IOException {
+      if (changes.isEmpty()) {
+        selector.select(this::ready);
+      } else {
+        selector.selectNow(this::ready);
       }
     }
 

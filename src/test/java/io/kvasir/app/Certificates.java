@@ -15,6 +15,7 @@ import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import org.bouncycastle.asn1.x509.Extension;
 import org.jspecify.annotations.Nullable;
 
 /** Authorities and certificates for a test, written as PEM. */
@@ -43,7 +44,7 @@ public final class Certificates {
 
   /** A certificate for a server on loopback. */
   public Certificates server(String alias, String authority) throws Exception {
-    byte[] loopback = TestCertificate.host(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}));
+    Extension loopback = TestCertificate.host(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}));
     return make(alias, alias, TestCertificate.ecKeys(), authority, TestCertificate.now(), loopback);
   }
 
@@ -85,7 +86,7 @@ public final class Certificates {
   }
 
   private Certificates make(
-      String alias, String name, KeyPair keys, @Nullable String authority, Period period, byte[] extension)
+      String alias, String name, KeyPair keys, @Nullable String authority, Period period, Extension extension)
       throws Exception {
     TestCertificate issuer = authority == null ? null : Objects.requireNonNull(made.get(authority), authority);
     TestCertificate certificate = TestCertificate.of(name, keys, issuer, period, extension);

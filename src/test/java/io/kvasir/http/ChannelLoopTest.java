@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -106,6 +107,23 @@ final class ChannelLoopTest {
     assertThat(pair.far.read(ByteBuffer.allocate(1))).isEqualTo(-1);
   }
 
+  /** The selection in which the loop lets go of a channel must not use up the wake-up for what was resumed meanwhile. */
+  @Test
+  void readerThatIsResumed_whileOthersEnd_isRead() throws Exception {
+    Pair second = pair(text -> ChannelLoop.Next.END);
+    second.watch.resume();
+    Pair first = pair(text -> {
+      second.send("ends while the first is let go of");
+      return ChannelLoop.Next.END;
+    });
+    first.watch.resume();
+    Pair resumed = pair(text -> ChannelLoop.Next.MORE);
+    resumed.send("x");
+    var _ = first.reader.ended.thenRun(resumed.watch::resume);
+    first.send("bye");
+    assertThat(resumed.reader.texts.take()).isEqualTo("x");
+  }
+
   @Test
   void failingReader_endsAlone() throws Exception {
     Pair failing = pair(text -> {
@@ -197,8 +215,12 @@ final class ChannelLoopTest {
   }
 
   private record Pair(SocketChannel near, SocketChannel far, TextReader reader, ChannelLoop.Watch watch) {
-    void send(String text) throws IOException {
-      far.write(ByteBuffer.wrap(text.getBytes(US_ASCII)));
+    void send(String text) {
+      try {
+        far.write(ByteBuffer.wrap(text.getBytes(US_ASCII)));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
   }
 
