@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
 import io.kvasir.load.Ports;
 import java.io.IOException;
@@ -140,7 +139,7 @@ final class PreemptionIT {
               }
               """.formatted(engine.url(), ports.getFirst(), port)));
     }
-    await(() -> NODES.stream().allMatch(node -> DemoCommand.healthy(node) == 1));
+    await(() -> NODES.stream().allMatch(node -> TestNodes.serves(node, 1)));
   }
 
   @AfterAll

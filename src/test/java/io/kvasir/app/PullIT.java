@@ -6,7 +6,6 @@ import static io.kvasir.app.TestNodes.header;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
 import io.kvasir.load.Ports;
 import io.kvasir.sim.EventSettings;
@@ -153,6 +152,6 @@ final class PullIT {
               }
               """.formatted(MODEL, pods, ports.getFirst(), own)));
     }
-    await(() -> nodes.stream().allMatch(node -> DemoCommand.healthy(node) == engines.size()));
+    await(() -> nodes.stream().allMatch(node -> TestNodes.serves(node, engines.size())));
   }
 }

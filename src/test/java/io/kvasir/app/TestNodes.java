@@ -2,6 +2,7 @@ package io.kvasir.app;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
 import java.io.InputStream;
@@ -40,6 +41,11 @@ final class TestNodes {
 
   static Node start(Config settings) throws Exception {
     return new Node(KvasirConfig.of(settings.withFallback(SETTINGS)));
+  }
+
+  /** Whether requests can come: the node knows the cluster and its keys, and has found so many workers healthy. */
+  static boolean serves(Node node, int workers) {
+    return node.readiness().obstacles().isEmpty() && DemoCommand.healthy(node) == workers;
   }
 
   static URI gateway(Node node, String path) {
