@@ -107,7 +107,7 @@ final class ChannelLoopTest {
     assertThat(pair.far.read(ByteBuffer.allocate(1))).isEqualTo(-1);
   }
 
-  /** The selection in which the loop lets go of a channel must not use up the wake-up for what was resumed meanwhile. */
+  /** The selection in which the loop lets go of a channel must not use up the wake-up for one that was resumed. */
   @Test
   void readerThatIsResumed_whileOthersEnd_isRead() throws Exception {
     Pair second = pair(text -> ChannelLoop.Next.END);
