@@ -30,6 +30,9 @@ public final class CacheGroups {
 
   private static final int MAX_EXPECTED = 1 << 18;
 
+  /** Blocks of the prompts that are kept for that, 8 MiB: one of a million tokens has 65,536. */
+  private static final int MAX_KEPT = 1 << 20;
+
   private final int prefixBlockSize;
   private volatile GroupBlocks[] groups = new GroupBlocks[0];
   private int[] numbers = new int[0];
@@ -40,6 +43,7 @@ public final class CacheGroups {
 
   private final BlockSet endHashes = new BlockSet(Integer.MAX_VALUE);
   private int expectedBlocks;
+  private int keptBlocks;
   private volatile boolean anyExpected;
 
   /**
@@ -277,7 +281,10 @@ public final class CacheGroups {
       for (GroupBlocks group : groups) {
         more += group.needed(end);
       }
-      while (!ends.isEmpty() && (ends.size() == MAX_ENDS || expectedBlocks + more > MAX_EXPECTED)) {
+      while (!ends.isEmpty()
+          && (ends.size() == MAX_ENDS
+              || expectedBlocks + more > MAX_EXPECTED
+              || keptBlocks + prompt.length > MAX_KEPT)) {
         end(ends.removeFirst());
       }
       ends.addLast(predicted);
@@ -286,6 +293,7 @@ public final class CacheGroups {
         group.expect(prompt, end);
       }
       expectedBlocks += more;
+      keptBlocks += prompt.length;
       anyExpected = true;
     }
     return predicted;
@@ -307,6 +315,7 @@ public final class CacheGroups {
         group.expectNoMore(end.prompt, end.end);
         expectedBlocks -= group.needed(end.end);
       }
+      keptBlocks -= end.prompt.length;
       end.prompt = PredictedEnd.OVER;
       anyExpected = endHashes.size() > 0;
     }

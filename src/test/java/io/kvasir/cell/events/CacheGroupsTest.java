@@ -257,6 +257,19 @@ final class CacheGroupsTest {
     assertThat(resumable(12)).isEqualTo(6);
   }
 
+  /** A prediction keeps its prompt, and a client may send very long ones. */
+  @Test
+  void promptsOfPredictions_areBounded() {
+    apply(stored(0, Spec.FULL, BLOCK, 1, 6), sparse(1, window(9), 6, 5, 6));
+    PredictedEnd _ = groups().predict(prompt, 11, LATER);
+    for (int i = 1; i <= 4; i++) {
+      assertThat(groups().resumable(prompt, 12, 6)).isEqualTo(11);
+      long[] other = LongStream.range(i * 1_000_000L, i * 1_000_000L + (1 << 18)).toArray();
+      PredictedEnd _ = groups().predict(other, other.length, LATER);
+    }
+    assertThat(groups().resumable(prompt, 12, 6)).as("the oldest of too much").isEqualTo(6);
+  }
+
   @Test
   void predictions_areBounded() {
     apply(stored(0, Spec.FULL, BLOCK, 1, 6), sparse(1, window(9), 6, 5, 6));
