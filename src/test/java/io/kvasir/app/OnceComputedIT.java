@@ -225,11 +225,6 @@ final class OnceComputedIT {
   }
 
   private static String chatBody(String system, String question) {
-    return
-        """
-        {"model": "%s", "max_tokens": 20, "messages": [
-          {"role": "system", "content": "%s"}, {"role": "user", "content": "%s"}]}
-        """
-            .formatted(MODEL, system, question);
+    return TestNodes.chat(MODEL, 20, system, question);
   }
 }

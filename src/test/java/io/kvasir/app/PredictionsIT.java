@@ -143,11 +143,6 @@ final class PredictionsIT {
   }
 
   private static String chatBody(String system, String question) {
-    return
-        """
-        {"model": "%s", "max_tokens": 1, "messages": [
-          {"role": "system", "content": "%s"}, {"role": "user", "content": "%s"}]}
-        """
-            .formatted(MODEL, system, question);
+    return TestNodes.chat(MODEL, 1, system, question);
   }
 }

@@ -48,6 +48,16 @@ final class TestNodes {
     return node.readiness().obstacles().isEmpty() && DemoCommand.healthy(node) == workers;
   }
 
+  /** The body of a request for a chat. */
+  static String chat(String model, int maxTokens, String system, String question) {
+    return
+        """
+        {"model": "%s", "max_tokens": %d, "messages": [
+          {"role": "system", "content": "%s"}, {"role": "user", "content": "%s"}]}
+        """
+            .formatted(model, maxTokens, system, question);
+  }
+
   static URI gateway(Node node, String path) {
     return at(node.gateway(), path);
   }
