@@ -2,6 +2,7 @@ package io.kvasir.load;
 
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
@@ -82,6 +83,7 @@ final class DataPathRouter {
                       system,
                       HttpSettings.at("127.0.0.1", 0),
                       exchange -> relay(upstream, exchange),
+                      new ChannelLoop("data-path", ChannelLoop.defaultThreads()),
                       new Metrics(new PrometheusRegistry()),
                       NanoClock.SYSTEM)
                   .address()

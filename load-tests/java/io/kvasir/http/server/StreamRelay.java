@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.load.Upstream;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -59,6 +60,7 @@ public final class StreamRelay {
         exchange -> {
           throw new IllegalStateException("the relay answers");
         },
+        new ChannelLoop("data-path", ChannelLoop.defaultThreads()),
         new Metrics(new PrometheusRegistry()),
         NanoClock.SYSTEM,
         relay::onFrontDoor);

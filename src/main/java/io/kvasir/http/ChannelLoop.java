@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -23,10 +25,14 @@ import org.slf4j.LoggerFactory;
 /**
  * Platform threads that wait for many channels at once and read each as its bytes come. An event of a stream that is
  * read here shares its wait with others and changes no thread, which is most of what it costs on a virtual thread of
- * its own. Thread-safe.
+ * its own. In between they run what is brief of the requests that came ({@link ConnectionThread}), for the same reason.
+ * Thread-safe.
  */
 public final class ChannelLoop implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ChannelLoop.class);
+
+  /** So many are run before channels have their turn again: some milliseconds of requests. */
+  private static final int TASKS_IN_A_ROW = 64;
 
   private final LoopThread[] threads;
   private final AtomicInteger watched = new AtomicInteger();
@@ -99,29 +105,44 @@ public final class ChannelLoop implements AutoCloseable {
     threads = new LoopThread[count];
     try {
       for (int i = 0; i < count; i++) {
-        threads[i] = new LoopThread(Selector.open(), name + "-" + i);
+        threads[i] = new LoopThread(this, Selector.open(), name + "-" + i);
       }
     } catch (IOException e) {
       close();
       throw new UncheckedIOException("no selector for " + name, e);
     }
     for (LoopThread each : threads) {
-      each.thread.start();
+      each.start();
     }
   }
 
-  /** As many threads as half of the processors, the other half being for those that compute. */
+  /** As many threads as processors. */
   public static int defaultThreads() {
-    return Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+    return Runtime.getRuntime().availableProcessors();
   }
 
   /**
-   * A channel to be read, which begins with the first {@link Watch#resume}.
+   * The thread of a loop that the caller runs on, itself or carried by it as a {@link ConnectionThread} that has not
+   * gone elsewhere for good; null when there is none. What it is given should be brief.
+   */
+  public static @Nullable Executor current() {
+    if (Thread.currentThread() instanceof LoopThread own) {
+      return own;
+    }
+    ConnectionThread carried = ConnectionThread.current();
+    return carried == null ? null : carried.connection();
+  }
+
+  /**
+   * A channel to be read, by the caller's own thread if that is one of these, which begins with the first {@link Watch#resume}.
    *
    * @param channel not blocking, and not watched already
    */
   public Watch watch(SocketChannel channel, Reader reader) {
-    LoopThread thread = threads[(watched.getAndIncrement() & Integer.MAX_VALUE) % threads.length];
+    LoopThread thread =
+        current() instanceof LoopThread own && own.loop == this
+            ? own
+            : threads[(watched.getAndIncrement() & Integer.MAX_VALUE) % threads.length];
     return new Watch(thread, channel, reader);
   }
 
@@ -161,6 +182,11 @@ public final class ChannelLoop implements AutoCloseable {
       changed();
     }
 
+    /** Whether the thread that reads the channel is the caller's {@link #current}. */
+    public boolean isHere() {
+      return current() == thread;
+    }
+
     /** Notes that the channel has been closed, by whichever thread: the reading ends. */
     public void closed() {
       changed();
@@ -191,12 +217,17 @@ public final class ChannelLoop implements AutoCloseable {
     }
   }
 
-  private static final class LoopThread implements Runnable {
+  private static final class LoopThread extends Thread implements Executor {
+    private final ChannelLoop loop;
     private final Selector selector;
-    private final Thread thread;
     private final Buffers buffers = new Buffers();
     private final Queue<Watch> changes = new ConcurrentLinkedQueue<>();
+    private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final List<End> ends = new ArrayList<>();
+
+    /** Whether it may be waiting for channels, so that whoever has something else for it has to wake it. */
+    private final AtomicBoolean asleep = new AtomicBoolean();
+
     private volatile boolean closed;
 
     // Guarded by changes.
@@ -204,9 +235,11 @@ public final class ChannelLoop implements AutoCloseable {
 
     private record End(Watch watch, @Nullable IOException failure) {}
 
-    LoopThread(Selector selector, String name) {
+    LoopThread(ChannelLoop loop, Selector selector, String name) {
+      super(name);
+      this.loop = loop;
       this.selector = selector;
-      this.thread = Thread.ofPlatform().daemon().name(name).unstarted(this);
+      setDaemon(true);
     }
 
     /** Has the thread look at a watch; false when it has stopped. */
@@ -217,8 +250,30 @@ public final class ChannelLoop implements AutoCloseable {
         }
         changes.add(watch);
       }
-      selector.wakeup();
+      wake();
       return true;
+    }
+
+    /**
+     * Has the thread run something.
+     *
+     * @throws RejectedExecutionException when it has stopped
+     */
+    @Override
+    public void execute(Runnable task) {
+      synchronized (changes) {
+        if (stopped) {
+          throw new RejectedExecutionException(getName() + " has ended");
+        }
+        tasks.add(task);
+      }
+      wake();
+    }
+
+    private void wake() {
+      if (asleep.get() && asleep.compareAndSet(true, false)) {
+        selector.wakeup();
+      }
     }
 
     @Override
@@ -230,20 +285,38 @@ public final class ChannelLoop implements AutoCloseable {
           while (!ends.isEmpty()) {
             release();
           }
+          runTasks();
         }
       } catch (IOException | RuntimeException | Error e) {
-        LOG.error("{} failed: what it reads ends", thread.getName(), RedactedException.of(e));
+        LOG.error("{} failed: what it reads ends", getName(), RedactedException.of(e));
       } finally {
         endAll();
       }
     }
 
-    /** Waits, unless there is a change whose wake-up has been used up by the selection that lets go of a channel. */
+    /** Waits for channels, unless there is something else to do. */
     private void select() throws IOException {
-      if (changes.isEmpty()) {
+      asleep.set(true);
+      if (changes.isEmpty() && tasks.isEmpty()) {
         selector.select(this::ready);
       } else {
         selector.selectNow(this::ready);
+      }
+      asleep.set(false);
+    }
+
+    /** Runs what there is, and what that gives it to run; what comes from channels has its turn in between. */
+    private void runTasks() {
+      for (int i = 0; i < TASKS_IN_A_ROW; i++) {
+        Runnable next = tasks.poll();
+        if (next == null) {
+          return;
+        }
+        try {
+          next.run();
+        } catch (RuntimeException | Error e) {
+          LOG.error("A task of {} failed", getName(), RedactedException.of(e));
+        }
       }
     }
 
@@ -259,8 +332,11 @@ public final class ChannelLoop implements AutoCloseable {
         }
         applyChanges();
         release();
+        while (!tasks.isEmpty()) {
+          runTasks();
+        }
       } catch (IOException e) {
-        LOG.error("{} could not be closed", thread.getName(), e);
+        LOG.error("{} could not be closed", getName(), e);
       }
     }
 

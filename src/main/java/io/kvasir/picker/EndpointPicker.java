@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.http.ConnectionThread;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
 import io.grpc.Grpc;
@@ -40,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * The endpoint picker of a node: servers for gateways and for probes. Thread-safe.
  *
  * <p>A stream costs the connection's thread only what it takes to read and write its messages; what may wait runs on a
- * virtual thread of the stream's own, a {@link StreamThread}, until the response streams.
+ * virtual thread of the stream's own, a {@link ConnectionThread}, until the response streams.
  */
 public final class EndpointPicker implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EndpointPicker.class);
@@ -92,10 +93,10 @@ public final class EndpointPicker implements AutoCloseable {
       BooleanSupplier ready, NanoClock clock)
       throws IOException {
     this.ready = ready;
-    if (!StreamThread.isSupported()) {
+    if (!ConnectionThread.isSupported()) {
       LOG.warn(
           "requests of gateways take more CPU time than need be: the JVM lacks {} of jvm.flags, or is a newer one",
-          StreamThread.OPENING);
+          ConnectionThread.OPENING);
     }
     pools.replace(LivePools.Source.CONFIGURATION, settings.pools());
     this.services =

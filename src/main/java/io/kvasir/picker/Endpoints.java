@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.http.ConnectionThread;
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
 import io.grpc.netty.shaded.io.netty.util.NetUtil;
@@ -103,7 +104,7 @@ record Endpoints(Set<String> allowed) {
     int port = (url.getPort() >= 0 ? url.getPort() : "https".equals(url.getScheme()) ? 443 : 80) + offset;
     String host = String.valueOf(url.getHost());
     if (!isLiteral(host)) {
-      StreamThread.leaveConnection();
+      ConnectionThread.leaveConnection();
     }
     try {
       return host(InetAddress.getByName(host)) + ":" + port;

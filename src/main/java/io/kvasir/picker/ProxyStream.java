@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.http.ConnectionThread;
 import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.ServerCall;
 import io.kvasir.http.CancellationSource;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One stream of a gateway's proxy: a request, from its head to the last byte of its response. Messages come one at a
- * time on the connection's thread, which must not wait; once the request is complete, a {@link StreamThread} has it
+ * time on the connection's thread, which must not wait; once the request is complete, a {@link ConnectionThread} has it
  * answered.
  *
  * <p>The proxy is never answered by an error of gRPC while the client can still be answered: it would make a 500 of it.
@@ -48,7 +49,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest>
   private final PartialMessage partial;
   private final int port;
   private final @Nullable String authority;
-  private final StreamThread thread;
+  private final ConnectionThread thread;
   private final ReplySender proxy;
   private final ResponseInbox inbox;
   private final MemoryBudget.Account memory;
@@ -84,7 +85,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest>
     this.services = services;
     this.port = port;
     this.authority = call.getAuthority();
-    this.thread = new StreamThread(connection);
+    this.thread = new ConnectionThread(connection);
     this.proxy = new ReplySender(call, connection, thread);
     this.inbox = new ResponseInbox(proxy, thread);
     this.memory = services.memory().open(shortage -> answer(services.answers().noMemory(head, shortage)));
@@ -238,7 +239,7 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest>
         // What comes next is the response, which may be asked for from here without a change of threads.
         proxy.request();
       }
-      thread.start(this::run, isBrief());
+      thread.start("picker", this::run, isBrief());
     } else {
       // It has been cancelled, or refused, while its last piece waited for memory.
       over("cancelled");

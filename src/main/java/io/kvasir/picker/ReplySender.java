@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.http.ConnectionThread;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.Metadata;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class ReplySender {
   private final ServerCall<ProcessingRequest, ProcessingResponse> call;
   private final Executor connection;
-  private final StreamThread thread;
+  private final ConnectionThread thread;
 
   /** No monitor: a virtual thread that waits for one is woken by way of a thread more. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -48,7 +49,7 @@ final class ReplySender {
    * @param thread the one that waits for the proxy
    */
   ReplySender(
-      ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection, StreamThread thread) {
+      ServerCall<ProcessingRequest, ProcessingResponse> call, Executor connection, ConnectionThread thread) {
     this.call = call;
     this.connection = connection;
     this.thread = thread;

@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.http.ConnectionThread;
 import com.google.protobuf.ByteString;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse.PieceReceiver;
@@ -37,7 +38,7 @@ final class ResponseInbox {
   private static final int PIECE_BYTES = 8 << 10;
 
   private final ReplySender proxy;
-  private final StreamThread thread;
+  private final ConnectionThread thread;
 
   /** No monitor: a virtual thread that waits for one is woken by way of a thread more. */
   private final ReentrantLock lock = new ReentrantLock();
@@ -72,7 +73,7 @@ final class ResponseInbox {
    *
    * @param thread the one that waits for what comes
    */
-  ResponseInbox(ReplySender proxy, StreamThread thread) {
+  ResponseInbox(ReplySender proxy, ConnectionThread thread) {
     this.proxy = proxy;
     this.thread = thread;
   }

@@ -10,6 +10,7 @@ import io.kvasir.execution.FakeCells;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.dispatch.Dispatcher;
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpServer;
 import io.kvasir.http.server.HttpSettings;
@@ -65,6 +66,7 @@ final class TestRouter implements AutoCloseable {
   final PrometheusRegistry registry = new PrometheusRegistry();
   final @Nullable AnswerCache answers;
   final Prompts prompts;
+  private final ChannelLoop connections = new ChannelLoop("test-router", ChannelLoop.defaultThreads());
   private final PodClient pods;
   private final Dispatcher dispatcher;
   private final Gateway gateway;
@@ -221,7 +223,7 @@ final class TestRouter implements AutoCloseable {
       throws IOException {
     Metrics metrics = new Metrics(registry);
     answers = answerSettings == null ? null : new AnswerCache(answerSettings, InstantSource.system(), metrics);
-    pods = new PodClient(podSettings, metrics, NanoClock.SYSTEM);
+    pods = new PodClient(podSettings, connections, metrics, NanoClock.SYSTEM);
     prompts = loader.load(metrics);
     dispatcher = new Dispatcher(
         KIT.system(), cells, pods, execution, preparations, Warmup.NONE, new PromptTokenCounter(prompts), metrics);
@@ -236,7 +238,7 @@ final class TestRouter implements AutoCloseable {
         StoredResponses.alone(metrics),
         settings, metrics, tracing.start(metrics), NanoClock.SYSTEM);
     HttpSettings http = listener.withMaxBodyBytes(1 << 20).withMemoryBytes(MEMORY);
-    server = HttpServer.start(KIT.system(), http, gateway, metrics, NanoClock.SYSTEM);
+    server = HttpServer.start(KIT.system(), http, gateway, connections, metrics, NanoClock.SYSTEM);
   }
 
   URI url(String target) {
@@ -334,6 +336,7 @@ final class TestRouter implements AutoCloseable {
     gateway.close();
     dispatcher.close();
     pods.close();
+    connections.close();
     if (answers != null) {
       answers.close();
     }

@@ -13,6 +13,7 @@ import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.PromptTokenCounter;
 import io.kvasir.gateway.WebSocketSettings;
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
@@ -57,6 +58,9 @@ final class FrontDoor {
   private final @Nullable AnswerCache answers;
   private final AccessAssembly access;
   private final Limiter limiter;
+  /** Reads clients and workers, so that a request can run where both are read. */
+  private final ChannelLoop connections;
+
   private final Gateway gateway;
   private final HttpServer listener;
   private final @Nullable EndpointPicker picker;
@@ -76,6 +80,7 @@ final class FrontDoor {
     this.metrics = node.metrics();
     this.readiness = node.readiness();
     this.resources = node.resources();
+    this.connections = resources.own(new ChannelLoop("kvasir-connections", ChannelLoop.defaultThreads()));
     Dispatcher dispatcher = dispatcher(routing.lmcache(), prompts);
     this.answers = storedAnswers();
     this.access =
@@ -150,7 +155,8 @@ final class FrontDoor {
             system,
             cells,
             resources.own(
-                new PodClient(tls.pods() == null ? pods : pods.withTls(tls.pods()), metrics, NanoClock.SYSTEM)),
+                new PodClient(
+                    tls.pods() == null ? pods : pods.withTls(tls.pods()), connections, metrics, NanoClock.SYSTEM)),
             config.execution().requests(),
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
@@ -220,7 +226,7 @@ final class FrontDoor {
     ListenerTls certificates = tls.listener();
     try {
       HttpSettings served = certificates == null ? settings : settings.withTls(certificates);
-      return HttpServer.start(system, served, handler, metrics, NanoClock.SYSTEM);
+      return HttpServer.start(system, served, handler, connections, metrics, NanoClock.SYSTEM);
     } catch (IOException taken) {
       throw new StartException(
           "the gateway cannot listen: " + taken.getMessage() + "; set kvasir.gateway.port, or --port, to a free one",

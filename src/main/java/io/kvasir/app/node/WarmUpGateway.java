@@ -21,6 +21,7 @@ import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpServer;
@@ -95,7 +96,8 @@ final class WarmUpGateway {
                 system, WarmUp.NAME, cellSettings(), pods(models, resources.own(new LoopbackEngine())),
                 routing.profileSet(metrics), events, resources.own(new HttpProbe(TIMEOUT, null, PodKeys.NONE)),
                 metrics));
-    PodClient client = resources.own(new PodClient(PODS, metrics, NanoClock.SYSTEM));
+    ChannelLoop connections = resources.own(new ChannelLoop("kvasir-warm-up", ChannelLoop.defaultThreads()));
+    PodClient client = resources.own(new PodClient(PODS, connections, metrics, NanoClock.SYSTEM));
     Dispatcher dispatcher =
         resources.own(
             new Dispatcher(
@@ -108,7 +110,9 @@ final class WarmUpGateway {
                 (_, _) -> null, null, StoredResponses.alone(metrics), GatewaySettings.defaults(), metrics, Tracing.OFF,
                 NanoClock.SYSTEM));
     HttpServer listener =
-        resources.own(HttpServer.start(system, loopback(config.gateway().http()), gateway, metrics, NanoClock.SYSTEM));
+        resources.own(
+            HttpServer.start(
+                system, loopback(config.gateway().http()), gateway, connections, metrics, NanoClock.SYSTEM));
     SampleTraffic traffic = resources.own(new SampleTraffic(null));
     List<Entrance> entrances = new ArrayList<>();
     entrances.add(traffic.gateway(URI.create("http://127.0.0.1:" + listener.address().getPort())));

@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -13,8 +14,8 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP/1.1 client that talks to pods: blocking sockets for virtual threads, and {@link io.kvasir.http.ChannelLoop}s
- * for streams and for {@link #get short answers}. Connections are kept and reused per pod, last in first out.
+ * The HTTP/1.1 client that talks to pods, for virtual threads, which wait for answers, and without any for {@link #get
+ * short ones}. A {@link ChannelLoop} watches what is not encrypted. Connections are kept and reused per pod, last in first out.
  *
  * <p>It exists because of what a router needs and general clients do not offer together: a call can be cut from
  * any thread at any moment, also before its first byte; a piece of the body is handed over as soon as it
@@ -74,20 +75,38 @@ public final class PodClient implements PodTransport, AutoCloseable {
     }
   }
 
-  /** A client with a pool of its own. */
+  /** A client with threads of its own. */
   public PodClient(Settings settings, Metrics metrics, NanoClock clock) {
+    this(settings, new ClientLoop("pod-connections", ChannelLoop.defaultThreads()), metrics, clock);
+  }
+
+  /**
+   * A client whose connections are watched by a loop that others have, too: whoever calls on one of its threads, or as
+   * one of their {@link io.kvasir.http.ConnectionThread}s, is answered there.
+   *
+   * @param loop outlives the client
+   */
+  public PodClient(Settings settings, ChannelLoop loop, Metrics metrics, NanoClock clock) {
+    this(settings, new ClientLoop(loop), metrics, clock);
+  }
+
+  private PodClient(Settings settings, ClientLoop loop, Metrics metrics, NanoClock clock) {
     this.settings = settings;
     this.clock = clock;
     this.connections =
         new PodConnections(
             settings.connectTimeout(),
             settings.tls(),
-            new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos()),
+            new IdlePool<>(settings.maxIdlePerPod(), settings.keepAlive().toNanos(), CallConnection::isHere),
+            loop,
             new PodMetrics(metrics),
             clock);
     this.exchanges =
         new ShortExchanges(
-            connections, new IdlePool(settings.maxIdlePerPod(), settings.keepAlive().toNanos()), calls, clock);
+            connections,
+            new IdlePool<>(settings.maxIdlePerPod(), settings.keepAlive().toNanos(), _ -> true),
+            calls,
+            clock);
     long shortest =
         Math.min(
             settings.keepAlive().toMillis(),

@@ -1,27 +1,23 @@
 package io.kvasir.http.client;
 
-import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.io.Serial;
 import java.net.Socket;
-import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.Arrays;
-import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One connection to a pod: its socket and what has been read ahead from it. One thread at a time but for close. */
-class PodConnection {
+abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
+  private static final Logger LOG = LoggerFactory.getLogger(PodConnection.class);
+
   private static final int BUFFER = 8 << 10;
   private static final byte[] NONE = {};
 
   private final PodOrigin origin;
   private final SocketChannel channel;
   private final Socket tcp;
-  private @Nullable InputStream in;
-  private @Nullable OutputStream out;
 
   /** None between the pieces of a body that a loop reads. */
   private byte[] buffer = NONE;
@@ -33,11 +29,6 @@ class PodConnection {
   private int limit;
   private long idleSince;
   private boolean used;
-
-  /** Whether reading never waits, as in a loop. */
-  private volatile boolean watched;
-
-  private volatile ChannelLoop.@Nullable Watch watch;
 
   PodConnection(PodOrigin origin) throws IOException {
     this.origin = origin;
@@ -54,10 +45,17 @@ class PodConnection {
     return tcp;
   }
 
-  void open(Socket socket) throws IOException {
-    in = socket.getInputStream();
-    out = socket.getOutputStream();
+  /** The TCP connection; not blocking where a loop watches it. */
+  SocketChannel channel() {
+    return channel;
   }
+
+  /**
+   * Takes what has been connected.
+   *
+   * @param socket that of {@link #tcp}, or the encrypted one on top of it
+   */
+  abstract void open(Socket socket) throws IOException;
 
   long idleSince() {
     return idleSince;
@@ -78,118 +76,10 @@ class PodConnection {
     return position == limit;
   }
 
-  /**
-   * Whether the pod has closed an idle connection, or sent something that nobody requested: a request must not be sent
-   * on it. Does not wait.
-   */
-  boolean isStale() {
-    try {
-      channel.configureBlocking(false);
-      try {
-        return channel.read(ByteBuffer.allocate(1)) != 0;
-      } finally {
-        channel.configureBlocking(true);
-      }
-    } catch (IOException e) {
-      return true;
-    }
-  }
-
-  void write(byte[] bytes, int offset, int length) throws IOException {
-    if (out == null) {
-      throw new IOException("not connected");
-    }
-    out.write(bytes, offset, length);
-  }
-
   // Reading: either past the buffer, when it is empty, or from it.
 
-  /** Whether it can be read in a loop. */
-  boolean canBeWatched() {
-    return !origin.secure();
-  }
-
-  /**
-   * Has it read by {@code reader} in a loop with others, while the calling thread waits.
-   *
-   * @throws IOException what the reading failed with
-   */
-  void watch(ChannelLoop loop, BodyReader reader) throws IOException {
-    channel.configureBlocking(false);
-    watched = true;
-    try {
-      CompletableFuture<@Nullable IOException> end = new CompletableFuture<>();
-      ChannelLoop.Watch reading = loop.watch(channel, new WatchedBody(reader, end));
-      watch = reading;
-      reading.resume();
-      IOException failure = end.join();
-      if (failure != null) {
-        throw failure;
-      }
-    } finally {
-      watch = null;
-      watched = false;
-      if (channel.isOpen()) {
-        channel.configureBlocking(true);
-      }
-    }
-  }
-
-  /** Has it watched until it is closed; from now on neither {@link #readDirectly} nor {@link #offer} waits. */
-  ChannelLoop.Watch watch(ChannelLoop loop, ChannelLoop.Reader reader) throws IOException {
-    channel.configureBlocking(false);
-    watched = true;
-    ChannelLoop.Watch watching = loop.watch(channel, reader);
-    watch = watching;
-    return watching;
-  }
-
-  /** Writes as much as is taken at once; returns how much. */
-  int offer(byte[] bytes, int offset, int length) throws IOException {
-    return channel.write(ByteBuffer.wrap(bytes, offset, length));
-  }
-
-  /** The reader of a body in a loop. */
-  interface BodyReader {
-    /**
-     * Reads what has come, once; whether more is awaited.
-     *
-     * @param piece takes it, and is others' afterwards
-     */
-    boolean read(byte[] piece) throws IOException;
-  }
-
-  private final class WatchedBody implements ChannelLoop.Reader {
-    private final BodyReader reader;
-    private final CompletableFuture<@Nullable IOException> end;
-
-    WatchedBody(BodyReader reader, CompletableFuture<@Nullable IOException> end) {
-      this.reader = reader;
-      this.end = end;
-    }
-
-    @Override
-    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
-      borrow(buffers.input());
-      try {
-        do {
-          if (!reader.read(buffers.piece())) {
-            return ChannelLoop.Next.END;
-          }
-        } while (position < limit);
-        return ChannelLoop.Next.MORE;
-      } finally {
-        giveBack();
-      }
-    }
-
-    @Override
-    public void ended(@Nullable IOException failure) {
-      end.complete(failure);
-    }
-  }
-
-  private void borrow(byte[] lent) {
+  /** Reads into a buffer that is lent, until it is given back. */
+  void borrow(byte[] lent) {
     if (position == limit) {
       buffer = lent;
       borrowed = true;
@@ -199,7 +89,7 @@ class PodConnection {
   }
 
   /** Keeps what has not been read. */
-  private void giveBack() {
+  void giveBack() {
     if (borrowed) {
       int left = limit - position;
       buffer = left == 0 ? NONE : Arrays.copyOfRange(buffer, position, position + Math.max(BUFFER, left));
@@ -213,12 +103,8 @@ class PodConnection {
     return limit - position;
   }
 
-  int readDirectly(byte[] bytes, int offset, int length) throws IOException {
-    if (in == null) {
-      throw new IOException("not connected");
-    }
-    return watched ? channel.read(ByteBuffer.wrap(bytes, offset, length)) : in.read(bytes, offset, length);
-  }
+  /** Reads past the buffer, which is empty; -1 at the end of the stream. */
+  abstract int readDirectly(byte[] bytes, int offset, int length) throws IOException;
 
   int take(byte[] bytes, int offset, int length) {
     int taken = Math.min(length, limit - position);
@@ -321,18 +207,12 @@ class PodConnection {
     try {
       tcp.close();
     } catch (IOException e) {
-      // The descriptor is given back regardless.
-      in = null;
+      LOG.debug("Closing a connection to {} failed: {}", origin, e.toString());
     }
   }
 
-  void close() {
-    closeSocket();
-    ChannelLoop.Watch reading = watch;
-    if (reading != null) {
-      reading.closed();
-    }
-  }
+  /** Ends it, from whichever thread: who reads or writes it fails. */
+  abstract void close();
 
   /** The answer's head has no end. */
   static final class HeadTooLongException extends IOException {

@@ -1,6 +1,6 @@
 package io.kvasir.http.client;
 
-import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ConnectionThread;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -19,13 +19,20 @@ final class PodConnections implements AutoCloseable {
   private final @Nullable SSLContext tls;
   private final PodMetrics metrics;
   private final NanoClock clock;
-  private final IdlePool pool;
-  private volatile @Nullable ChannelLoop loop;
+  private final IdlePool<CallConnection> pool;
+  private final ClientLoop loop;
   private volatile boolean closed;
 
+  /**
+   * Connections.
+   *
+   * @param loop watches those that are not encrypted; closed with this
+   */
   PodConnections(
-      Duration connectTimeout, @Nullable SSLContext tls, IdlePool pool, PodMetrics metrics, NanoClock clock) {
+      Duration connectTimeout, @Nullable SSLContext tls, IdlePool<CallConnection> pool, ClientLoop loop,
+      PodMetrics metrics, NanoClock clock) {
     this.connectTimeout = connectTimeout;
+    this.loop = loop;
     this.tls = tls;
     this.pool = pool;
     this.metrics = metrics;
@@ -33,10 +40,10 @@ final class PodConnections implements AutoCloseable {
   }
 
   /** An idle connection that the pod has not closed, null when there is none. */
-  @Nullable PodConnection pooled(PodOrigin origin) {
+  @Nullable CallConnection pooled(PodOrigin origin) {
     while (true) {
-      PodConnection connection = pool.acquire(origin, clock.nanos());
-      if (connection == null || !connection.isStale()) {
+      CallConnection connection = pool.acquire(origin, clock.nanos());
+      if (connection == null || connection.reuse()) {
         return connection;
       }
       connection.close();
@@ -48,25 +55,12 @@ final class PodConnections implements AutoCloseable {
     metrics.requestResent();
   }
 
-  /** The loop that reads streams; its threads begin with the first of them, for many clients have none. */
-  ChannelLoop loop() {
-    ChannelLoop started = loop;
-    return started == null ? startLoop() : started;
+  /** A connection to an origin, not connected. */
+  CallConnection to(PodOrigin origin) throws IOException {
+    return origin.secure() ? new EncryptedConnection(origin) : new PlainConnection(origin, loop);
   }
 
-  private synchronized ChannelLoop startLoop() {
-    ChannelLoop started = loop;
-    if (started == null) {
-      started = new ChannelLoop("pod-streams", ChannelLoop.defaultThreads());
-      loop = started;
-      if (closed) {
-        started.close();
-      }
-    }
-    return started;
-  }
-
-  void release(PodConnection connection) {
+  void release(CallConnection connection) {
     if (closed) {
       connection.close();
     } else {
@@ -76,6 +70,8 @@ final class PodConnections implements AutoCloseable {
 
   /** Connects {@code connection}, whose socket {@link PodCall#abort} can already close. */
   void connect(PodConnection connection) throws IOException {
+    // The name of a host is looked up in a call that keeps the thread.
+    ConnectionThread.leaveConnection();
     PodOrigin origin = connection.origin();
     Socket tcp = connection.tcp();
     int timeout = Math.clamp(connectTimeout.toMillis(), 1, Integer.MAX_VALUE);
@@ -125,13 +121,6 @@ final class PodConnections implements AutoCloseable {
   public void close() {
     closed = true;
     pool.close();
-    closeLoop();
-  }
-
-  private synchronized void closeLoop() {
-    ChannelLoop started = loop;
-    if (started != null) {
-      started.close();
-    }
+    loop.close();
   }
 }

@@ -4,7 +4,6 @@ import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * both. Where the connection is not encrypted it is read by a thread that does the same for many.
  */
 public final class PodTunnel {
-  private final PodConnection connection;
+  private final CallConnection connection;
   private final Function<IOException, PodException> broken;
   private final @Nullable Watched watched;
 
@@ -33,14 +32,12 @@ public final class PodTunnel {
   /**
    * A tunnel that begins behind an answer's head.
    *
-   * @param loop reads it where it can be watched
    * @param broken ends the call whose connection it is; the exception has the reason
    */
-  PodTunnel(PodConnection connection, Supplier<ChannelLoop> loop, Function<IOException, PodException> broken)
-      throws IOException {
+  PodTunnel(CallConnection connection, Function<IOException, PodException> broken) {
     this.connection = connection;
     this.broken = broken;
-    this.watched = connection.canBeWatched() ? new Watched(loop.get()) : null;
+    this.watched = connection instanceof PlainConnection plain ? new Watched(plain) : null;
   }
 
   /** Whether the pieces come on a thread that others share. */
@@ -95,22 +92,12 @@ public final class PodTunnel {
    * @throws IOException when the connection has ended
    */
   public void send(byte[] bytes, int offset, int length) throws IOException {
-    if (watched == null) {
-      connection.write(bytes, offset, length);
-      return;
-    }
-    for (int at = offset; at < offset + length; ) {
-      int count = connection.offer(bytes, at, offset + length - at);
-      at += count;
-      if (count == 0) {
-        watched.watch.awaitWritable();
-      }
-    }
+    connection.write(bytes, offset, length);
   }
 
   /** The connection as a loop reads it. */
   private final class Watched implements ChannelLoop.Reader {
-    private final ChannelLoop.Watch watch;
+    private final PlainConnection plain;
 
     /** Wakes the receiving thread, after a pause or at the end. */
     private final Semaphore events = new Semaphore(0);
@@ -123,14 +110,14 @@ public final class PodTunnel {
     /** What the receiver failed with, which is not the pod's failure. */
     private volatile @Nullable IOException ofReceiver;
 
-    Watched(ChannelLoop loop) throws IOException {
-      watch = connection.watch(loop, this);
+    Watched(PlainConnection plain) {
+      this.plain = plain;
     }
 
     void receive(byte[] into, Receiver to) throws IOException {
       buffer = into;
       receiver = to;
-      watch.resume();
+      ChannelLoop.Watch watch = handOver();
       events.acquireUninterruptibly();
       while (!ended) {
         if (!to.catchUp()) {
@@ -146,6 +133,14 @@ public final class PodTunnel {
       IOException end = failure;
       if (end != null) {
         throw end instanceof PodException reported ? reported : broken.apply(end);
+      }
+    }
+
+    private ChannelLoop.Watch handOver() throws PodException {
+      try {
+        return plain.handTo(this);
+      } catch (IOException e) {
+        throw broken.apply(e);
       }
     }
 

@@ -27,7 +27,7 @@ final class RequestBytes {
     System.arraycopy(body, 0, first, head.length, sent);
   }
 
-  void writeTo(PodConnection connection) throws IOException {
+  void writeTo(CallConnection connection) throws IOException {
     connection.write(first, 0, first.length);
     if (sent < body.length) {
       connection.write(body, sent, body.length - sent);
@@ -35,7 +35,7 @@ final class RequestBytes {
   }
 
   /** Writes it all at once; false where the connection does not take it, which may then have had a part. */
-  boolean offerTo(PodConnection connection) throws IOException {
+  boolean offerTo(ExchangeConnection connection) throws IOException {
     return sent == body.length && connection.offer(first, 0, first.length) == first.length;
   }
 

@@ -1,6 +1,5 @@
 package io.kvasir.http.client;
 
-import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
@@ -13,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * a second, and most of the cost of each would be to make, park and wake a thread of its own. Connections are kept as
  * {@link PodClient}'s others are, in a pool of their own. Thread-safe.
  */
-final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
+final class ShortExchanges implements ExchangeConnection.Owner, AutoCloseable {
   private final PodConnections connections;
-  private final IdlePool pool;
+  private final IdlePool<ExchangeConnection> pool;
   private final Set<RunningCall> running;
   private final NanoClock clock;
-  private @Nullable ChannelLoop loop;
+  private final ClientLoop loop = new ClientLoop("pod-exchanges", 1);
   private volatile boolean closed;
 
   /**
@@ -27,7 +26,7 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
    * @param connections opens them
    * @param running has each exchange until its end, so that its deadline is checked and it can be aborted
    */
-  ShortExchanges(PodConnections connections, IdlePool pool, Set<RunningCall> running, NanoClock clock) {
+  ShortExchanges(PodConnections connections, IdlePool<ExchangeConnection> pool, Set<RunningCall> running, NanoClock clock) {
     this.connections = connections;
     this.pool = pool;
     this.running = running;
@@ -42,7 +41,7 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
       exchange.fail(Kind.ABORTED, "", null);
       return exchange.answer();
     }
-    WatchedConnection kept = pooled(exchange.origin());
+    ExchangeConnection kept = pooled(exchange.origin());
     while (kept != null && !kept.begin(exchange, clock.nanos())) {
       kept = pooled(exchange.origin());
     }
@@ -52,22 +51,20 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
     return exchange.answer();
   }
 
-  /** The pool has no others. */
-  private @Nullable WatchedConnection pooled(PodOrigin origin) {
-    return (WatchedConnection) pool.acquire(origin, clock.nanos());
+  private @Nullable ExchangeConnection pooled(PodOrigin origin) {
+    return pool.acquire(origin, clock.nanos());
   }
 
   /** Connecting waits, and is rare. */
   private void connect(ShortExchange exchange) {
     Thread.ofVirtual().name("pod-connect").start(() -> {
-      WatchedConnection fresh = null;
+      ExchangeConnection fresh = null;
       try {
-        fresh = new WatchedConnection(exchange.origin(), this);
+        fresh = new ExchangeConnection(exchange.origin(), this, loop.get());
         if (exchange.attach(fresh)) {
           connections.connect(fresh);
-          ChannelLoop.Watch watch = fresh.watch(loop(), fresh);
           if (fresh.begin(exchange, clock.nanos())) {
-            watch.resume();
+            fresh.resume();
             return;
           }
         }
@@ -82,7 +79,7 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
   }
 
   @Override
-  public void release(WatchedConnection connection) {
+  public void release(ExchangeConnection connection) {
     if (closed) {
       connection.close();
     } else {
@@ -92,25 +89,13 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
 
   /** A kept connection may have been closed before the request came: it is sent again, which a GET may be. */
   @Override
-  public void interrupted(ShortExchange exchange, WatchedConnection on, @Nullable IOException how) {
+  public void interrupted(ShortExchange exchange, ExchangeConnection on, @Nullable IOException how) {
     if (on.isReused() && on.isClean() && exchange.isUnanswered()) {
       connections.requestResent();
       connect(exchange);
     } else {
       exchange.fail(how);
     }
-  }
-
-  private synchronized ChannelLoop loop() {
-    ChannelLoop started = loop;
-    if (started == null) {
-      started = new ChannelLoop("pod-exchanges", 1);
-      loop = started;
-      if (closed) {
-        started.close();
-      }
-    }
-    return started;
   }
 
   void closeExpired(long now) {
@@ -122,10 +107,6 @@ final class ShortExchanges implements WatchedConnection.Owner, AutoCloseable {
   public void close() {
     closed = true;
     pool.close();
-    synchronized (this) {
-      if (loop != null) {
-        loop.close();
-      }
-    }
+    loop.close();
   }
 }

@@ -1,6 +1,5 @@
 package io.kvasir.http.client;
 
-import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.time.NanoClock;
 import java.io.EOFException;
@@ -25,7 +24,7 @@ final class SocketPodCall implements PodCall, RunningCall {
   private volatile long deadline;
 
   // Guarded by this: a connection is cut only while it is this call's.
-  private @Nullable PodConnection connection;
+  private @Nullable CallConnection connection;
   private @Nullable Kind abortCause;
 
   /** Whether it waits for the head. */
@@ -61,7 +60,7 @@ final class SocketPodCall implements PodCall, RunningCall {
       running.remove(this);
       throw new PodException(Kind.ABORTED, "the client is closed", null);
     }
-    PodConnection kept = connections.pooled(origin);
+    CallConnection kept = connections.pooled(origin);
     if (kept != null) {
       SocketPodResponse answer = exchange(kept, sent);
       if (answer != null) {
@@ -69,7 +68,7 @@ final class SocketPodCall implements PodCall, RunningCall {
       }
       connections.requestResent();
     }
-    PodConnection fresh = connect();
+    CallConnection fresh = connect();
     SocketPodResponse answer = exchange(fresh, sent);
     if (answer == null) {
       throw failed(Kind.RESET, "closed the connection before answering", null);
@@ -77,9 +76,9 @@ final class SocketPodCall implements PodCall, RunningCall {
     return answer;
   }
 
-  private PodConnection connect() throws PodException {
+  private CallConnection connect() throws PodException {
     try {
-      PodConnection fresh = new PodConnection(origin);
+      CallConnection fresh = connections.to(origin);
       attach(fresh);
       connections.connect(fresh);
       return fresh;
@@ -91,7 +90,7 @@ final class SocketPodCall implements PodCall, RunningCall {
   }
 
   /** The answer, or null when the connection ended before a byte of it and the request may be sent again. */
-  private @Nullable SocketPodResponse exchange(PodConnection on, Runnable sent) throws PodException {
+  private @Nullable SocketPodResponse exchange(CallConnection on, Runnable sent) throws PodException {
     attach(on);
     deadline = clock.nanos() + headNanos | 1;
     IOException unsent = null;
@@ -129,7 +128,7 @@ final class SocketPodCall implements PodCall, RunningCall {
   }
 
   /** The connection ended before the head did; {@code sent} is whether the whole request had been sent. */
-  private @Nullable SocketPodResponse ended(PodConnection on, @Nullable IOException cause, boolean sent)
+  private @Nullable SocketPodResponse ended(CallConnection on, @Nullable IOException cause, boolean sent)
       throws PodException {
     if (on.isReused() && on.isClean() && !isCut() && (!sent || isIdempotent())) {
       on.close();
@@ -175,7 +174,7 @@ final class SocketPodCall implements PodCall, RunningCall {
     return abortCause != null;
   }
 
-  private void attach(PodConnection next) throws PodException {
+  private void attach(CallConnection next) throws PodException {
     synchronized (this) {
       connection = next;
       if (abortCause == null) {
@@ -211,7 +210,7 @@ final class SocketPodCall implements PodCall, RunningCall {
   /** The call as its response reads the body by it. */
   private final class Body implements SocketPodResponse.BodyReader {
     @Override
-    public int read(PodConnection on, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException {
+    public int read(CallConnection on, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException {
       deadline = clock.nanos() + idleNanos | 1;
       try {
         return framing.read(on, bytes, offset, length);
@@ -227,10 +226,10 @@ final class SocketPodCall implements PodCall, RunningCall {
     }
 
     @Override
-    public void stream(PodConnection on, PodConnection.BodyReader reader) throws PodException {
+    public void stream(PlainConnection on, PlainConnection.BodyReader reader) throws PodException {
       deadline = clock.nanos() + idleNanos | 1;
       try {
-        on.watch(connections.loop(), piece -> {
+        on.stream(piece -> {
           boolean more = reader.read(piece);
           deadline = clock.nanos() + idleNanos | 1;
           return more;
@@ -245,12 +244,7 @@ final class SocketPodCall implements PodCall, RunningCall {
     }
 
     @Override
-    public ChannelLoop loop() {
-      return connections.loop();
-    }
-
-    @Override
-    public void finished(PodConnection on, boolean reusable) {
+    public void finished(CallConnection on, boolean reusable) {
       boolean give;
       synchronized (SocketPodCall.this) {
         connection = null;

@@ -1,6 +1,5 @@
 package io.kvasir.http.client;
 
-import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.util.Arrays;
@@ -12,7 +11,7 @@ final class SocketPodResponse implements PodResponse {
   private static final int FIRST_BYTES = 4 << 10;
 
   private final BodyReader call;
-  private final PodConnection connection;
+  private final CallConnection connection;
   private final ResponseHead head;
   private final BodyFraming framing;
   private final boolean reusable;
@@ -20,23 +19,20 @@ final class SocketPodResponse implements PodResponse {
 
   /** The call that a response's body is read by. */
   interface BodyReader {
-    int read(PodConnection connection, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException;
+    int read(CallConnection connection, BodyFraming framing, byte[] bytes, int offset, int length) throws PodException;
 
     /** Has {@code reader} read what is left in a loop with others, while the calling thread waits. */
-    void stream(PodConnection connection, PodConnection.BodyReader reader) throws PodException;
-
-    /** The loop that reads many connections. */
-    ChannelLoop loop();
+    void stream(PlainConnection connection, PlainConnection.BodyReader reader) throws PodException;
 
     /** Gives the connection back, if it can be used again, or closes it: no more of the body is read. */
-    void finished(PodConnection connection, boolean reusable);
+    void finished(CallConnection connection, boolean reusable);
 
     /** Closes the connection; returns the exception with the reason. */
     PodException failed(PodException.Kind kind, String what, @Nullable Throwable cause);
   }
 
   SocketPodResponse(
-      BodyReader call, PodConnection connection, ResponseHead head, BodyFraming framing, boolean sentWhole) {
+      BodyReader call, CallConnection connection, ResponseHead head, BodyFraming framing, boolean sentWhole) {
     this.call = call;
     this.connection = connection;
     this.head = head;
@@ -74,21 +70,24 @@ final class SocketPodResponse implements PodResponse {
 
   @Override
   public boolean canStream() {
-    return connection.canBeWatched();
+    return connection instanceof PlainConnection;
   }
 
   @Override
   public boolean stream(PieceReceiver receiver) throws IOException {
     if (!ended) {
+      if (!(connection instanceof PlainConnection plain)) {
+        throw new IllegalStateException("an encrypted answer cannot be streamed");
+      }
       StreamedBody body = new StreamedBody(receiver);
-      call.stream(connection, body);
+      call.stream(plain, body);
       body.throwFailure();
       endIfRead();
     }
     return ended;
   }
 
-  private final class StreamedBody implements PodConnection.BodyReader {
+  private final class StreamedBody implements PlainConnection.BodyReader {
     private final PieceReceiver receiver;
 
     /** What the receiver failed with, which is not the pod's failure. */
@@ -125,11 +124,7 @@ final class SocketPodResponse implements PodResponse {
     if (!head.isUpgraded()) {
       return null;
     }
-    try {
-      return new PodTunnel(connection, call::loop, this::broken);
-    } catch (IOException e) {
-      throw broken(e);
-    }
+    return new PodTunnel(connection, this::broken);
   }
 
   private PodException broken(IOException e) {

@@ -2,6 +2,7 @@ package io.kvasir.http.server;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import io.kvasir.http.ConnectionThread;
 import java.util.List;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.ThreadFactory;
@@ -65,7 +66,7 @@ final class CallerDispatcher extends DispatcherConfigurator {
       if (Thread.currentThread().isVirtual()) {
         task.run();
       } else {
-        Thread.startVirtualThread(task);
+        ConnectionThread.startHere("http-connection", task, true);
       }
     }
 

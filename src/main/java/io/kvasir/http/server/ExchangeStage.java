@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.ConnectionThread;
 import io.kvasir.http.Headers;
 import io.kvasir.http.MemoryBudget;
 import io.kvasir.http.RequestMemory;
@@ -38,6 +39,9 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
    * has arrived is not refused for want of memory to read it.
    */
   private static final int BOOKED_PER_BYTE = 1 + RequestMemory.READING_PER_BYTE;
+
+  /** A request with a body up to here takes so little time that others of its connection's thread can wait for it. */
+  private static final int BRIEF_BYTES = 16 << 10;
 
   private final Inlet<HttpRequest> in = Inlet.create("Exchange.in");
   private final Outlet<HttpResponse> out = Outlet.create("Exchange.out");
@@ -168,7 +172,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body, account);
       if (connection.startExchange(exchange.cancellation())) {
-        Thread.startVirtualThread(exchange);
+        ConnectionThread.startHere("http-exchange", exchange, body.length <= BRIEF_BYTES);
       } else {
         account.close();
       }

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * <p>Pekko parses requests, of which it gets one at a time ({@link RequestFramer}), and renders heads and whole
  * answers. A {@link ChannelLoop} reads all connections, feeds the layer and sees clients disconnect; with TLS each
  * connection has a reading thread for that. The layer's actor runs on whichever virtual thread has something for it
- * ({@link CallerDispatcher}); the body of a streamed answer goes from its relay straight to the socket. So a streamed
+ * ({@link CallerDispatcher}), and a short request on the loop's own thread ({@link io.kvasir.http.ConnectionThread}); the body of a streamed answer goes from its relay straight to the socket. So a streamed
  * event costs one write. {@code load-tests/datapath} compares this with the alternatives.
  *
  * <p>Thread-safe.
@@ -45,7 +45,7 @@ public final class HttpServer implements AutoCloseable {
   private final OpenConnections connections;
   private final Drain drain;
   private final DeadlineWatch deadlines;
-  private final ChannelLoop loop = new ChannelLoop("http-clients", ChannelLoop.defaultThreads());
+  private final ChannelLoop loop;
   private final ConnectionRefusals refusals = new ConnectionRefusals();
 
   private HttpServer(
@@ -53,10 +53,12 @@ public final class HttpServer implements AutoCloseable {
       HttpSettings settings,
       HttpHandler handler,
       HttpLayer.Application application,
+      ChannelLoop loop,
       Metrics metrics,
       NanoClock clock,
       ServerSocket listener) {
     this.settings = settings;
+    this.loop = loop;
     this.handler = handler;
     this.metrics = new HttpMetrics(metrics);
     this.connections =
@@ -73,15 +75,18 @@ public final class HttpServer implements AutoCloseable {
   /**
    * Binds and begins to accept.
    *
+   * @param loop watches the connections that are not encrypted; outlives the server
    * @throws IOException when the address cannot be bound; the message names it
    */
   public static HttpServer start(
-      ActorSystem<?> system, HttpSettings settings, HttpHandler handler, Metrics metrics, NanoClock clock)
+      ActorSystem<?> system, HttpSettings settings, HttpHandler handler, ChannelLoop loop, Metrics metrics,
+      NanoClock clock)
       throws IOException {
     return start(
         system,
         settings,
         handler,
+        loop,
         metrics,
         clock,
         connection -> Flow.fromGraph(new ExchangeStage(connection, handler)));
@@ -91,6 +96,7 @@ public final class HttpServer implements AutoCloseable {
       ActorSystem<?> system,
       HttpSettings settings,
       HttpHandler handler,
+      ChannelLoop loop,
       Metrics metrics,
       NanoClock clock,
       HttpLayer.Application application)
@@ -104,7 +110,7 @@ public final class HttpServer implements AutoCloseable {
       throw new IOException(
           "cannot listen on " + settings.host() + ":" + settings.port() + ": " + e.getMessage(), e);
     }
-    HttpServer server = new HttpServer(system, settings, handler, application, metrics, clock, listener);
+    HttpServer server = new HttpServer(system, settings, handler, application, loop, metrics, clock, listener);
     LOG.info(
         "{}:{} serves requests within {} MiB of memory, each with a body of at most {} MiB{}",
         settings.host(), listener.getLocalPort(), settings.memoryBytes() >> 20, server.longestBody >> 20,
@@ -150,7 +156,6 @@ public final class HttpServer implements AutoCloseable {
     drain.closeRemaining();
     deadlines.stop();
     drain.awaitExchanges();
-    loop.close();
   }
 
   /** Closes everything at once. */

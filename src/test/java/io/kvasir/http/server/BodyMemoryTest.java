@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.telemetry.Metrics;
@@ -33,6 +34,7 @@ final class BodyMemoryTest {
 
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final List<AutoCloseable> open = new ArrayList<>();
+  private final ChannelLoop loop = new ChannelLoop("test-http", ChannelLoop.defaultThreads());
 
   @BeforeAll
   static void startSystem() {
@@ -263,7 +265,7 @@ final class BodyMemoryTest {
 
   private HttpServer serve(HttpHandler handler) throws IOException {
     HttpSettings settings = HttpSettings.at("127.0.0.1", 0).withMemoryBytes(BUDGET);
-    HttpServer server = HttpServer.start(system, settings, handler, new Metrics(registry), NanoClock.SYSTEM);
+    HttpServer server = HttpServer.start(system, settings, handler, loop, new Metrics(registry), NanoClock.SYSTEM);
     open.add(server);
     return server;
   }
@@ -279,6 +281,7 @@ final class BodyMemoryTest {
       if (each instanceof RawClient client) {
         client.close();
       }
+    loop.close();
     }
   }
 

@@ -3,6 +3,7 @@ package io.kvasir.http.server;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.kvasir.http.ByteSink;
+import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.telemetry.Metrics;
@@ -22,6 +23,7 @@ abstract class HttpServerFixture {
   static ActorSystem<Void> system;
 
   final List<AutoCloseable> open = new ArrayList<>();
+  final ChannelLoop loop = new ChannelLoop("test-http", ChannelLoop.defaultThreads());
 
   @BeforeAll
   static void startSystem() {
@@ -39,6 +41,7 @@ abstract class HttpServerFixture {
     for (AutoCloseable each : open.reversed()) {
       each.close();
     }
+    loop.close();
   }
 
   static Response echo(Exchange exchange) {
@@ -93,7 +96,8 @@ abstract class HttpServerFixture {
   }
 
   HttpServer serve(HttpHandler handler, HttpSettings settings, NanoClock clock) throws IOException {
-    HttpServer server = HttpServer.start(system, settings, handler, new Metrics(new PrometheusRegistry()), clock);
+    HttpServer server =
+        HttpServer.start(system, settings, handler, loop, new Metrics(new PrometheusRegistry()), clock);
     open.add(server);
     return server;
   }

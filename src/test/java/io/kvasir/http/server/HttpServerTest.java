@@ -169,6 +169,7 @@ final class HttpServerTest extends HttpServerFixture {
             system,
             settings(),
             handler,
+            loop,
             new Metrics(new PrometheusRegistry()),
             NanoClock.SYSTEM,
             connection ->

@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.http.ConnectionThread;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.Await;
@@ -19,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where requests of gateways run, and what they do not hold up. */
-final class StreamThreadTest {
+final class ConnectionThreadTest {
   private static final String CHAT = "/v1/chat/completions";
   private static final String BODY = "{\"model\":\"m\",\"messages\":[]}";
 
@@ -38,15 +39,15 @@ final class StreamThreadTest {
 
   @Test
   void jvmOfTests_supportsIt() {
-    assertThat(StreamThread.isSupported()).isTrue();
+    assertThat(ConnectionThread.isSupported()).isTrue();
   }
 
   @Test
   void waitForTheProxy_endsOnTheConnectionsThread() throws Exception {
     CountDownLatch waited = new CountDownLatch(1);
     AtomicBoolean come = new AtomicBoolean();
-    StreamThread thread = new StreamThread(connection::add);
-    thread.start(() -> awaitProxy(thread, come, waited), true);
+    ConnectionThread thread = new ConnectionThread(connection::add);
+    thread.start("test", () -> awaitProxy(thread, come, waited), true);
     turn();
     assertThat(connection).isEmpty();
 
@@ -63,7 +64,7 @@ final class StreamThreadTest {
     assertThat(connection).isEmpty();
   }
 
-  private void awaitProxy(StreamThread thread, AtomicBoolean come, CountDownLatch waited) {
+  private void awaitProxy(ConnectionThread thread, AtomicBoolean come, CountDownLatch waited) {
     lock.lock();
     try {
       while (!come.get()) {
@@ -95,9 +96,8 @@ final class StreamThreadTest {
       }
     });
     Await.await(held::get);
-    new StreamThread(connection::add)
-        .start(
-            () -> {
+    new ConnectionThread(connection::add)
+        .start("test", () -> {
               lock.lock();
               try {
                 other.lockInterruptibly();
@@ -122,7 +122,7 @@ final class StreamThreadTest {
   @Test
   void workThatIsNotBrief_doesNotBeginOnTheConnectionsThread() throws Exception {
     CountDownLatch done = new CountDownLatch(1);
-    new StreamThread(connection::add).start(done::countDown, false);
+    new ConnectionThread(connection::add).start("test", done::countDown, false);
 
     assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
     assertThat(connection).isEmpty();
@@ -131,10 +131,9 @@ final class StreamThreadTest {
   @Test
   void leavingTheConnection_goesOnElsewhere() throws Exception {
     CountDownLatch left = new CountDownLatch(1);
-    new StreamThread(connection::add)
-        .start(
-            () -> {
-              StreamThread.leaveConnection();
+    new ConnectionThread(connection::add)
+        .start("test", () -> {
+              ConnectionThread.leaveConnection();
               left.countDown();
             },
             true);
@@ -149,7 +148,7 @@ final class StreamThreadTest {
     ExecutorService ended = Executors.newSingleThreadExecutor();
     ended.shutdownNow();
     CountDownLatch done = new CountDownLatch(1);
-    new StreamThread(ended).start(done::countDown, true);
+    new ConnectionThread(ended).start("test", done::countDown, true);
 
     assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
   }

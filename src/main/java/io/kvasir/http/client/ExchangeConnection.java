@@ -2,6 +2,8 @@ package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
+import java.net.Socket;
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,8 +11,11 @@ import org.jspecify.annotations.Nullable;
  * closes it while it is idle is seen then and not looked for before each exchange. Thread-safe but for what it
  * inherits.
  */
-final class WatchedConnection extends PodConnection implements ChannelLoop.Reader {
+final class ExchangeConnection extends PodConnection implements ChannelLoop.Reader {
   private final Owner owner;
+  private final ChannelLoop loop;
+
+  private volatile ChannelLoop.@Nullable Watch watch;
 
   // Guarded by this: the exchange is written by one thread and read by another.
   private @Nullable ShortExchange current;
@@ -19,15 +24,49 @@ final class WatchedConnection extends PodConnection implements ChannelLoop.Reade
   /** Who has its exchanges. Called by the loop's thread. */
   interface Owner {
     /** Takes a connection back whose exchange has ended and that can serve another. */
-    void release(WatchedConnection connection);
+    void release(ExchangeConnection connection);
 
     /** Handles that a connection ended before its exchange did; {@code how} is null when the pod closed it. */
-    void interrupted(ShortExchange exchange, WatchedConnection on, @Nullable IOException how);
+    void interrupted(ShortExchange exchange, ExchangeConnection on, @Nullable IOException how);
   }
 
-  WatchedConnection(PodOrigin origin, Owner owner) throws IOException {
+  ExchangeConnection(PodOrigin origin, Owner owner, ChannelLoop loop) throws IOException {
     super(origin);
     this.owner = owner;
+    this.loop = loop;
+  }
+
+  @Override
+  void open(Socket socket) throws IOException {
+    channel().configureBlocking(false);
+    watch = loop.watch(channel(), this);
+  }
+
+  /** Begins to be read. */
+  void resume() {
+    ChannelLoop.Watch opened = watch;
+    if (opened != null) {
+      opened.resume();
+    }
+  }
+
+  @Override
+  int readDirectly(byte[] bytes, int offset, int length) throws IOException {
+    return channel().read(ByteBuffer.wrap(bytes, offset, length));
+  }
+
+  /** Writes as much as is taken at once; returns how much. */
+  int offer(byte[] bytes, int offset, int length) throws IOException {
+    return channel().write(ByteBuffer.wrap(bytes, offset, length));
+  }
+
+  @Override
+  void close() {
+    closeSocket();
+    ChannelLoop.Watch opened = watch;
+    if (opened != null) {
+      opened.closed();
+    }
   }
 
   /** Begins an exchange and writes its request; false when the connection has ended and nothing was begun. */

@@ -1,4 +1,4 @@
-package io.kvasir.picker;
+package io.kvasir.http;
 
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -8,25 +8,26 @@ import java.lang.reflect.Method;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The virtual thread of a stream's request. It runs on the thread of the stream's connection for as long as it waits
- * for nothing but the proxy: to hand a request over to other threads and back again, twice, takes as much CPU time as
- * all that is done for it.
+ * The virtual thread of a request. It runs on the thread of the request's connection, which serves many, for as long as
+ * it waits for nothing but bytes from the network: to hand a request over to other threads and back again, twice, takes
+ * as much CPU time as much of what is done for it.
  *
  * <p>A virtual thread leaves the thread that carries it wherever it waits, so the connection's is never held up by a
- * wait. Where it goes on is decided each time: after a wait for the proxy on the connection's thread, after any other
+ * wait. Where it goes on is decided each time: after a wait for the network on the connection's thread, after any other
  * (for a lock, its turn, another node) on the JVM's own threads for virtual ones. That is more than sparing the
  * connection. Who waits for a lock may hold another; if it could go on only where somebody waits for that one, both
- * would wait for ever. Who waits for the proxy holds none.
+ * would wait for ever. Who waits for the network holds none.
  *
  * <p>The JVM has no public way to say where a virtual thread runs. What it has is opened by {@value #OPENING}; without
  * that, or in a JVM that has it no more, all of them run on the JVM's own threads.
  */
-final class StreamThread {
+public final class ConnectionThread {
   /** The option of the JVM that makes it possible. */
-  static final String OPENING = "--add-opens=java.base/java.lang=ALL-UNNAMED";
+  public static final String OPENING = "--add-opens=java.base/java.lang=ALL-UNNAMED";
 
   /** How the JVM makes virtual threads that others carry. */
   private record Carriers(MethodHandle builder, Executor own) {
@@ -58,41 +59,63 @@ final class StreamThread {
   }
 
   private static final @Nullable Carriers CARRIERS = Carriers.find();
-  private static final ScopedValue<StreamThread> CURRENT = ScopedValue.newInstance();
+  private static final ScopedValue<ConnectionThread> CURRENT = ScopedValue.newInstance();
 
   private final Executor connection;
 
   /** Whether it goes on on the connection's thread when it is woken. */
   private volatile boolean onConnection;
 
+  /** Whether it does after a {@link #park}. */
+  private boolean brief;
+
   /**
-   * The thread of a stream, not started.
+   * The thread of a request, not started.
    *
    * @param connection the thread of its connection
    */
-  StreamThread(Executor connection) {
+  public ConnectionThread(Executor connection) {
     this.connection = connection;
   }
 
   /** Whether this JVM can have connections' threads carry others. */
-  static boolean isSupported() {
+  public static boolean isSupported() {
     return CARRIERS != null;
+  }
+
+  /**
+   * Starts a virtual thread from a connection's, or from one that such a thread carries; from any other an ordinary
+   * one.
+   *
+   * @param name the new thread's
+   * @param brief whether the work between two waits takes so little that the connection may be kept waiting
+   */
+  public static void startHere(String name, Runnable work, boolean brief) {
+    Executor here = ChannelLoop.current();
+    if (here == null) {
+      Thread.ofVirtual().name(name).start(work);
+    } else {
+      new ConnectionThread(here).start(name, work, brief);
+    }
   }
 
   /**
    * Starts it.
    *
-   * @param brief whether the work up to its first wait takes so little that the connection may be kept waiting
+   * @param name the thread's
+   * @param upToWait whether the work up to its first wait takes so little that the connection may be kept waiting; and
+   *     between its {@link #park parkings}
    */
-  void start(Runnable work, boolean brief) {
+  public void start(String name, Runnable work, boolean upToWait) {
     Carriers carriers = CARRIERS;
     if (carriers == null) {
-      Thread.ofVirtual().name("picker").start(work);
+      Thread.ofVirtual().name(name).start(work);
       return;
     }
-    onConnection = brief;
+    brief = upToWait;
+    onConnection = upToWait;
     carriers.on(continuation -> resume(continuation, carriers.own))
-        .name("picker")
+        .name(name)
         .start(() -> {
           onConnection = false;
           ScopedValue.where(CURRENT, this).run(work);
@@ -112,18 +135,49 @@ final class StreamThread {
     own.execute(continuation);
   }
 
+  /** The calling thread, if it is one of these. */
+  static @Nullable ConnectionThread current() {
+    return CURRENT.isBound() ? CURRENT.get() : null;
+  }
+
+  /** The thread of its connection. */
+  Executor connection() {
+    return connection;
+  }
+
   /**
-   * Waits for something that the proxy does. For its own thread, which must hold no lock but that of the condition.
+   * Waits for something that comes from the network. For its own thread, which must hold no lock but that of the
+   * condition.
    *
-   * @param brief whether the work up to its next wait takes so little that the connection may be kept waiting
+   * @param upToWait whether the work up to its next wait takes so little that the connection may be kept waiting
    */
   @SuppressWarnings("WaitNotInLoop") // Every caller waits in a loop, each for something else.
-  void await(Condition ofProxy, boolean brief) throws InterruptedException {
-    onConnection = brief;
+  public void await(Condition come, boolean upToWait) throws InterruptedException {
+    onConnection = upToWait;
     try {
-      ofProxy.await();
+      come.await();
     } finally {
       onConnection = false;
+    }
+  }
+
+  /**
+   * Parks the calling thread, whichever it is, until something that comes from the network wakes it, or something else.
+   * It must hold no lock.
+   *
+   * @param blocker what it waits for
+   */
+  public static void park(Object blocker) {
+    ConnectionThread current = current();
+    if (current == null) {
+      LockSupport.park(blocker);
+      return;
+    }
+    current.onConnection = current.brief;
+    try {
+      LockSupport.park(blocker);
+    } finally {
+      current.onConnection = false;
     }
   }
 
@@ -132,7 +186,7 @@ final class StreamThread {
    * virtual threads keep the thread that carries them.
    */
   @SuppressWarnings("ThreadPriorityCheck") // Not for what others do, but for where it goes on.
-  static void leaveConnection() {
+  public static void leaveConnection() {
     if (CURRENT.isBound()) {
       // Whoever yields is woken at once, elsewhere.
       Thread.yield();
