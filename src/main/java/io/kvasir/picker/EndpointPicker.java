@@ -34,8 +34,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The endpoint picker of a node: servers for gateways and for probes. Thread-safe.
@@ -44,8 +42,6 @@ import org.slf4j.LoggerFactory;
  * virtual thread of the stream's own, a {@link ConnectionThread}, until the response streams.
  */
 public final class EndpointPicker implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(EndpointPicker.class);
-
   private static final Duration CERTIFICATE_VALID = Duration.ofDays(3650);
   private static final Duration TICK = Duration.ofMillis(100);
 
@@ -93,11 +89,6 @@ public final class EndpointPicker implements AutoCloseable {
       BooleanSupplier ready, NanoClock clock)
       throws IOException {
     this.ready = ready;
-    if (!ConnectionThread.isSupported()) {
-      LOG.warn(
-          "requests of gateways take more CPU time than need be: the JVM lacks {} of jvm.flags, or is a newer one",
-          ConnectionThread.OPENING);
-    }
     pools.replace(LivePools.Source.CONFIGURATION, settings.pools());
     this.services =
         new PickerServices(

@@ -11,13 +11,17 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -199,6 +203,109 @@ final class ChannelLoopTest {
     Pair late = pair(text -> ChannelLoop.Next.MORE);
     late.watch.resume();
     assertThat(late.reader.ended.get()).isInstanceOf(IOException.class);
+  }
+
+  @Test
+  void task_runsOnTheThreadThatReads() throws Exception {
+    CompletableFuture<Executor> executor = new CompletableFuture<>();
+    CompletableFuture<Thread> reads = new CompletableFuture<>();
+    Pair pair = pair(text -> {
+      executor.complete(ChannelLoop.current());
+      reads.complete(Thread.currentThread());
+      return ChannelLoop.Next.MORE;
+    });
+    pair.watch.resume();
+    pair.send("x");
+    CompletableFuture<Thread> runs = new CompletableFuture<>();
+    executor.get().execute(() -> runs.complete(Thread.currentThread()));
+    assertThat(runs.get()).isSameAs(reads.get());
+    assertThat(ChannelLoop.current()).isNull();
+  }
+
+  @Test
+  void tasksThatGoOnAndOn_leaveChannelsTheirTurn() throws Exception {
+    CompletableFuture<Executor> executor = new CompletableFuture<>();
+    Pair pair = pair(text -> {
+      executor.complete(ChannelLoop.current());
+      return ChannelLoop.Next.MORE;
+    });
+    pair.watch.resume();
+    pair.send("x");
+    AtomicBoolean enough = new AtomicBoolean();
+    executor.get().execute(new Runnable() {
+      @Override
+      public void run() {
+        if (!enough.get()) {
+          executor.join().execute(this);
+        }
+      }
+    });
+    assertThat(pair.reader.texts.take()).isEqualTo("x");
+    pair.send("y");
+    assertThat(pair.reader.texts.take()).isEqualTo("y");
+    enough.set(true);
+  }
+
+  @Test
+  void failingTask_endsAlone() throws Exception {
+    CompletableFuture<Executor> executor = new CompletableFuture<>();
+    Pair pair = pair(text -> {
+      executor.complete(ChannelLoop.current());
+      return ChannelLoop.Next.MORE;
+    });
+    pair.watch.resume();
+    pair.send("x");
+    executor.get().execute(() -> {
+      throw new IllegalStateException("a bug");
+    });
+    CompletableFuture<Boolean> next = new CompletableFuture<>();
+    executor.get().execute(() -> next.complete(true));
+    assertThat(next.get()).isTrue();
+  }
+
+  @Test
+  void taskForALoopThatHasEnded_isRefused() throws Exception {
+    CompletableFuture<Executor> executor = new CompletableFuture<>();
+    Pair pair = pair(text -> {
+      executor.complete(ChannelLoop.current());
+      return ChannelLoop.Next.MORE;
+    });
+    pair.watch.resume();
+    pair.send("x");
+    Executor ended = executor.get();
+    loop.close();
+    pair.reader.ended.get();
+    assertThatThrownBy(() -> ended.execute(() -> {})).isInstanceOf(RejectedExecutionException.class);
+  }
+
+  /** Whoever wakes the thread may find it about to wait, waiting or awake: none of its tasks may be left. */
+  @Test
+  void tasksOfManyThreads_allRun() throws Exception {
+    CompletableFuture<Executor> executor = new CompletableFuture<>();
+    Pair pair = pair(text -> {
+      executor.complete(ChannelLoop.current());
+      return ChannelLoop.Next.MORE;
+    });
+    pair.watch.resume();
+    pair.send("x");
+    Executor thread = executor.get();
+    List<Thread> senders = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      senders.add(Thread.startVirtualThread(() -> {
+        for (int round = 0; round < 5_000; round++) {
+          CountDownLatch ran = new CountDownLatch(1);
+          thread.execute(ran::countDown);
+          try {
+            ran.await();
+          } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+          }
+        }
+      }));
+    }
+    for (Thread each : senders) {
+      assertThat(each.join(Duration.ofSeconds(60))).isTrue();
+    }
   }
 
   private Pair pair(Function<String, ChannelLoop.Next> next) throws IOException {

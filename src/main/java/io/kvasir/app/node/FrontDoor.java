@@ -14,6 +14,7 @@ import io.kvasir.gateway.GatewaySettings;
 import io.kvasir.gateway.PromptTokenCounter;
 import io.kvasir.gateway.WebSocketSettings;
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ConnectionThread;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.server.HttpHandler;
 import io.kvasir.http.server.HttpServer;
@@ -42,12 +43,16 @@ import org.apache.pekko.actor.Address;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The front door of a node: the gateway with what its requests pass (keys, limits, stored answers, traces), its
  * listener and the endpoint picker. The node's resources own all of it. Thread-safe.
  */
 final class FrontDoor {
+  private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
+
   private final KvasirConfig config;
   private final TlsContexts tls;
   private final ActorSystem<Void> system;
@@ -80,6 +85,11 @@ final class FrontDoor {
     this.metrics = node.metrics();
     this.readiness = node.readiness();
     this.resources = node.resources();
+    if (!ConnectionThread.isSupported()) {
+      LOG.warn(
+          "requests take more CPU time than need be: the JVM lacks {} of jvm.flags, or is a newer one",
+          ConnectionThread.OPENING);
+    }
     this.connections = resources.own(new ChannelLoop("kvasir-connections", ChannelLoop.defaultThreads()));
     Dispatcher dispatcher = dispatcher(routing.lmcache(), prompts);
     this.answers = storedAnswers();

@@ -1,5 +1,6 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ConnectionThread;
 import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.util.Arrays;
@@ -9,6 +10,9 @@ import org.jspecify.annotations.Nullable;
 final class SocketPodResponse implements PodResponse {
   /** First size of the buffer for a whole body of unknown length. */
   private static final int FIRST_BYTES = 4 << 10;
+
+  /** A whole body longer than this keeps whoever reads it busy for so long that it leaves its connection's thread. */
+  private static final int LONG_BYTES = 64 << 10;
 
   private final BodyReader call;
   private final CallConnection connection;
@@ -151,6 +155,9 @@ final class SocketPodResponse implements PodResponse {
       if (size == bytes.length) {
         if (ended) {
           return bytes;
+        }
+        if (size == LONG_BYTES) {
+          ConnectionThread.leaveConnection();
         }
         bytes = Arrays.copyOf(bytes, (int) Math.clamp(bytes.length * 2L, 1, limit + 1L));
       }

@@ -84,6 +84,9 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   /** The body of the request that is handed to Pekko next, where it goes past that; the stream's own. */
   private @Nullable PartialBody partialBody;
 
+  /** Whether Pekko decodes the body of the request that it has handed out; the stream's own. */
+  private boolean decodesBody;
+
   /** Whether a body that goes past Pekko has not come to its end; the stream's own as long as that is so. */
   private boolean lacksBody;
 
@@ -201,7 +204,18 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   /** Notes that Pekko has handed out a request. */
   void requestBegun() {
     hasRequest = true;
+    decodesBody = false;
     awaited.awaitNothing();
+  }
+
+  /** Notes that the body of the request that Pekko has handed out is to be decoded. */
+  void bodyIsCoded() {
+    decodesBody = true;
+  }
+
+  /** Whether what Pekko gets next is decoded by it: that takes long, however little it is. */
+  boolean decodesBody() {
+    return decodesBody;
   }
 
   /** Notes the body of the request that Pekko gets next, null where Pekko gets that, too. */

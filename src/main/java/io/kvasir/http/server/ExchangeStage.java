@@ -145,6 +145,10 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         refuse(refusal);
         return;
       }
+      if (coding != ContentCoding.IDENTITY) {
+        connection.bodyIsCoded();
+        ConnectionThread.leaveConnection();
+      }
       connection.awaitBody(bodyFailed);
       if (partial == null) {
         gather(request, coding).begin();

@@ -1,5 +1,6 @@
 package io.kvasir.http.server;
 
+import io.kvasir.http.ConnectionThread;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.apache.pekko.stream.Attributes;
@@ -141,6 +142,9 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
               connection.headBegun();
             }
             return;
+          }
+          if (connection.decodesBody()) {
+            ConnectionThread.leaveConnection();
           }
           framer.add(bytes);
         }

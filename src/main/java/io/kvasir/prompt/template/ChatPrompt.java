@@ -1,6 +1,7 @@
 package io.kvasir.prompt.template;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.http.ConnectionThread;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.LinkedHashMap;
@@ -65,6 +66,8 @@ public final class ChatPrompt {
     if (named != null) {
       return render(body, named, modelBudget(body), engine, now);
     }
+    // A client's template may compute for as long as its limits let it.
+    ConnectionThread.leaveConnection();
     RenderBudget budget = new RenderBudget(RenderLimits.ofRequest(VllmMessages.textLength(body)), clock);
     try {
       return render(body, ChatTemplate.parse(requested, budget), budget, engine, now);

@@ -1,10 +1,8 @@
-package io.kvasir.picker;
+package io.kvasir.http;
 
-import io.kvasir.http.ConnectionThread;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.Await;
-import java.net.URI;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -14,16 +12,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where requests of gateways run, and what they do not hold up. */
+/** Where requests run, and what they do not hold up. */
 final class ConnectionThreadTest {
-  private static final String CHAT = "/v1/chat/completions";
-  private static final String BODY = "{\"model\":\"m\",\"messages\":[]}";
-
   /** A connection's thread that runs what it is given when the test says so. */
   private final BlockingQueue<Runnable> connection = new LinkedBlockingQueue<>();
 
@@ -43,11 +39,11 @@ final class ConnectionThreadTest {
   }
 
   @Test
-  void waitForTheProxy_endsOnTheConnectionsThread() throws Exception {
+  void waitForTheNetwork_endsOnTheConnectionsThread() throws Exception {
     CountDownLatch waited = new CountDownLatch(1);
     AtomicBoolean come = new AtomicBoolean();
     ConnectionThread thread = new ConnectionThread(connection::add);
-    thread.start("test", () -> awaitProxy(thread, come, waited), true);
+    thread.start("test", () -> awaitBytes(thread, come, waited), true);
     turn();
     assertThat(connection).isEmpty();
 
@@ -64,7 +60,7 @@ final class ConnectionThreadTest {
     assertThat(connection).isEmpty();
   }
 
-  private void awaitProxy(ConnectionThread thread, AtomicBoolean come, CountDownLatch waited) {
+  private void awaitBytes(ConnectionThread thread, AtomicBoolean come, CountDownLatch waited) {
     lock.lock();
     try {
       while (!come.get()) {
@@ -153,49 +149,71 @@ final class ConnectionThreadTest {
     assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
   }
 
-  /** A gateway has one connection for all requests of one of its threads. */
-  @Test
-  void requestThatWaits_holdsUpNoOtherOfItsConnection() throws Exception {
-    try (TestPicker picker = new TestPicker(TestPicker.SETTINGS)) {
-      picker.cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");
-      CountDownLatch released = new CountDownLatch(1);
-      AtomicBoolean first = new AtomicBoolean(true);
-      picker.cells.deciding = () -> {
-        if (first.getAndSet(false)) {
-          Await.await(() -> released.getCount() == 0);
-        }
-      };
-      TestStream waiting = picker.stream().head("POST", CHAT, false).body(BODY, true);
-      Await.await(() -> !first.get());
-      TestStream other = picker.stream().head("POST", CHAT, false).body(BODY, true);
-      other.destined();
-      assertThat(other.echo()).isEqualTo(BODY);
-      assertThat(waiting.hasReply()).isFalse();
-
-      released.countDown();
-      waiting.destined();
-      waiting.cancel();
-      other.cancel();
-      Await.await(() -> picker.cells.open.get() == 0);
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void parkedThread_goesOnOnTheConnectionsThread_ifItsWorkIsBrief(boolean brief) throws Exception {
+    CountDownLatch parked = new CountDownLatch(1);
+    CountDownLatch woken = new CountDownLatch(1);
+    AtomicBoolean come = new AtomicBoolean();
+    AtomicReference<Thread> self = new AtomicReference<>();
+    new ConnectionThread(connection::add)
+        .start(
+            "test",
+            () -> {
+              self.set(Thread.currentThread());
+              parked.countDown();
+              while (!come.get()) {
+                ConnectionThread.park(this);
+              }
+              woken.countDown();
+            },
+            brief);
+    if (brief) {
+      turn();
     }
+    parked.await();
+    Await.await(() -> self.get().getState() == Thread.State.WAITING);
+    assertThat(connection).isEmpty();
+
+    come.set(true);
+    LockSupport.unpark(self.get());
+    if (brief) {
+      assertThat(woken.getCount()).isOne();
+      turn();
+    }
+    assertThat(woken.await(60, TimeUnit.SECONDS)).isTrue();
+    assertThat(connection).isEmpty();
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {100, 15_000, 17_000, 200_000})
-  void request_isDecidedOnItsConnectionsThread_whereItIsShort(int length) throws Exception {
-    try (TestPicker picker = new TestPicker(TestPicker.SETTINGS)) {
-      picker.cells.worker("a", URI.create("http://10.0.0.1:8000"), "m");
-      AtomicReference<String> decider = new AtomicReference<>("");
-      picker.cells.deciding = () -> decider.set(Thread.currentThread().toString());
-      String body = BODY + " ".repeat(length - BODY.length());
-      TestStream stream = picker.stream().head("POST", CHAT, false).body(body, true);
-      stream.destined();
-      assertThat(stream.echo()).isEqualTo(body);
+  @Test
+  void ordinaryThread_parksToo() throws Exception {
+    AtomicBoolean come = new AtomicBoolean();
+    Thread ordinary = Thread.ofPlatform().start(() -> {
+      while (!come.get()) {
+        ConnectionThread.park(this);
+      }
+    });
+    Await.await(() -> ordinary.getState() == Thread.State.WAITING);
+    come.set(true);
+    LockSupport.unpark(ordinary);
+    ordinary.join();
+  }
 
-      // The JVM writes who carries a virtual thread behind its name.
-      assertThat(String.valueOf(decider.get()).contains("@ForkJoinPool")).isEqualTo(length > 16 << 10);
-      stream.cancel();
-      Await.await(() -> picker.cells.open.get() == 0);
-    }
+  @Test
+  void threadStartedByOneOfAConnection_isOfThatConnection() throws Exception {
+    CountDownLatch done = new CountDownLatch(1);
+    new ConnectionThread(connection::add)
+        .start("test", () -> ConnectionThread.startHere("other", done::countDown, true), true);
+    turn();
+    assertThat(done.getCount()).isOne();
+    turn();
+    assertThat(done.getCount()).isZero();
+  }
+
+  @Test
+  void threadStartedByAnother_isOrdinary() throws Exception {
+    CountDownLatch done = new CountDownLatch(1);
+    ConnectionThread.startHere("other", done::countDown, true);
+    assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
   }
 }
