@@ -134,7 +134,8 @@ public final class ChannelLoop implements AutoCloseable {
   }
 
   /**
-   * A channel to be read, by the caller's own thread if that is one of these, which begins with the first {@link Watch#resume}.
+   * A channel to be read, by the caller's own thread if that is one of these. It begins with the first {@link
+   * Watch#resume}.
    *
    * @param channel not blocking, and not watched already
    */

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.Await;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -155,12 +155,12 @@ final class ConnectionThreadTest {
     CountDownLatch parked = new CountDownLatch(1);
     CountDownLatch woken = new CountDownLatch(1);
     AtomicBoolean come = new AtomicBoolean();
-    AtomicReference<Thread> self = new AtomicReference<>();
+    CompletableFuture<Thread> self = new CompletableFuture<>();
     new ConnectionThread(connection::add)
         .start(
             "test",
             () -> {
-              self.set(Thread.currentThread());
+              self.complete(Thread.currentThread());
               parked.countDown();
               while (!come.get()) {
                 ConnectionThread.park(this);
@@ -172,7 +172,7 @@ final class ConnectionThreadTest {
       turn();
     }
     parked.await();
-    Await.await(() -> self.get().getState() == Thread.State.WAITING);
+    Await.await(() -> self.join().getState() == Thread.State.WAITING);
     assertThat(connection).isEmpty();
 
     come.set(true);

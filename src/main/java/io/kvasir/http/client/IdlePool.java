@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Idle connections, per pod. Of those that suit the caller, or of all where none does, the one used last is taken
- * first, so that what is not needed grows old and is closed. A pod's entry lives in the map's own lock and vanishes with
- * its last connection. Thread-safe.
+ * first, so that what is not needed grows old and is closed. A pod's entry lives in the map's own lock and vanishes
+ * with its last connection. Thread-safe.
  */
 final class IdlePool<C extends PodConnection> {
   private final ConcurrentHashMap<PodOrigin, ArrayDeque<C>> idle = new ConcurrentHashMap<>();

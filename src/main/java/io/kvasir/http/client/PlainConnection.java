@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -57,6 +58,10 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   void open(Socket socket) throws IOException {
     channel().configureBlocking(false);
     watch = loop.get().watch(channel(), this);
+  }
+
+  private Turn turn() {
+    return Objects.requireNonNull(turn.get());
   }
 
   private ChannelLoop.Watch watch() throws IOException {
@@ -123,7 +128,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   int readDirectly(byte[] bytes, int offset, int length) throws IOException {
     while (true) {
       int read = 0;
-      switch (turn.get()) {
+      switch (turn()) {
         case CALL -> {
           if (turn.compareAndSet(Turn.CALL, Turn.AWAITED)) {
             await(Turn.AWAITED);
@@ -250,7 +255,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   @Override
   public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
     while (true) {
-      switch (turn.get()) {
+      switch (turn()) {
         case IDLE -> {
           return isSpoilt() ? ChannelLoop.Next.END : ChannelLoop.Next.MORE;
         }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The HTTP/1.1 client that talks to pods, for virtual threads, which wait for answers, and without any for {@link #get
- * short ones}. A {@link ChannelLoop} watches what is not encrypted. Connections are kept and reused per pod, last in first out.
+ * short ones}. A {@link ChannelLoop} watches what is not encrypted. Connections are kept and reused per pod: first
+ * those that the caller's own thread watches, and of these the one used last.
  *
  * <p>It exists because of what a router needs and general clients do not offer together: a call can be cut from
  * any thread at any moment, also before its first byte; a piece of the body is handed over as soon as it

@@ -26,7 +26,8 @@ final class ShortExchanges implements ExchangeConnection.Owner, AutoCloseable {
    * @param connections opens them
    * @param running has each exchange until its end, so that its deadline is checked and it can be aborted
    */
-  ShortExchanges(PodConnections connections, IdlePool<ExchangeConnection> pool, Set<RunningCall> running, NanoClock clock) {
+  ShortExchanges(
+      PodConnections connections, IdlePool<ExchangeConnection> pool, Set<RunningCall> running, NanoClock clock) {
     this.connections = connections;
     this.pool = pool;
     this.running = running;

@@ -24,8 +24,9 @@ import org.slf4j.LoggerFactory;
  * <p>Pekko parses requests, of which it gets one at a time ({@link RequestFramer}), and renders heads and whole
  * answers. A {@link ChannelLoop} reads all connections, feeds the layer and sees clients disconnect; with TLS each
  * connection has a reading thread for that. The layer's actor runs on whichever virtual thread has something for it
- * ({@link CallerDispatcher}), and a short request on the loop's own thread ({@link io.kvasir.http.ConnectionThread}); the body of a streamed answer goes from its relay straight to the socket. So a streamed
- * event costs one write. {@code load-tests/datapath} compares this with the alternatives.
+ * ({@link CallerDispatcher}), and a short request on the loop's own thread ({@link io.kvasir.http.ConnectionThread}).
+ * The body of a streamed answer goes from its relay straight to the socket, so a streamed event costs one write. {@code
+ * load-tests/datapath} compares this with the alternatives.
  *
  * <p>Thread-safe.
  */

@@ -8,7 +8,8 @@
  * handler's words, and the connection closed.
  *
  * <p>{@link io.kvasir.http.server.HttpServer} accepts connections and gives each request, its body
- * read whole, to the {@link io.kvasir.http.server.HttpHandler} on a virtual thread of the exchange's own.
+ * read whole, to the {@link io.kvasir.http.server.HttpHandler} on a virtual thread of the exchange's own. That runs on
+ * the thread that reads the client's connection where the request is short, and no other thread is woken for it.
  * What the handler returns is an {@link io.kvasir.http.server.Response}: either whole bytes, or a head
  * and a {@link io.kvasir.http.StreamingBody} that writes the body as it comes;
  * with status 101 the client's connection leaves HTTP and is the body's from then on. That a client disconnects

@@ -122,7 +122,7 @@ final class SharedLoopTest {
     assertThat(failure.get()).isEqualTo(PodException.Kind.RESET);
   }
 
-  /** Whatever comes when: whole, in pieces, before it is waited for; on whichever thread; by reading or by streaming. */
+  /** Whatever comes when: whole, in pieces, before it is waited for; on any thread; by reading or by streaming. */
   @Test
   void manyCallsOfManyThreads_getTheirAnswersWhole() throws Exception {
     AtomicInteger seeds = new AtomicInteger();
@@ -158,6 +158,7 @@ final class SharedLoopTest {
   }
 
   /** Answers with what it was sent, in pieces of any length, of which some come late. */
+  @SuppressWarnings("ThreadPriorityCheck") // So that pieces come apart now and then, not for who comes first.
   private RawPod echo(AtomicInteger seeds) {
     try {
       return pod((request, wire) -> {
