@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -122,18 +121,6 @@ public final class ChannelLoop implements AutoCloseable {
   }
 
   /**
-   * The thread of a loop that the caller runs on, itself or carried by it as a {@link ConnectionThread} that has not
-   * gone elsewhere for good; null when there is none. What it is given should be brief.
-   */
-  public static @Nullable Executor current() {
-    if (Thread.currentThread() instanceof LoopThread own) {
-      return own;
-    }
-    ConnectionThread carried = ConnectionThread.current();
-    return carried == null ? null : carried.connection();
-  }
-
-  /**
    * A channel to be read, by the caller's own thread if that is one of these. It begins with the first {@link
    * Watch#resume}.
    *
@@ -141,7 +128,7 @@ public final class ChannelLoop implements AutoCloseable {
    */
   public Watch watch(SocketChannel channel, Reader reader) {
     LoopThread thread =
-        current() instanceof LoopThread own && own.loop == this
+        ConnectionThread.currentConnection() instanceof LoopThread own && own.loop == this
             ? own
             : threads[(watched.getAndIncrement() & Integer.MAX_VALUE) % threads.length];
     return new Watch(thread, channel, reader);
@@ -183,9 +170,9 @@ public final class ChannelLoop implements AutoCloseable {
       changed();
     }
 
-    /** Whether the thread that reads the channel is the caller's {@link #current}. */
-    public boolean isHere() {
-      return current() == thread;
+    /** Whether the caller's thread reads it, or carries the caller. */
+    public boolean isCurrent() {
+      return ConnectionThread.currentConnection() == thread;
     }
 
     /** Notes that the channel has been closed, by whichever thread: the reading ends. */
@@ -218,7 +205,7 @@ public final class ChannelLoop implements AutoCloseable {
     }
   }
 
-  private static final class LoopThread extends Thread implements Executor {
+  private static final class LoopThread extends CarrierThread {
     private final ChannelLoop loop;
     private final Selector selector;
     private final Buffers buffers = new Buffers();

@@ -90,12 +90,12 @@ public final class ConnectionThread {
    * @param name the new thread's
    * @param brief whether the work between two waits takes so little that the connection may be kept waiting
    */
-  public static void startHere(String name, Runnable work, boolean brief) {
-    Executor here = ChannelLoop.current();
-    if (here == null) {
+  public static void startOnCurrent(String name, Runnable work, boolean brief) {
+    Executor current = currentConnection();
+    if (current == null) {
       Thread.ofVirtual().name(name).start(work);
     } else {
-      new ConnectionThread(here).start(name, work, brief);
+      new ConnectionThread(current).start(name, work, brief);
     }
   }
 
@@ -135,14 +135,14 @@ public final class ConnectionThread {
     own.execute(continuation);
   }
 
-  /** The calling thread, if it is one of these. */
-  static @Nullable ConnectionThread current() {
-    return CURRENT.isBound() ? CURRENT.get() : null;
-  }
-
-  /** The thread of its connection. */
-  Executor connection() {
-    return connection;
+  /**
+   * The thread of a connection that the caller runs on, itself or carried by it now and then; null when there is none.
+   */
+  public static @Nullable Executor currentConnection() {
+    if (Thread.currentThread() instanceof CarrierThread own) {
+      return own;
+    }
+    return CURRENT.isBound() ? CURRENT.get().connection : null;
   }
 
   /**
@@ -168,11 +168,11 @@ public final class ConnectionThread {
    * @param blocker what it waits for
    */
   public static void park(Object blocker) {
-    ConnectionThread current = current();
-    if (current == null) {
+    if (!CURRENT.isBound()) {
       LockSupport.park(blocker);
       return;
     }
+    ConnectionThread current = CURRENT.get();
     current.onConnection = current.brief;
     try {
       LockSupport.park(blocker);
@@ -182,14 +182,22 @@ public final class ConnectionThread {
   }
 
   /**
-   * Leaves the connection's thread, if the caller is on one: before what would hold it up, as there are calls in which
-   * virtual threads keep the thread that carries them.
+   * Leaves the connection's thread until the next wait for the network, if the caller is on one: before what would hold
+   * it up, as there are calls in which virtual threads keep the thread that carries them.
    */
   @SuppressWarnings("ThreadPriorityCheck") // Not for what others do, but for where it goes on.
   public static void leaveConnection() {
     if (CURRENT.isBound()) {
       // Whoever yields is woken at once, elsewhere.
       Thread.yield();
+    }
+  }
+
+  /** The same, also after each {@link #park}: what was brief is so no more. */
+  public static void leaveConnectionForGood() {
+    if (CURRENT.isBound()) {
+      CURRENT.get().brief = false;
+      leaveConnection();
     }
   }
 }

@@ -210,7 +210,7 @@ final class ChannelLoopTest {
     CompletableFuture<Executor> executor = new CompletableFuture<>();
     CompletableFuture<Thread> reads = new CompletableFuture<>();
     Pair pair = pair(text -> {
-      executor.complete(ChannelLoop.current());
+      executor.complete(ConnectionThread.currentConnection());
       reads.complete(Thread.currentThread());
       return ChannelLoop.Next.MORE;
     });
@@ -219,14 +219,14 @@ final class ChannelLoopTest {
     CompletableFuture<Thread> runs = new CompletableFuture<>();
     executor.get().execute(() -> runs.complete(Thread.currentThread()));
     assertThat(runs.get()).isSameAs(reads.get());
-    assertThat(ChannelLoop.current()).isNull();
+    assertThat(ConnectionThread.currentConnection()).isNull();
   }
 
   @Test
   void tasksThatGoOnAndOn_leaveChannelsTheirTurn() throws Exception {
     CompletableFuture<Executor> executor = new CompletableFuture<>();
     Pair pair = pair(text -> {
-      executor.complete(ChannelLoop.current());
+      executor.complete(ConnectionThread.currentConnection());
       return ChannelLoop.Next.MORE;
     });
     pair.watch.resume();
@@ -250,7 +250,7 @@ final class ChannelLoopTest {
   void failingTask_endsAlone() throws Exception {
     CompletableFuture<Executor> executor = new CompletableFuture<>();
     Pair pair = pair(text -> {
-      executor.complete(ChannelLoop.current());
+      executor.complete(ConnectionThread.currentConnection());
       return ChannelLoop.Next.MORE;
     });
     pair.watch.resume();
@@ -267,7 +267,7 @@ final class ChannelLoopTest {
   void taskForALoopThatHasEnded_isRefused() throws Exception {
     CompletableFuture<Executor> executor = new CompletableFuture<>();
     Pair pair = pair(text -> {
-      executor.complete(ChannelLoop.current());
+      executor.complete(ConnectionThread.currentConnection());
       return ChannelLoop.Next.MORE;
     });
     pair.watch.resume();
@@ -283,7 +283,7 @@ final class ChannelLoopTest {
   void tasksOfManyThreads_allRun() throws Exception {
     CompletableFuture<Executor> executor = new CompletableFuture<>();
     Pair pair = pair(text -> {
-      executor.complete(ChannelLoop.current());
+      executor.complete(ConnectionThread.currentConnection());
       return ChannelLoop.Next.MORE;
     });
     pair.watch.resume();

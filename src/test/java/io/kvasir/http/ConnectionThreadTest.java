@@ -203,7 +203,7 @@ final class ConnectionThreadTest {
   void threadStartedByOneOfAConnection_isOfThatConnection() throws Exception {
     CountDownLatch done = new CountDownLatch(1);
     new ConnectionThread(connection::add)
-        .start("test", () -> ConnectionThread.startHere("other", done::countDown, true), true);
+        .start("test", () -> ConnectionThread.startOnCurrent("other", done::countDown, true), true);
     turn();
     assertThat(done.getCount()).isOne();
     turn();
@@ -213,7 +213,7 @@ final class ConnectionThreadTest {
   @Test
   void threadStartedByAnother_isOrdinary() throws Exception {
     CountDownLatch done = new CountDownLatch(1);
-    ConnectionThread.startHere("other", done::countDown, true);
+    ConnectionThread.startOnCurrent("other", done::countDown, true);
     assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
   }
 }

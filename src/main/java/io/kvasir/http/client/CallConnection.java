@@ -18,5 +18,5 @@ abstract sealed class CallConnection extends PodConnection permits PlainConnecti
   abstract boolean reuse();
 
   /** Whether the caller runs on the thread that watches it, so that answers reach the caller without another. */
-  abstract boolean isHere();
+  abstract boolean isNear();
 }

@@ -37,7 +37,7 @@ final class EncryptedConnection extends CallConnection {
   }
 
   @Override
-  boolean isHere() {
+  boolean isNear() {
     return true;
   }
 

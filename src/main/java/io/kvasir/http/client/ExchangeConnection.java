@@ -55,11 +55,6 @@ final class ExchangeConnection extends PodConnection implements ChannelLoop.Read
     return channel().read(ByteBuffer.wrap(bytes, offset, length));
   }
 
-  /** Writes as much as is taken at once; returns how much. */
-  int offer(byte[] bytes, int offset, int length) throws IOException {
-    return channel().write(ByteBuffer.wrap(bytes, offset, length));
-  }
-
   @Override
   void close() {
     closeSocket();
@@ -105,7 +100,8 @@ final class ExchangeConnection extends PodConnection implements ChannelLoop.Read
   /** Writes the request; false where the connection takes not all of it at once, as one does that has ended. */
   private boolean isWritten(ShortExchange exchange) {
     try {
-      return exchange.request().offerTo(this);
+      byte[] request = exchange.request().whole();
+      return request != null && channel().write(ByteBuffer.wrap(request)) == request.length;
     } catch (IOException e) {
       return false;
     }

@@ -73,9 +73,9 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   }
 
   @Override
-  boolean isHere() {
+  boolean isNear() {
     ChannelLoop.Watch opened = watch;
-    return opened != null && opened.isHere();
+    return opened != null && opened.isCurrent();
   }
 
   // Between calls.

@@ -98,7 +98,7 @@ public final class PodClient implements PodTransport, AutoCloseable {
         new PodConnections(
             settings.connectTimeout(),
             settings.tls(),
-            new IdlePool<>(settings.maxIdlePerPod(), settings.keepAlive().toNanos(), CallConnection::isHere),
+            new IdlePool<>(settings.maxIdlePerPod(), settings.keepAlive().toNanos(), CallConnection::isNear),
             loop,
             new PodMetrics(metrics),
             clock);

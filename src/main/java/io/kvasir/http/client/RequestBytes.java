@@ -4,6 +4,7 @@ import io.kvasir.http.Headers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /** A request as it goes over the wire: its head and as much of the body as makes one good packet burst. */
 final class RequestBytes {
@@ -34,9 +35,9 @@ final class RequestBytes {
     }
   }
 
-  /** Writes it all at once; false where the connection does not take it, which may then have had a part. */
-  boolean offerTo(ExchangeConnection connection) throws IOException {
-    return sent == body.length && connection.offer(first, 0, first.length) == first.length;
+  /** All of it, not copied; null where it is too long to be one piece. */
+  byte @Nullable [] whole() {
+    return sent == body.length ? first : null;
   }
 
   /** Lets go of the bytes, which have been answered and are not sent again: the answer may take minutes. */

@@ -157,7 +157,7 @@ final class SocketPodResponse implements PodResponse {
           return bytes;
         }
         if (size == LONG_BYTES) {
-          ConnectionThread.leaveConnection();
+          ConnectionThread.leaveConnectionForGood();
         }
         bytes = Arrays.copyOf(bytes, (int) Math.clamp(bytes.length * 2L, 1, limit + 1L));
       }

@@ -66,7 +66,7 @@ final class CallerDispatcher extends DispatcherConfigurator {
       if (Thread.currentThread().isVirtual()) {
         task.run();
       } else {
-        ConnectionThread.startHere("http-connection", task, true);
+        ConnectionThread.startOnCurrent("http-connection", task, true);
       }
     }
 

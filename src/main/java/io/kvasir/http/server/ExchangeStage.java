@@ -176,7 +176,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body, account);
       if (connection.startExchange(exchange.cancellation())) {
-        ConnectionThread.startHere("http-exchange", exchange, body.length <= BRIEF_BYTES);
+        ConnectionThread.startOnCurrent("http-exchange", exchange, body.length <= BRIEF_BYTES);
       } else {
         account.close();
       }

@@ -212,7 +212,7 @@ final class SharedLoopTest {
       loop.watch(near, new ChannelLoop.Reader() {
         @Override
         public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
-          found.complete(ChannelLoop.current());
+          found.complete(ConnectionThread.currentConnection());
           return ChannelLoop.Next.PAUSE;
         }
 
