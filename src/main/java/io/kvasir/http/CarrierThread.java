@@ -7,4 +7,7 @@ abstract class CarrierThread extends Thread implements Executor {
   CarrierThread(String name) {
     super(name);
   }
+
+  /** Whether so much waits for it that others should rather run what comes next. Thread-safe. */
+  abstract boolean isBusy();
 }

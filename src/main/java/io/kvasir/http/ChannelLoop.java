@@ -24,14 +24,17 @@ import org.slf4j.LoggerFactory;
 /**
  * Platform threads that wait for many channels at once and read each as its bytes come. An event of a stream that is
  * read here shares its wait with others and changes no thread, which is most of what it costs on a virtual thread of
- * its own. In between they run what is brief of the requests that came ({@link ConnectionThread}), for the same reason.
- * Thread-safe.
+ * its own. In between they run what is brief of the requests that came ({@link ConnectionThread}), for the same reason,
+ * as far as they keep up with them. Thread-safe.
  */
 public final class ChannelLoop implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ChannelLoop.class);
 
   /** So many are run before channels have their turn again: some milliseconds of requests. */
   private static final int TASKS_IN_A_ROW = 64;
+
+  /** With so many that wait, some tenths of a millisecond of them, a thread of another pool is worth being woken. */
+  private static final int BUSY_TASKS = 4;
 
   private final LoopThread[] threads;
   private final AtomicInteger watched = new AtomicInteger();
@@ -115,9 +118,9 @@ public final class ChannelLoop implements AutoCloseable {
     }
   }
 
-  /** As many threads as processors. */
+  /** As many threads as half of the processors, the other half being for those that compute. */
   public static int defaultThreads() {
-    return Runtime.getRuntime().availableProcessors();
+    return Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
   }
 
   /**
@@ -211,6 +214,7 @@ public final class ChannelLoop implements AutoCloseable {
     private final Buffers buffers = new Buffers();
     private final Queue<Watch> changes = new ConcurrentLinkedQueue<>();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger waiting = new AtomicInteger();
     private final List<End> ends = new ArrayList<>();
 
     /** Whether it may be waiting for channels, so that whoever has something else for it has to wake it. */
@@ -253,9 +257,15 @@ public final class ChannelLoop implements AutoCloseable {
         if (stopped) {
           throw new RejectedExecutionException(getName() + " has ended");
         }
+        waiting.incrementAndGet();
         tasks.add(task);
       }
       wake();
+    }
+
+    @Override
+    boolean isBusy() {
+      return waiting.get() >= BUSY_TASKS;
     }
 
     private void wake() {
@@ -300,6 +310,7 @@ public final class ChannelLoop implements AutoCloseable {
         if (next == null) {
           return;
         }
+        waiting.decrementAndGet();
         try {
           next.run();
         } catch (RuntimeException | Error e) {

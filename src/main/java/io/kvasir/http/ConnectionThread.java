@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The virtual thread of a request. It runs on the thread of the request's connection, which serves many, for as long as
- * it waits for nothing but bytes from the network: to hand a request over to other threads and back again, twice, takes
+ * that keeps up and it waits for nothing but bytes from the network: to hand a request over to other threads and back again, twice, takes
  * as much CPU time as much of what is done for it.
  *
  * <p>A virtual thread leaves the thread that carries it wherever it waits, so the connection's is never held up by a
@@ -124,7 +124,7 @@ public final class ConnectionThread {
 
   /** Runs it until its next wait. Called by whoever wakes it; does not block. */
   private void resume(Runnable continuation, Executor own) {
-    if (onConnection) {
+    if (onConnection && !(connection instanceof CarrierThread carrier && carrier.isBusy())) {
       try {
         connection.execute(continuation);
         return;

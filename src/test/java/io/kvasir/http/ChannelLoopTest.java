@@ -246,6 +246,38 @@ final class ChannelLoopTest {
     enough.set(true);
   }
 
+  /** The thread stands still meanwhile. */
+  @Test
+  void whatAThreadDoesNotKeepUpWith_othersRun() throws Exception {
+    CompletableFuture<Executor> executor = new CompletableFuture<>();
+    CompletableFuture<Void> goesOn = new CompletableFuture<>();
+    Pair pair = pair(text -> {
+      executor.complete(ConnectionThread.currentConnection());
+      return ChannelLoop.Next.MORE;
+    });
+    pair.watch.resume();
+    pair.send("x");
+    executor.get().execute(goesOn::join);
+    CountDownLatch elsewhere = new CountDownLatch(1);
+    CountDownLatch all = new CountDownLatch(100);
+    for (int i = 0; i < 100; i++) {
+      new ConnectionThread(executor.get())
+          .start(
+              "test",
+              () -> {
+                if (!goesOn.isDone()) {
+                  elsewhere.countDown();
+                }
+                all.countDown();
+              },
+              true);
+    }
+    elsewhere.await();
+    assertThat(all.getCount()).isPositive();
+    goesOn.complete(null);
+    all.await();
+  }
+
   @Test
   void failingTask_endsAlone() throws Exception {
     CompletableFuture<Executor> executor = new CompletableFuture<>();

@@ -193,7 +193,7 @@ final class JsonScan {
 
   /** The first {@code id} of the answer or its {@code response}; empty when it has not been seen. */
   String id() {
-    return idTaken ? id.toString() : "";
+    return idTaken && !id.isEmpty() ? id.toString() : "";
   }
 
   /** The tokens that all documents of the answer have reported. */
