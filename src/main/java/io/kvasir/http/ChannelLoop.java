@@ -33,8 +33,11 @@ public final class ChannelLoop implements AutoCloseable {
   /** So many are run before channels have their turn again: some milliseconds of requests. */
   private static final int TASKS_IN_A_ROW = 64;
 
-  /** With so many that wait, some tenths of a millisecond of them, a thread of another pool is worth being woken. */
-  private static final int BUSY_TASKS = 4;
+  /**
+   * With so many that wait, some ten milliseconds of them, others are to help: of all connections one thread may happen
+   * to have the busy ones. To share sooner costs more than it saves, for whoever helps has to be woken.
+   */
+  private static final int BUSY_TASKS = 256;
 
   private final LoopThread[] threads;
   private final AtomicInteger watched = new AtomicInteger();
@@ -118,9 +121,9 @@ public final class ChannelLoop implements AutoCloseable {
     }
   }
 
-  /** As many threads as half of the processors, the other half being for those that compute. */
+  /** As many threads as processors. */
   public static int defaultThreads() {
-    return Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+    return Runtime.getRuntime().availableProcessors();
   }
 
   /**

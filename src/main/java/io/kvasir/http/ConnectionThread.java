@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The virtual thread of a request. It runs on the thread of the request's connection, which serves many, for as long as
- * that keeps up and it waits for nothing but bytes from the network: to hand a request over to other threads and back again, twice, takes
- * as much CPU time as much of what is done for it.
+ * that keeps up and it waits for nothing but bytes from the network: to hand a request over to other threads and back
+ * again, twice, takes as much CPU time as much of what is done for it.
  *
  * <p>A virtual thread leaves the thread that carries it wherever it waits, so the connection's is never held up by a
  * wait. Where it goes on is decided each time: after a wait for the network on the connection's thread, after any other

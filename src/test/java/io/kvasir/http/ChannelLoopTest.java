@@ -259,8 +259,8 @@ final class ChannelLoopTest {
     pair.send("x");
     executor.get().execute(goesOn::join);
     CountDownLatch elsewhere = new CountDownLatch(1);
-    CountDownLatch all = new CountDownLatch(100);
-    for (int i = 0; i < 100; i++) {
+    CountDownLatch all = new CountDownLatch(1_000);
+    for (int i = 0; i < 1_000; i++) {
       new ConnectionThread(executor.get())
           .start(
               "test",
