@@ -17,8 +17,10 @@ final class DataPathProbe {
    * What one costs.
    *
    * @param requestsPerSecond with 64 clients that ask as fast as they can
+   * @param cpuMicrosPerRequest with these clients
+   * @param cpuMicrosPerPacedRequest with 64 clients at a rate far below saturation: for each one somebody is woken
    * @param p50AloneMillis latency of one client alone
-   * @param p99PacedMillis latency with 64 clients at a rate far below saturation
+   * @param p99PacedMillis latency with 64 clients at that rate
    * @param cpuMillisPerLongTurn for a turn of a conversation of 242 KB
    * @param streamMillis median time of a stream of 50 events at 20 ms
    */
@@ -26,6 +28,7 @@ final class DataPathProbe {
       String name,
       double requestsPerSecond,
       double cpuMicrosPerRequest,
+      double cpuMicrosPerPacedRequest,
       double cpuMicrosPerEvent,
       double p50AloneMillis,
       double p50PacedMillis,
@@ -35,15 +38,16 @@ final class DataPathProbe {
       double residentMegabytes) {
     /** The result of {@link #beside}; CPU times are in microseconds, and in milliseconds for the long turn. */
     static final String COLUMNS =
-        "    req/s CPU us/req   us/event    +p50 ms    +p99 ms   ms/242KB  stream ms  RSS MB";
+        "    req/s CPU us/req  at 500/s   us/event    +p50 ms    +p99 ms   ms/242KB  stream ms  RSS MB";
 
     /** A line of a table: latencies are what comes on top of direct access. */
     String beside(Figures direct) {
       return String.format(
           Locale.ROOT,
-          "%9.0f %10.1f %10.1f %10.3f %10.3f %10.2f %10.0f %7.0f",
+          "%9.0f %10.1f %9.1f %10.1f %10.3f %10.3f %10.2f %10.0f %7.0f",
           requestsPerSecond,
           cpuMicrosPerRequest,
+          cpuMicrosPerPacedRequest,
           cpuMicrosPerEvent,
           p50AloneMillis - direct.p50AloneMillis,
           p99PacedMillis - direct.p99PacedMillis,
@@ -98,9 +102,11 @@ final class DataPathProbe {
     progress(name, "one client");
     LoadResult alone = run(port, ArrivalMode.CLOSED, 1, 0, 4, 0, CHAT_BYTES);
     progress(name, "64 clients, 500 requests a second");
-    LoadResult paced = run(port, ArrivalMode.PACED, 64, 500, 5, 0, CHAT_BYTES);
-    progress(name, "64 clients");
     double before = cpu.seconds();
+    LoadResult paced = run(port, ArrivalMode.PACED, 64, 500, 5, 0, CHAT_BYTES);
+    double perPaced = 1e6 * (cpu.seconds() - before) / paced.requests();
+    progress(name, "64 clients");
+    before = cpu.seconds();
     LoadResult chat = run(port, ArrivalMode.CLOSED, 64, 0, 6, 0, CHAT_BYTES);
     double perRequest = 1e6 * (cpu.seconds() - before) / chat.requests();
     progress(name, "400 streams");
@@ -115,6 +121,7 @@ final class DataPathProbe {
         name,
         chat.requests() / chat.seconds(),
         perRequest,
+        perPaced,
         perEvent,
         alone.p50Millis(),
         paced.p50Millis(),

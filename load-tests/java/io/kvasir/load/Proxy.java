@@ -127,9 +127,10 @@ final class Proxy {
     System.out.printf("%-12s %s%n", "router", Figures.COLUMNS);
     System.out.printf(
         Locale.ROOT,
-        "%-12s %9.0f %10s %10s %10.3f %10.3f %10s %10.0f %7s   (latency as it is)%n",
+        "%-12s %9.0f %10s %9s %10s %10.3f %10.3f %10s %10.0f %7s   (latency as it is)%n",
         direct.name(),
         direct.requestsPerSecond(),
+        "",
         "",
         "",
         direct.p50AloneMillis(),
@@ -144,6 +145,7 @@ final class Proxy {
     Map<String, Object> result = new LinkedHashMap<>();
     result.put("name", each.name());
     result.put("cpu_us_per_request", round(each.cpuMicrosPerRequest()));
+    result.put("cpu_us_per_request_at_500_per_second", round(each.cpuMicrosPerPacedRequest()));
     result.put("cpu_us_per_event", round(each.cpuMicrosPerEvent()));
     result.put("added_p50_ms", round(each.p50AloneMillis() - direct.p50AloneMillis()));
     result.put("added_p99_ms", round(each.p99PacedMillis() - direct.p99PacedMillis()));
