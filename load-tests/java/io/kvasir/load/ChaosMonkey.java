@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Brings trouble to engines at random, so that of each role one is always left in peace, and heals them when it is
@@ -20,6 +21,9 @@ import java.util.concurrent.TimeUnit;
  */
 final class ChaosMonkey implements AutoCloseable {
   /** What befalls single requests of an engine that lives. */
+  private static final int MOST_TRIES = 200;
+  private static final int BETWEEN_TRIES_MILLIS = 200;
+
   private static final List<String> FAULTS =
       List.of("500", "503", "429", "reset", "hang", "hang-after-head", "hang-midway", "cut", "no-end", "slow",
           "stream-error");
@@ -114,13 +118,28 @@ final class ChaosMonkey implements AutoCloseable {
     try {
       act.begin().run();
       pause(millis);
-      act.end().run();
+      end(act);
     } catch (IOException e) {
       System.err.println("\nchaos: " + act.name() + " of " + member.name() + " went wrong: " + e);
     } finally {
       spell.end();
       synchronized (this) {
         disturbed.remove(member);
+      }
+    }
+  }
+
+  /** Another process may have got a port of an engine that is to start again, for a while. */
+  private void end(Disturbance act) throws IOException {
+    for (int tries = 1; ; tries++) {
+      try {
+        act.end().run();
+        return;
+      } catch (IOException taken) {
+        if (tries == MOST_TRIES) {
+          throw taken;
+        }
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(BETWEEN_TRIES_MILLIS));
       }
     }
   }
