@@ -664,10 +664,12 @@ final class ClusterCellsTest {
   /** Answers contradict what the index says: it is dropped, and what the engine tells then is right. */
   @Test
   void index_thatAnswersContradict_isReadAnew() {
+    RestartingEngine.BEGUN_ANEW.set(false);
     Chain held = RestartingEngine.BEFORE;
     add(RestartingEngine.NAME, 100);
     awaitChosen(home()).reservation().close(new Outcome.Cancelled());
     await(() -> workers().getFirst().index().blocks() == held.length());
+    RestartingEngine.BEGUN_ANEW.set(true);
     for (int i = 0; i < 8; i++) {
       Decision.Chosen chosen = ((Decision.Planned) home().cells().decide(request(model, held))).last();
       assertThat(chosen.cached().confirmed()).isEqualTo(held.length() * 16);
@@ -685,11 +687,13 @@ final class ClusterCellsTest {
   /** A stream into which engines dial notices no death of one: nothing of the dead process is promised. */
   @Test
   void index_ofAProcessThatIsGone_isForgotten() {
+    GoneEngine.GONE.set(false);
     home().pods().add(pod(model, GoneEngine.NAME, 100, List.of(new EventFeed.Zmq("tcp://*:1", null, "gone", true))));
     await(() -> healthy() == 1);
     await(() -> workers().getFirst().index().blocks() == RestartingEngine.BEFORE.length());
     Decision.Chosen chosen = ((Decision.Planned) home().cells().decide(request(model, RestartingEngine.BEFORE))).last();
     assertThat(chosen.cached().confirmed()).isPositive();
+    GoneEngine.GONE.set(true);
     PROBES.put(
         GoneEngine.NAME + ".test",
         CompletableFuture.failedFuture(new CompletionException("refused", new ConnectException("refused"))));
@@ -703,27 +707,27 @@ final class ClusterCellsTest {
     assertThat(workers().getFirst().index().resyncs()).as("its answers said nothing").isZero();
   }
 
-  /** An engine whose stream tells of its cache when it is opened first, and then of nothing more. */
+  /** An engine whose stream tells of its cache, and of nothing when it is opened after the engine has gone. */
   private static final class GoneEngine {
     static final String NAME = "gone";
-    private static final AtomicInteger OPENED = new AtomicInteger();
+    static final AtomicBoolean GONE = new AtomicBoolean();
 
     static Source<KvBatch, NotUsed> open() {
-      return OPENED.incrementAndGet() == 1
-          ? RestartingEngine.stored(RestartingEngine.tokens(7, 10)).concat(Source.never())
-          : Source.never();
+      return GONE.get()
+          ? Source.never()
+          : RestartingEngine.stored(RestartingEngine.tokens(7, 10)).concat(Source.never());
     }
   }
 
-  /** An engine that began anew unnoticed: its stream tells of one cache, and when it is read again of another. */
+  /** An engine that begins anew unnoticed: its stream tells of one cache, and when it is read again of another. */
   private static final class RestartingEngine {
     static final String NAME = "two-lives";
     static final Chain BEFORE = new Chain(chain(tokens(7, 10)), 16);
     static final Chain AFTER = new Chain(chain(tokens(1_000_000, 4)), 16);
-    private static final AtomicInteger OPENED = new AtomicInteger();
+    static final AtomicBoolean BEGUN_ANEW = new AtomicBoolean();
 
     static Source<KvBatch, NotUsed> open() {
-      return stored(OPENED.incrementAndGet() == 1 ? tokens(7, 10) : tokens(1_000_000, 4)).concat(Source.never());
+      return stored(BEGUN_ANEW.get() ? tokens(1_000_000, 4) : tokens(7, 10)).concat(Source.never());
     }
 
     static Source<KvBatch, NotUsed> stored(int[] tokens) {
