@@ -241,6 +241,8 @@ public final class HttpCalls implements AutoCloseable {
    *     IO. To cancel it gives the call up
    */
   public CompletableFuture<Reply> sendAsync(Request request) {
+    // The name of a host is looked up in a call that keeps the thread.
+    ConnectionThread.leaveConnection();
     CompletableFuture<HttpResponse<byte[]>> exchange =
         client().sendAsync(request.build(), LimitedBody.handler(request.maxBytes));
     // A future of its own: the client's timeout ends with a response's head, and what is derived from the client's

@@ -254,6 +254,11 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
 
   @Override
   public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
+    return turn.get() == Turn.LOOP ? readForCall(buffers) : yieldToCall(buffers);
+  }
+
+  /** Has the call read. */
+  private ChannelLoop.Next yieldToCall(ChannelLoop.Buffers buffers) {
     while (true) {
       switch (turn()) {
         case IDLE -> {
