@@ -29,6 +29,12 @@ public final class ConnectionThread {
   /** The option of the JVM that makes it possible. */
   public static final String OPENING = "--add-opens=java.base/java.lang=ALL-UNNAMED";
 
+  /**
+   * A request with a body of so many bytes at most is brief: it is read, rendered and decided on in some hundred
+   * microseconds at most.
+   */
+  public static final int BRIEF_BYTES = 16 << 10;
+
   /** How the JVM makes virtual threads that others carry. */
   private record Carriers(MethodHandle builder, Executor own) {
     static @Nullable Carriers find() {

@@ -42,9 +42,6 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest>
 
   private static final Logger LOG = LoggerFactory.getLogger(ProxyStream.class);
 
-  /** So many bytes of a body are read, rendered and decided on in some hundred microseconds at most. */
-  private static final int BRIEF = 16 << 10;
-
   private final PickerServices services;
   private final PartialMessage partial;
   private final int port;
@@ -250,7 +247,10 @@ final class ProxyStream extends ServerCall.Listener<ProcessingRequest>
   private boolean isBrief() {
     ProxyHead begun = head;
     IncomingBody held = body;
-    return held == null || (held.size() <= BRIEF && begun != null && !begun.headers().has(ContentCoding.HEADER));
+    return held == null
+        || (held.size() <= ConnectionThread.BRIEF_BYTES
+            && begun != null
+            && !begun.headers().has(ContentCoding.HEADER));
   }
 
   private void responseHead(ProcessingRequest message) throws IOException {

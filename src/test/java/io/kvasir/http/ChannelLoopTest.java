@@ -207,36 +207,28 @@ final class ChannelLoopTest {
 
   @Test
   void task_runsOnTheThreadThatReads() throws Exception {
-    CompletableFuture<Executor> executor = new CompletableFuture<>();
     CompletableFuture<Thread> reads = new CompletableFuture<>();
     Pair pair = pair(text -> {
-      executor.complete(ConnectionThread.currentConnection());
       reads.complete(Thread.currentThread());
       return ChannelLoop.Next.MORE;
     });
-    pair.watch.resume();
-    pair.send("x");
+    Executor thread = threadOf(pair);
     CompletableFuture<Thread> runs = new CompletableFuture<>();
-    executor.get().execute(() -> runs.complete(Thread.currentThread()));
+    thread.execute(() -> runs.complete(Thread.currentThread()));
     assertThat(runs.get()).isSameAs(reads.get());
     assertThat(ConnectionThread.currentConnection()).isNull();
   }
 
   @Test
   void tasksThatGoOnAndOn_leaveChannelsTheirTurn() throws Exception {
-    CompletableFuture<Executor> executor = new CompletableFuture<>();
-    Pair pair = pair(text -> {
-      executor.complete(ConnectionThread.currentConnection());
-      return ChannelLoop.Next.MORE;
-    });
-    pair.watch.resume();
-    pair.send("x");
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Executor thread = threadOf(pair);
     AtomicBoolean enough = new AtomicBoolean();
-    executor.get().execute(new Runnable() {
+    thread.execute(new Runnable() {
       @Override
       public void run() {
         if (!enough.get()) {
-          executor.join().execute(this);
+          thread.execute(this);
         }
       }
     });
@@ -249,19 +241,14 @@ final class ChannelLoopTest {
   /** The thread stands still meanwhile. */
   @Test
   void whatAThreadDoesNotKeepUpWith_othersRun() throws Exception {
-    CompletableFuture<Executor> executor = new CompletableFuture<>();
     CompletableFuture<Void> goesOn = new CompletableFuture<>();
-    Pair pair = pair(text -> {
-      executor.complete(ConnectionThread.currentConnection());
-      return ChannelLoop.Next.MORE;
-    });
-    pair.watch.resume();
-    pair.send("x");
-    executor.get().execute(goesOn::join);
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Executor thread = threadOf(pair);
+    thread.execute(goesOn::join);
     CountDownLatch elsewhere = new CountDownLatch(1);
     CountDownLatch all = new CountDownLatch(1_000);
     for (int i = 0; i < 1_000; i++) {
-      new ConnectionThread(executor.get())
+      new ConnectionThread(thread)
           .start(
               "test",
               () -> {
@@ -280,47 +267,30 @@ final class ChannelLoopTest {
 
   @Test
   void failingTask_endsAlone() throws Exception {
-    CompletableFuture<Executor> executor = new CompletableFuture<>();
-    Pair pair = pair(text -> {
-      executor.complete(ConnectionThread.currentConnection());
-      return ChannelLoop.Next.MORE;
-    });
-    pair.watch.resume();
-    pair.send("x");
-    executor.get().execute(() -> {
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Executor thread = threadOf(pair);
+    thread.execute(() -> {
       throw new IllegalStateException("a bug");
     });
     CompletableFuture<Boolean> next = new CompletableFuture<>();
-    executor.get().execute(() -> next.complete(true));
+    thread.execute(() -> next.complete(true));
     assertThat(next.get()).isTrue();
   }
 
   @Test
   void taskForALoopThatHasEnded_isRefused() throws Exception {
-    CompletableFuture<Executor> executor = new CompletableFuture<>();
-    Pair pair = pair(text -> {
-      executor.complete(ConnectionThread.currentConnection());
-      return ChannelLoop.Next.MORE;
-    });
-    pair.watch.resume();
-    pair.send("x");
-    Executor ended = executor.get();
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Executor thread = threadOf(pair);
     loop.close();
     pair.reader.ended.get();
-    assertThatThrownBy(() -> ended.execute(() -> {})).isInstanceOf(RejectedExecutionException.class);
+    assertThatThrownBy(() -> thread.execute(() -> {})).isInstanceOf(RejectedExecutionException.class);
   }
 
   /** Whoever wakes the thread may find it about to wait, waiting or awake: none of its tasks may be left. */
   @Test
   void tasksOfManyThreads_allRun() throws Exception {
-    CompletableFuture<Executor> executor = new CompletableFuture<>();
-    Pair pair = pair(text -> {
-      executor.complete(ConnectionThread.currentConnection());
-      return ChannelLoop.Next.MORE;
-    });
-    pair.watch.resume();
-    pair.send("x");
-    Executor thread = executor.get();
+    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Executor thread = threadOf(pair);
     List<Thread> senders = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       senders.add(Thread.startVirtualThread(() -> {
@@ -338,6 +308,13 @@ final class ChannelLoopTest {
     for (Thread each : senders) {
       assertThat(each.join(Duration.ofSeconds(60))).isTrue();
     }
+  }
+
+  /** The thread that reads a pair, which is sent {@code x} for that. */
+  private static Executor threadOf(Pair pair) throws Exception {
+    pair.watch.resume();
+    pair.send("x");
+    return pair.reader.thread.get();
   }
 
   private Pair pair(Function<String, ChannelLoop.Next> next) throws IOException {
@@ -367,6 +344,7 @@ final class ChannelLoopTest {
     private final SocketChannel channel;
     private final Function<String, ChannelLoop.Next> next;
     private final LinkedBlockingQueue<String> texts = new LinkedBlockingQueue<>();
+    private final CompletableFuture<Executor> thread = new CompletableFuture<>();
     private final CompletableFuture<@Nullable IOException> ended = new CompletableFuture<>();
 
     TextReader(SocketChannel channel, Function<String, ChannelLoop.Next> next) {
@@ -376,6 +354,7 @@ final class ChannelLoopTest {
 
     @Override
     public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+      thread.complete(ConnectionThread.currentConnection());
       ByteBuffer scratch = buffers.direct();
       int length = channel.read(scratch.clear());
       if (length <= 0) {

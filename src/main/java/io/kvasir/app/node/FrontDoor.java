@@ -63,6 +63,7 @@ final class FrontDoor {
   private final @Nullable AnswerCache answers;
   private final AccessAssembly access;
   private final Limiter limiter;
+
   /** Reads clients and workers, so that a request can run where both are read. */
   private final ChannelLoop connections;
 

@@ -56,9 +56,4 @@ final class EncryptedConnection extends CallConnection {
     }
     return in.read(bytes, offset, length);
   }
-
-  @Override
-  void close() {
-    closeSocket();
-  }
 }

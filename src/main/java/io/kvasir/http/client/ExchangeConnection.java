@@ -15,8 +15,6 @@ final class ExchangeConnection extends PodConnection implements ChannelLoop.Read
   private final Owner owner;
   private final ChannelLoop loop;
 
-  private volatile ChannelLoop.@Nullable Watch watch;
-
   // Guarded by this: the exchange is written by one thread and read by another.
   private @Nullable ShortExchange current;
   private boolean over;
@@ -38,30 +36,12 @@ final class ExchangeConnection extends PodConnection implements ChannelLoop.Read
 
   @Override
   void open(Socket socket) throws IOException {
-    channel().configureBlocking(false);
-    watch = loop.watch(channel(), this);
-  }
-
-  /** Begins to be read. */
-  void resume() {
-    ChannelLoop.Watch opened = watch;
-    if (opened != null) {
-      opened.resume();
-    }
+    watchBy(loop, this);
   }
 
   @Override
   int readDirectly(byte[] bytes, int offset, int length) throws IOException {
-    return channel().read(ByteBuffer.wrap(bytes, offset, length));
-  }
-
-  @Override
-  void close() {
-    closeSocket();
-    ChannelLoop.Watch opened = watch;
-    if (opened != null) {
-      opened.closed();
-    }
+    return readNow(bytes, offset, length);
   }
 
   /** Begins an exchange and writes its request; false when the connection has ended and nothing was begun. */

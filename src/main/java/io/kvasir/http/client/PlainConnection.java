@@ -41,8 +41,6 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   private final Supplier<ChannelLoop> loop;
   private final AtomicReference<Turn> turn = new AtomicReference<>(Turn.AHEAD);
 
-  private volatile ChannelLoop.@Nullable Watch watch;
-
   /** The call's thread while it waits. */
   private volatile @Nullable Thread waiting;
 
@@ -56,26 +54,16 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
 
   @Override
   void open(Socket socket) throws IOException {
-    channel().configureBlocking(false);
-    watch = loop.get().watch(channel(), this);
+    watchBy(loop.get(), this);
   }
 
   private Turn turn() {
     return Objects.requireNonNull(turn.get());
   }
 
-  private ChannelLoop.Watch watch() throws IOException {
-    ChannelLoop.Watch opened = watch;
-    if (opened == null) {
-      throw new IOException("not connected");
-    }
-    return opened;
-  }
-
   @Override
   boolean isNear() {
-    ChannelLoop.Watch opened = watch;
-    return opened != null && opened.isCurrent();
+    return isWatchedByCaller();
   }
 
   // Between calls.
@@ -83,10 +71,8 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   @Override
   void idleSince(long now) {
     super.idleSince(now);
-    Turn before = turn.getAndUpdate(is -> is == Turn.OVER ? is : Turn.IDLE);
-    ChannelLoop.Watch opened = watch;
-    if (before == Turn.AHEAD && opened != null) {
-      opened.resume();
+    if (turn.getAndUpdate(is -> is == Turn.OVER ? is : Turn.IDLE) == Turn.AHEAD) {
+      resume();
     }
   }
 
@@ -96,9 +82,13 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     return turn.compareAndSet(Turn.IDLE, Turn.CALL) && hasNothing();
   }
 
-  /** Whether it is idle, and something has come of which nobody knows what it is. */
+  /** Whether it is idle and something has come of which nobody knows what it is: no call has it any more. */
   private synchronized boolean isSpoilt() {
-    return turn.get() == Turn.IDLE && !hasNothing();
+    if (turn.get() != Turn.IDLE || hasNothing()) {
+      return false;
+    }
+    turn.set(Turn.OVER);
+    return true;
   }
 
   /** Whether nothing has come. Takes a byte of what has, so under a lock that lets no call begin meanwhile. */
@@ -142,7 +132,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
         case AHEAD -> {
           read = readNow(bytes, offset, length);
           if (read == 0 && turn.compareAndSet(Turn.AHEAD, Turn.CALL)) {
-            watch().resume();
+            resume();
           }
         }
         case LOOP -> {
@@ -155,11 +145,6 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
         return read;
       }
     }
-  }
-
-  /** Reads what has come, without waiting. */
-  private int readNow(byte[] bytes, int offset, int length) throws IOException {
-    return channel().read(ByteBuffer.wrap(bytes, offset, length));
   }
 
   /** Waits until it is another turn. */
@@ -177,20 +162,18 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   }
 
   /**
-   * Has {@code next} read what comes, until it wants nothing more; at its end it is the call's turn again.
-   *
-   * @return what it can be resumed by
+   * Has {@code next} read what comes, until it wants nothing more; at its end it is the call's turn again. After a
+   * pause it goes on with {@link #resume}.
    */
-  ChannelLoop.Watch handTo(ChannelLoop.Reader next) throws IOException {
+  void handTo(ChannelLoop.Reader next) throws IOException {
     reader = next;
     Turn before = turn.getAndUpdate(is -> is == Turn.OVER ? is : Turn.LOOP);
     if (before == Turn.OVER) {
       throw new AsynchronousCloseException();
     }
     if (before == Turn.AHEAD || buffered() > 0) {
-      watch().resume();
+      resume();
     }
-    return watch();
   }
 
   /**
@@ -206,7 +189,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     if (failure != null) {
       throw failure;
     }
-    if (turn.get() == Turn.OVER) {
+    if (!streamed.over) {
       throw new AsynchronousCloseException();
     }
   }
@@ -224,6 +207,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   private final class StreamedBody implements ChannelLoop.Reader {
     private final BodyReader body;
     private volatile @Nullable IOException failure;
+    private volatile boolean over;
 
     StreamedBody(BodyReader body) {
       this.body = body;
@@ -247,6 +231,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     @Override
     public void ended(@Nullable IOException how) {
       failure = how;
+      over = true;
     }
   }
 
@@ -307,6 +292,8 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     } catch (IOException e) {
       failure = e;
     }
+    // An idle connection does not keep what was read from it.
+    reader = null;
     current.ended(failure);
     turn.set(Turn.CALL);
     LockSupport.unpark(waiting);
@@ -321,14 +308,5 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
       current.ended(failure == null ? new AsynchronousCloseException() : failure);
     }
     LockSupport.unpark(waiting);
-  }
-
-  @Override
-  void close() {
-    closeSocket();
-    ChannelLoop.Watch opened = watch;
-    if (opened != null) {
-      opened.closed();
-    }
   }
 }

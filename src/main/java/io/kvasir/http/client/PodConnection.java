@@ -1,10 +1,13 @@
 package io.kvasir.http.client;
 
+import io.kvasir.http.ChannelLoop;
 import java.io.IOException;
 import java.io.Serial;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +33,8 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
   private long idleSince;
   private boolean used;
 
+  private volatile ChannelLoop.@Nullable Watch watch;
+
   PodConnection(PodOrigin origin) throws IOException {
     this.origin = origin;
     this.channel = SocketChannel.open();
@@ -48,6 +53,39 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
   /** The TCP connection; not blocking where a loop watches it. */
   SocketChannel channel() {
     return channel;
+  }
+
+  /** Has a loop watch it until it is closed, from the first {@link ChannelLoop.Watch#resume} on. */
+  void watchBy(ChannelLoop loop, ChannelLoop.Reader reader) throws IOException {
+    channel.configureBlocking(false);
+    watch = loop.watch(channel, reader);
+  }
+
+  /**
+   * The watch of a loop.
+   *
+   * @throws IOException when there is none, for it is not connected
+   */
+  ChannelLoop.Watch watch() throws IOException {
+    ChannelLoop.Watch begun = watch;
+    if (begun == null) {
+      throw new IOException("not connected");
+    }
+    return begun;
+  }
+
+  /** Has the loop that watches it, if one does, begin to read or go on after a pause. */
+  void resume() {
+    ChannelLoop.Watch begun = watch;
+    if (begun != null) {
+      begun.resume();
+    }
+  }
+
+  /** Whether the loop's thread that watches it is the caller's. */
+  boolean isWatchedByCaller() {
+    ChannelLoop.Watch begun = watch;
+    return begun != null && begun.isCurrent();
   }
 
   /**
@@ -105,6 +143,11 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
 
   /** Reads past the buffer, which is empty; -1 at the end of the stream. */
   abstract int readDirectly(byte[] bytes, int offset, int length) throws IOException;
+
+  /** Reads what has come to a connection that is watched, without waiting. */
+  int readNow(byte[] bytes, int offset, int length) throws IOException {
+    return channel.read(ByteBuffer.wrap(bytes, offset, length));
+  }
 
   int take(byte[] bytes, int offset, int length) {
     int taken = Math.min(length, limit - position);
@@ -212,7 +255,13 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
   }
 
   /** Ends it, from whichever thread: who reads or writes it fails. */
-  abstract void close();
+  void close() {
+    closeSocket();
+    ChannelLoop.Watch begun = watch;
+    if (begun != null) {
+      begun.closed();
+    }
+  }
 
   /** The answer's head has no end. */
   static final class HeadTooLongException extends IOException {

@@ -117,13 +117,13 @@ public final class PodTunnel {
     void receive(byte[] into, Receiver to) throws IOException {
       buffer = into;
       receiver = to;
-      ChannelLoop.Watch watch = handOver();
+      handOver();
       events.acquireUninterruptibly();
       while (!ended) {
         if (!to.catchUp()) {
           return;
         }
-        watch.resume();
+        plain.resume();
         events.acquireUninterruptibly();
       }
       IOException own = ofReceiver;
@@ -136,9 +136,9 @@ public final class PodTunnel {
       }
     }
 
-    private ChannelLoop.Watch handOver() throws PodException {
+    private void handOver() throws PodException {
       try {
-        return plain.handTo(this);
+        plain.handTo(this);
       } catch (IOException e) {
         throw broken.apply(e);
       }

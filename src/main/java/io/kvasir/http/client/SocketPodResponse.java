@@ -156,7 +156,7 @@ final class SocketPodResponse implements PodResponse {
         if (ended) {
           return bytes;
         }
-        if (size == LONG_BYTES) {
+        if (size >= LONG_BYTES) {
           ConnectionThread.leaveConnectionForGood();
         }
         bytes = Arrays.copyOf(bytes, (int) Math.clamp(bytes.length * 2L, 1, limit + 1L));

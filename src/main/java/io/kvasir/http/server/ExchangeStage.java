@@ -40,9 +40,6 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
    */
   private static final int BOOKED_PER_BYTE = 1 + RequestMemory.READING_PER_BYTE;
 
-  /** A request with a body up to here takes so little time that others of its connection's thread can wait for it. */
-  private static final int BRIEF_BYTES = 16 << 10;
-
   private final Inlet<HttpRequest> in = Inlet.create("Exchange.in");
   private final Outlet<HttpResponse> out = Outlet.create("Exchange.out");
   private final FlowShape<HttpRequest, HttpResponse> shape = FlowShape.of(in, out);
@@ -176,7 +173,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       }
       RunningExchange exchange = new RunningExchange(connection, handler, answered, request, body, account);
       if (connection.startExchange(exchange.cancellation())) {
-        ConnectionThread.startOnCurrent("http-exchange", exchange, body.length <= BRIEF_BYTES);
+        ConnectionThread.startOnCurrent("http-exchange", exchange, body.length <= ConnectionThread.BRIEF_BYTES);
       } else {
         account.close();
       }
