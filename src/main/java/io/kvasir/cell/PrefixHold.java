@@ -3,18 +3,18 @@ package io.kvasir.cell;
 import java.util.Locale;
 
 /**
- * How a request stands that counts on blocks which earlier requests are to compute, at an engine that shares a prompt's
- * blocks only once it has computed them: it is held until it has, since it would be computed beside the earlier ones,
- * all of it.
+ * How a request stands that counts on blocks which earlier requests are to compute. Where the engine shares a prompt's
+ * blocks only once it has computed them, it is held until then: it would be computed beside the earlier ones, all of
+ * it. Where it shares them at once, and other nodes send the earlier ones, it is held until they have.
  */
 public enum PrefixHold {
   /** It counts on none that an earlier one is still to compute. */
   NONE,
   /** It is held. */
   HELD,
-  /** It was held until the engine had them, or the earlier ones were over. */
+  /** It was held until the engine had them, or will have had them before its turn, or the earlier ones were over. */
   COMPUTED,
-  /** The engine should have had them long ago, so it goes without. */
+  /** The engine should have had them long ago, or the earlier ones should have been sent, so it goes without. */
   OVERDUE,
   /** The cell's home does not know, for it has just become that, or does not answer: it goes without. */
   UNKNOWN,

@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Reservation {
   /**
-   * Waits until the requests are sent that were decided before on this node and are to compute blocks which this one
-   * counts on, some milliseconds at most; where the engine shares blocks only once it has computed them, until those of
-   * all nodes have been, or should have been. Returns at once where there are none.
+   * Waits until the requests are sent that were decided before and are to compute blocks which this one counts on, some
+   * milliseconds at most; where the engine shares blocks only once it has computed them, until those have been, or
+   * should have been. Returns at once where there are none.
    *
    * @param cancelled whether the request is not to be sent any more; looked at every some milliseconds
-   * @return {@link PrefixHold#NONE} where it was not held for blocks to be computed
+   * @return {@link PrefixHold#NONE} where it was not held, or only until others of this node's were written
    */
   default PrefixHold awaitEarlier(BooleanSupplier cancelled) {
     return PrefixHold.NONE;
@@ -28,6 +28,14 @@ public interface Reservation {
   default PrefixHold prefixHold() {
     return PrefixHold.NONE;
   }
+
+  /**
+   * Where the holder is another node, has the cell inquire there whether the request is sent, once another one waits
+   * for that; the holder then calls {@link #sent}. Without this call it is only known here.
+   *
+   * @param inquiry any thread runs it, once at most; it does not block
+   */
+  default void onAwaited(Runnable inquiry) {}
 
   /** The request is sent: those that count on its blocks may follow, once it has them. Idempotent. */
   default void sent() {}

@@ -200,7 +200,10 @@ final class CellHomeClient implements CellHome {
   @Override
   public void reservationChanged(ReservationEvent event) {
     pending.add(event);
-    if (flushScheduled.compareAndSet(false, true)) {
+    if (event.kind() == ReservationEvent.Kind.SENT) {
+      // Another request waits for it.
+      var _ = Thread.ofVirtual().start(this::flush);
+    } else if (flushScheduled.compareAndSet(false, true)) {
       delayed.execute(this::flush);
     }
   }

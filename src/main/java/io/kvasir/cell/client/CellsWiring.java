@@ -112,12 +112,12 @@ public final class CellsWiring {
             wiring.roster,
             new Replication(
                 wiring.self, peers.port(), wiring.nodesByCell, wiring.replicas, wiring.startKeeper(), remote::of),
-            new PreemptionMessages(system)));
+            new HolderMessages(system)));
     system.systemActorOf(
         PressureBroadcast.create(wiring.views, wiring.roster, wiring.reports, clock),
         "kvasir-cell-pressure",
         Props.empty());
-    PreemptionMessages.receive(system, wiring.self, remote);
+    HolderMessages.receive(system, wiring.self, remote);
     peerDecisions.serve(wiring.views);
     var _ = system.getWhenTerminated().thenRun(peers::close);
     directory.tell(new Directory.Announce(pods));

@@ -15,14 +15,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * leaves nobody waiting. Thread-safe.
  */
 final class HomeFetches<R> {
-  private static final long INTERVAL_MILLIS = 15;
+  private static final long LONGEST_INTERVAL_MILLIS = 15;
 
   private final String name;
+  private final long firstIntervalMillis;
   private final Source<R> source;
   private final long silenceNanos;
   private final NanoClock clock;
   private final Map<Long, CompletableFuture<R>> awaited = new ConcurrentHashMap<>();
   private final AtomicBoolean running = new AtomicBoolean();
+  private final AtomicBoolean begun = new AtomicBoolean();
 
   /** Where results come from. */
   interface Source<R> {
@@ -44,10 +46,13 @@ final class HomeFetches<R> {
    * Nothing is awaited yet.
    *
    * @param name of the thread
+   * @param firstInterval between two fetches after a request has begun to wait; each after that takes twice as long as
+   *     the one before it, {@value #LONGEST_INTERVAL_MILLIS} ms at most
    * @param silence of the home after which nothing is awaited any more
    */
-  HomeFetches(String name, Source<R> source, Duration silence, NanoClock clock) {
+  HomeFetches(String name, Duration firstInterval, Source<R> source, Duration silence, NanoClock clock) {
     this.name = name;
+    this.firstIntervalMillis = Math.min(firstInterval.toMillis(), LONGEST_INTERVAL_MILLIS);
     this.source = source;
     this.silenceNanos = silence.toNanos();
     this.clock = clock;
@@ -57,6 +62,7 @@ final class HomeFetches<R> {
   CompletableFuture<R> begin(long id) {
     CompletableFuture<R> result = new CompletableFuture<>();
     awaited.put(id, result);
+    begun.set(true);
     if (running.compareAndSet(false, true)) {
       Thread.ofVirtual().name(name).start(this::run);
     }
@@ -70,15 +76,17 @@ final class HomeFetches<R> {
 
   private void run() {
     long answeredNanos = clock.nanos();
+    long interval = firstIntervalMillis;
     try {
       do {
         while (!awaited.isEmpty()) {
+          interval = begun.getAndSet(false) ? firstIntervalMillis : Math.min(2 * interval, LONGEST_INTERVAL_MILLIS);
           if (fetch()) {
             answeredNanos = clock.nanos();
           } else if (clock.nanos() - answeredNanos >= silenceNanos) {
             awaited.values().forEach(result -> result.complete(source.ofSilence()));
           }
-          TimeUnit.MILLISECONDS.sleep(INTERVAL_MILLIS);
+          TimeUnit.MILLISECONDS.sleep(interval);
         }
         running.set(false);
         // Whoever began to wait in between has found this thread running.

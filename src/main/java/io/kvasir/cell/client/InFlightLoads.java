@@ -1,5 +1,6 @@
 package io.kvasir.cell.client;
 
+import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
@@ -21,6 +22,10 @@ final class InFlightLoads {
 
   private final HomeNotifier notifier;
   private final Set<RemoteReservation> open = ConcurrentHashMap.newKeySet();
+
+  /** The requests that the home is to learn of when they are sent; also those whose decision has not come yet. */
+  private final Set<Long> awaited = ConcurrentHashMap.newKeySet();
+
   private volatile long home;
   private volatile boolean undeclared; // whether there may be loads that were not declared to the home
 
@@ -47,6 +52,7 @@ final class InFlightLoads {
 
   void closed(RemoteReservation reservation) {
     open.remove(reservation);
+    boolean _ = takeAwaited(reservation.id());
   }
 
   /** The home takes a request back; nothing when it is over. */
@@ -58,12 +64,29 @@ final class InFlightLoads {
     }
   }
 
+  /** The home is to learn that a request is sent: now, if it is, or as soon as it is. */
+  void reportSent(long reservation) {
+    awaited.add(reservation);
+    for (RemoteReservation each : open) {
+      if (each.id() == reservation) {
+        each.reportSent();
+      }
+    }
+  }
+
+  /** Whether the home is to learn that this request is sent. Once. */
+  boolean takeAwaited(long reservation) {
+    return !awaited.isEmpty() && awaited.remove(reservation);
+  }
+
   /**
    * The ids of what is open now.
    *
    * @param below see {@link OpenReservations#below}; read before this is called
    */
   List<OpenReservations> openReservations(long below) {
+    // Those that are open are taken when they are closed.
+    awaited.removeIf(id -> CorrelationIds.of(id) < below && open.stream().noneMatch(each -> each.id() == id));
     return OpenReservations.declarations(below, open.stream().map(RemoteReservation::id).toList());
   }
 

@@ -95,7 +95,7 @@ public final class LocalCells implements Cells, AutoCloseable {
                     cell -> {
                       throw new IllegalStateException("cell " + cell + " does not move");
                     }),
-                (_, _, _) -> {
+                (_, _, _, _) -> {
                   throw new IllegalStateException("no other node has requests here");
                 });
     this.cells = system.systemActorOf(above(services), name, Props.empty());

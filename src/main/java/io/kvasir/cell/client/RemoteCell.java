@@ -203,6 +203,15 @@ final class RemoteCell implements NextHome {
     loads.preempt(reservation);
   }
 
+  /**
+   * The home is to learn that a request of this node is sent, as soon as it is.
+   *
+   * @param reservation this node's id of what is booked for it
+   */
+  void reportSent(long reservation) {
+    loads.reportSent(reservation);
+  }
+
   /** Declares what this node has in flight to the home that has decided, if that does not know it. */
   void decidedBy(long incarnation) {
     loads.decidedBy(incarnation);

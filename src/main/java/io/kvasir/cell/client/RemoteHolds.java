@@ -15,11 +15,14 @@ import java.util.stream.Collectors;
 
 /**
  * This node's requests that are held until earlier ones, which a cell's home on another node knows, have computed the
- * blocks that they count on. Thread-safe.
+ * blocks that they count on, or have been sent. Thread-safe.
  */
 final class RemoteHolds {
   /** Between two looks whether a request is still to be sent. */
   private static final long LOOK_MILLIS = 16;
+
+  /** What is only to be sent is soon. */
+  private static final Duration FIRST_INTERVAL = Duration.ofMillis(2);
 
   private final HomeFetches<PrefixHold> holds;
 
@@ -29,7 +32,8 @@ final class RemoteHolds {
    * @param silence of the home after which requests go without
    */
   RemoteHolds(CellHome home, Duration silence, NanoClock clock) {
-    this.holds = new HomeFetches<>("kvasir-holds-of-" + home.cell(), new Holds(home), silence, clock);
+    this.holds =
+        new HomeFetches<>("kvasir-holds-of-" + home.cell(), FIRST_INTERVAL, new Holds(home), silence, clock);
   }
 
   private record Holds(CellHome home) implements HomeFetches.Source<PrefixHold> {

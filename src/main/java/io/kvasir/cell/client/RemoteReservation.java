@@ -28,6 +28,7 @@ final class RemoteReservation implements Reservation {
   private final ReservationLifecycle lifecycle = new ReservationLifecycle();
   private volatile long home;
   private volatile @Nullable Runnable preempt;
+  private volatile boolean sent;
 
   /** Watches a reservation on this node. */
   interface Watcher {
@@ -77,6 +78,19 @@ final class RemoteReservation implements Reservation {
     Runnable holder = preempt;
     if (holder != null) {
       holder.run();
+    }
+  }
+
+  @Override
+  public void sent() {
+    sent = true;
+    reportSent();
+  }
+
+  /** The home learns that the request is sent, if it is and the home waits for that. */
+  void reportSent() {
+    if (sent && loads.takeAwaited(load.reservation())) {
+      send(ReservationEvent.sent(load.reservation()));
     }
   }
 

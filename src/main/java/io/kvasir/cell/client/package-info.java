@@ -6,8 +6,8 @@
  * other does through its {@code RemoteCell}, whose {@code CellHomeClient} sends the request to the home, over peer
  * connections ({@code PeerDecisions}) or over the cluster. While no home answers, the {@code Fallback} chooses from the
  * roster alone. What this node has in flight at homes on other nodes is kept in {@code InFlightLoads}, to be declared
- * to a new home; {@code PreemptionMessages} have a home take it back from its worker. {@code ClusterPods} changes the
- * roster, {@code ClusterDescription} collects what the homes of all cells are like.
+ * to a new home; {@code HolderMessages} have a home take it back from its worker, and learn when it was sent.
+ * {@code ClusterPods} changes the roster, {@code ClusterDescription} collects what the homes of all cells are like.
  */
 @NullMarked
 package io.kvasir.cell.client;

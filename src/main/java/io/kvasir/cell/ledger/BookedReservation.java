@@ -181,7 +181,10 @@ public final class BookedReservation implements Reservation {
       if (sharesOnceComputed()) {
         return awaitComputed(mine, cancelled);
       }
-      boolean _ = mine.awaitEarlier(hitPrediction.confirmed(), MAX_WAIT_NANOS);
+      int confirmed = hitPrediction.confirmed();
+      if (mine.inquireEarlier(confirmed)) {
+        boolean _ = mine.awaitEarlier(confirmed, MAX_WAIT_NANOS);
+      }
       return PrefixHold.NONE;
     } catch (InterruptedException stopping) {
       Thread.currentThread().interrupt();
@@ -217,9 +220,14 @@ public final class BookedReservation implements Reservation {
       // What was adopted may count on what nobody knows here.
       return PrefixHold.UNKNOWN;
     }
-    return mine == null || !sharesOnceComputed() || !countsOnEarlier() || !mine.hasEarlier(hitPrediction.confirmed())
-        ? PrefixHold.NONE
-        : hold(mine, member.cache().reported(chain));
+    if (mine == null || !countsOnEarlier()) {
+      return PrefixHold.NONE;
+    }
+    int confirmed = hitPrediction.confirmed();
+    if (sharesOnceComputed()) {
+      return mine.hasEarlier(confirmed) ? hold(mine, member.cache().reported(chain)) : PrefixHold.NONE;
+    }
+    return mine.inquireEarlier(confirmed) ? hold(MAX_WAIT_NANOS) : PrefixHold.NONE;
   }
 
   /**
@@ -237,20 +245,28 @@ public final class BookedReservation implements Reservation {
    * @param computed leading blocks of its prompt that the engine has
    */
   private PrefixHold hold(SendOrder.Place mine, int computed) {
-    if (computed >= depth || !mine.hasEarlier(computed)) {
-      return PrefixHold.NONE;
-    }
+    return computed >= depth || !mine.hasEarlier(computed)
+        ? PrefixHold.NONE
+        : hold(member.health().stallDetector().longestSilence(queueMs));
+  }
+
+  private PrefixHold hold(long longestNanos) {
     long now = member.nanos();
     if (heldSince == NEVER) {
       heldSince = now;
     }
-    return now - heldSince < member.health().stallDetector().longestSilence(queueMs)
-        ? PrefixHold.HELD
-        : PrefixHold.OVERDUE;
+    return now - heldSince < longestNanos ? PrefixHold.HELD : PrefixHold.OVERDUE;
   }
 
   private boolean sharesOnceComputed() {
     return member.cache().sharesOnceComputed();
+  }
+
+  @Override
+  public void onAwaited(Runnable inquiry) {
+    if (place != null) {
+      place.onAwaited(inquiry);
+    }
   }
 
   @Override

@@ -48,7 +48,7 @@ public final class CorrelationIds {
   }
 
   /** The id of the request that a reservation belongs to. */
-  static long of(long reservation) {
+  public static long of(long reservation) {
     return reservation / STEPS;
   }
 }

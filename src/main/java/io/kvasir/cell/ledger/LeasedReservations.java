@@ -65,6 +65,9 @@ public final class LeasedReservations {
       return;
     }
     leases.put(id, new Lease(booked, clock.nanos() + leaseNanos));
+    if (earlier.contains(ReservationEvent.Kind.SENT)) {
+      booked.sent();
+    }
     if (earlier.contains(ReservationEvent.Kind.LOCAL_PREFILL)) {
       booked.prefillLocally();
     }
@@ -111,6 +114,7 @@ public final class LeasedReservations {
     }
     if (found != null) {
       switch (event.kind()) {
+        case SENT -> found.reservation().sent();
         case FIRST_TOKEN -> found.reservation().firstToken();
         case LOCAL_PREFILL -> found.reservation().prefillLocally();
         case CLOSED -> found.reservation().close(event.finalOutcome());

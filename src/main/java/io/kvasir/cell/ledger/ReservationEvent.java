@@ -13,12 +13,19 @@ import org.jspecify.annotations.Nullable;
 public record ReservationEvent(long reservation, Kind kind, @Nullable WireOutcome outcome) {
   /** What happened. */
   public enum Kind {
+    /** The request is written to its worker; notified only where the home has inquired after it. */
+    SENT,
     /** The first token came. */
     FIRST_TOKEN,
     /** The prompt is not handed over to the worker after all. */
     LOCAL_PREFILL,
     /** The request is over. */
     CLOSED
+  }
+
+  /** The request is written to its worker. */
+  public static ReservationEvent sent(long reservation) {
+    return new ReservationEvent(reservation, Kind.SENT, null);
   }
 
   /** The first token came. */
@@ -39,6 +46,7 @@ public record ReservationEvent(long reservation, Kind kind, @Nullable WireOutcom
   /** A load as it is after this, null when it is over. */
   @Nullable InFlightLoad applyTo(InFlightLoad load) {
     return switch (kind) {
+      case SENT -> load;
       case FIRST_TOKEN -> load.begun();
       case LOCAL_PREFILL -> load.withLocalPrefill();
       case CLOSED -> null;

@@ -31,6 +31,11 @@ abstract class WatchedReservation implements Reservation {
   }
 
   @Override
+  public void onAwaited(Runnable inquiry) {
+    reservation.onAwaited(inquiry);
+  }
+
+  @Override
   public void sent() {
     reservation.sent();
   }

@@ -25,16 +25,23 @@ public final class RemoteDecisions {
   private final RemoteTurns turns;
   private final Holders holders;
 
+  /** What a cell has for the node that holds a reservation. */
+  public enum Notice {
+    /** The request is to be taken back from its worker, unless its answer has begun. */
+    PREEMPT,
+    /** The node is to report, once, when it has sent the request, or that it had. */
+    REPORT_SENT
+  }
+
   /** The nodes that hold what is booked here. Thread-safe. */
   @FunctionalInterface
   public interface Holders {
     /**
-     * Notifies a node that a request is to be taken back from its worker, unless its answer has begun. Does not block;
-     * may be lost.
+     * Sends a node something about a request of it. Does not block; may be lost.
      *
      * @param reservation the node's id of it
      */
-    void preempt(String node, String cell, long reservation);
+    void send(String node, String cell, long reservation, Notice notice);
   }
 
   RemoteDecisions(
@@ -162,7 +169,8 @@ public final class RemoteDecisions {
     for (int step = 0; step < planned.steps().size(); step++) {
       Reservation reservation = planned.steps().get(step).reservation();
       long id = CorrelationIds.reservation(correlationId, step);
-      reservation.onPreempt(() -> holders.preempt(node, view.cell(), id));
+      reservation.onPreempt(() -> holders.send(node, view.cell(), id, Notice.PREEMPT));
+      reservation.onAwaited(() -> holders.send(node, view.cell(), id, Notice.REPORT_SENT));
       leased.hold(node, id, reservation);
     }
     return planned.steps().stream().map(DecisionReply.ChosenStep::of).toList();

@@ -40,6 +40,12 @@ public final class SendOrder {
     private volatile boolean left;
     private volatile boolean awaited;
 
+    /** Finds out whether it is sent where that happens elsewhere. Guarded by this. */
+    private @Nullable Runnable inquiry;
+
+    /** Guarded by this. */
+    private boolean inquired;
+
     private Place(long number, Chain prompt) {
       this.number = number;
       this.prompt = prompt;
@@ -77,6 +83,48 @@ public final class SendOrder {
         }
       }
       return true;
+    }
+
+    /**
+     * Has those that {@link #awaitEarlier} waits for leave as soon as they are sent, where another node sends them,
+     * too.
+     *
+     * @return whether there are any
+     */
+    public boolean inquireEarlier(int block) {
+      boolean any = false;
+      for (Place other = earlier(oldest(), block); other != null; other = earlier(other.number + 1, block)) {
+        other.inquire();
+        any = true;
+      }
+      return any;
+    }
+
+    /**
+     * Another node sends it: {@code inquiry} has that node say when it is.
+     *
+     * @param inquiry run when somebody first waits for that, by their thread or by this one; it does not block
+     */
+    public void onAwaited(Runnable inquiry) {
+      boolean late;
+      synchronized (this) {
+        this.inquiry = inquiry;
+        late = inquired;
+      }
+      if (late) {
+        inquiry.run();
+      }
+    }
+
+    private void inquire() {
+      Runnable first;
+      synchronized (this) {
+        first = inquired ? null : inquiry;
+        inquired = true;
+      }
+      if (first != null) {
+        first.run();
+      }
     }
 
     /** Whether there are requests that {@link #awaitEarlier} waits for. */

@@ -26,6 +26,7 @@ import io.kvasir.telemetry.DecisionRecord;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,6 +39,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -328,6 +331,54 @@ final class RemoteCellTest {
     }
     cell.declareOpen();
     assertThat(home.held).hasValue(0);
+  }
+
+  /** Another request counts on one of this node, whenever the home finds out. */
+  @Test
+  void homeThatInquires_learnsOnceThatARequestIsSent() {
+    List<ReservationEvent> events = new ArrayList<>();
+    List<RemoteCell> cells = new ArrayList<>();
+    Set<Long> early = new HashSet<>();
+    Home home = new Home() {
+      @Override
+      public QueryResult query(DecisionRequest request, long correlationId, CorrelationIds ids) {
+        QueryResult reply = super.query(request, correlationId, ids);
+        if (early.contains(correlationId)) {
+          cells.getFirst().reportSent(CorrelationIds.reservation(correlationId, 0));
+        }
+        return reply;
+      }
+
+      @Override
+      public void reservationChanged(ReservationEvent event) {
+        events.add(event);
+      }
+    };
+    RemoteCell cell = cell(home);
+    cells.add(cell);
+    early.add(4L);
+    List<Reservation> requests =
+        IntStream.range(0, 5)
+            .mapToObj(i -> ((Decision.Planned) cell.decide(request(10))).last().reservation())
+            .toList();
+    long[] ids = LongStream.rangeClosed(1, 5).map(request -> CorrelationIds.reservation(request, 0)).toArray();
+
+    requests.get(0).sent();
+    cell.reportSent(ids[0]);
+    assertThat(events).as("which was sent before").containsExactly(ReservationEvent.sent(ids[0]));
+    cell.reportSent(ids[1]);
+    assertThat(events).as("which is not sent").hasSize(1);
+    requests.get(1).sent();
+    requests.get(1).sent();
+    requests.get(2).sent();
+    assertThat(events).as("and the one that nobody waits for").hasSize(2).contains(ReservationEvent.sent(ids[1]));
+    requests.get(3).sent();
+    assertThat(events).as("inquired after before its reply").hasSize(3).contains(ReservationEvent.sent(ids[3]));
+    cell.reportSent(ids[4]);
+    requests.get(4).close(new Outcome.Cancelled());
+    requests.get(4).sent();
+    assertThat(events).as("over before it was sent").hasSize(4)
+        .noneMatch(event -> event.equals(ReservationEvent.sent(ids[4])));
   }
 
   @Test

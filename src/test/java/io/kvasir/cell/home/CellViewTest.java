@@ -54,6 +54,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
@@ -346,6 +347,44 @@ final class CellViewTest {
     assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.NONE);
   }
 
+  /** Two requests of other nodes, at an engine that shares blocks at once: those nodes know when they send them. */
+  @Test
+  void request_isHeldUntilWhatItCountsOnIsSent_whereverThatIs() {
+    Decision.Chosen first = decide(chain(1, 64));
+    connectVllm(member(first));
+    List<String> inquiries = new ArrayList<>();
+    first.reservation().onAwaited(() -> inquiries.add("first"));
+    assertThat(first.reservation().prefixHold()).as("the first of its prompt").isEqualTo(PrefixHold.NONE);
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+    assertThat(inquiries).containsExactly("first");
+    Decision.Chosen third = decide(chain(1, 64));
+    assertThat(third.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+    second.reservation().onAwaited(() -> inquiries.add("second"));
+    assertThat(inquiries).as("the second one is awaited already").containsExactly("first", "second");
+
+    first.reservation().sent();
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.NONE);
+    assertThat(third.reservation().prefixHold()).as("the second is not sent").isEqualTo(PrefixHold.HELD);
+    now += TimeUnit.MILLISECONDS.toNanos(20);
+    assertThat(third.reservation().prefixHold()).as("its node does not answer").isEqualTo(PrefixHold.OVERDUE);
+    second.reservation().sent();
+    assertThat(third.reservation().prefixHold()).isEqualTo(PrefixHold.NONE);
+    assertThat(decide(chain(2, 64)).reservation().prefixHold()).as("another prompt").isEqualTo(PrefixHold.NONE);
+  }
+
+  /** A request of the cell's own node waits for one of another node, and inquires there. */
+  @Test
+  void request_waitsForOneOfAnotherNode() {
+    Decision.Chosen first = decide(chain(1, 64));
+    connectVllm(member(first));
+    first.reservation().onAwaited(() -> first.reservation().sent());
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.NONE);
+    assertThat(second.reservation().prefixHold()).as("the first is sent").isEqualTo(PrefixHold.NONE);
+  }
+
   /** An engine that answers nobody is taken to stand still after a while; then nobody is held for it, either. */
   @Test
   void request_isHeldNoLongerThanTheWorkerMayTakeForWhatWasBeforeIt() {
@@ -375,8 +414,16 @@ final class CellViewTest {
   }
 
   private static void connectSglang(Member member) {
+    connect(member, true);
+  }
+
+  private static void connectVllm(Member member) {
+    connect(member, false);
+  }
+
+  private static void connect(Member member, boolean onceComputed) {
     EventState.Ignored none = EventState.START.ignored();
-    member.cache().events(new EventState(7, -1, true, BLOCK, true, 0, 1, 0, 0, 0, none));
+    member.cache().events(new EventState(7, -1, true, BLOCK, onceComputed, 0, 1, 0, 0, 0, none));
   }
 
   /** Before the first event of an engine, too: else the first requests of a cold fleet overtake each other. */

@@ -52,7 +52,7 @@ final class TestServices {
         clock,
         new CurrentRoster(),
         alone(kit),
-        (_, _, _) -> {
+        (_, _, _, _) -> {
           throw new IllegalStateException("no other node has requests here");
         });
   }
