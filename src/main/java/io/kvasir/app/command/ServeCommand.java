@@ -10,6 +10,7 @@ import io.kvasir.app.config.KvasirConfig.ManagementConfig;
 import io.kvasir.app.config.MemoryPlan;
 import io.kvasir.app.init.FleetOptions;
 import io.kvasir.app.init.LearntConfiguration;
+import io.kvasir.app.node.CompilerSlices;
 import io.kvasir.app.node.HeapRelease;
 import io.kvasir.app.node.Node;
 import io.kvasir.app.node.NodeSupervisor;
@@ -110,6 +111,7 @@ public final class ServeCommand implements Callable<Integer> {
     exposure(valid).forEach(System.out::println);
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("kvasir-stop").unstarted(running::close));
     HeapRelease.start();
+    CompilerSlices.start();
     running.await();
     return 0;
   }
