@@ -73,6 +73,7 @@ public enum TimeSlice {
       };
     }
 
+    @SuppressWarnings("restricted") // --enable-native-access, as for the tokenizer
     private static @Nullable MethodHandle link() {
       try {
         Linker linker = Linker.nativeLinker();
