@@ -7,6 +7,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,25 +47,37 @@ public enum TimeSlice {
   public void useFor(Predicate<String> named) {
     try (DirectoryStream<Path> threads = Files.newDirectoryStream(THREADS)) {
       for (Path thread : threads) {
-        if (named.test(Files.readString(thread.resolve("comm")).strip())
+        if (named.test(name(thread))
             && !Kernel.setSlice(Integer.parseInt(thread.getFileName().toString()), nanos)) {
           LOG.debug("thread {} keeps its time slice", thread);
         }
       }
-    } catch (IOException unknown) {
+    } catch (IOException | DirectoryIteratorException unknown) {
       LOG.debug("threads keep their time slices", unknown);
     }
   }
 
-  /** The system call. Made when it is first used, which takes some ten milliseconds. */
-  private static final class Kernel {
-    /** Of {@code struct sched_attr} in its first version; what is not set is 0. */
-    private static final int ATTRIBUTES_BYTES = 48;
-    private static final int RUNTIME_OFFSET = 24;
-    private static final long NUMBER = number(System.getProperty("os.name"), System.getProperty("os.arch"));
-    private static final @Nullable MethodHandle SYSCALL = NUMBER == 0 ? null : link();
+  private static String name(Path thread) {
+    try {
+      return Files.readString(thread.resolve("comm")).strip();
+    } catch (IOException over) {
+      return "";
+    }
+  }
 
-    /** The call's number; 0 where it is not known. */
+  /** The system calls. Linked when one is first made, which takes some ten milliseconds. */
+  private static final class Kernel {
+    /** Of {@code struct sched_attr} in its first version. */
+    private static final int ATTRIBUTES_BYTES = 48;
+
+    private static final int RUNTIME_OFFSET = 24;
+
+    /** The number of {@code sched_setattr}; {@code sched_getattr} has the next. */
+    private static final long SET = number(System.getProperty("os.name"), System.getProperty("os.arch"));
+
+    private static final @Nullable MethodHandle SYSCALL = SET == 0 ? null : link();
+
+    /** 0 where it is not known. */
     private static long number(String system, String processor) {
       return !system.equals("Linux") ? 0 : switch (processor) {
         case "amd64" -> 314;
@@ -81,7 +94,7 @@ public enum TimeSlice {
             linker.defaultLookup().findOrThrow("syscall"),
             FunctionDescriptor.of(
                 ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.ADDRESS,
-                ValueLayout.JAVA_INT),
+                ValueLayout.JAVA_INT, ValueLayout.JAVA_INT),
             Linker.Option.firstVariadicArg(1));
       } catch (RuntimeException | UnsatisfiedLinkError unknown) {
         LOG.debug("no time slices can be set", unknown);
@@ -89,7 +102,7 @@ public enum TimeSlice {
       }
     }
 
-    /** Whether the kernel has accepted it. */
+    /** Whether the kernel has accepted it. What else the thread is scheduled by stays as it is. */
     static boolean setSlice(int thread, long nanos) {
       MethodHandle syscall = SYSCALL;
       if (syscall == null) {
@@ -97,9 +110,11 @@ public enum TimeSlice {
       }
       try (Arena arena = Arena.ofConfined()) {
         MemorySegment attributes = arena.allocate(ATTRIBUTES_BYTES, Long.BYTES);
-        attributes.set(ValueLayout.JAVA_INT, 0, ATTRIBUTES_BYTES);
+        if ((long) syscall.invokeExact(SET + 1, thread, attributes, ATTRIBUTES_BYTES, 0) != 0) {
+          return false;
+        }
         attributes.set(ValueLayout.JAVA_LONG, RUNTIME_OFFSET, nanos);
-        return (long) syscall.invokeExact(NUMBER, thread, attributes, 0) == 0;
+        return (long) syscall.invokeExact(SET, thread, attributes, 0, 0) == 0;
       } catch (Throwable impossible) {
         throw new IllegalStateException(impossible);
       }
