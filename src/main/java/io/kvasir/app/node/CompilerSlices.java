@@ -1,48 +1,46 @@
 package io.kvasir.app.node;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.kvasir.time.TimeSlice;
-import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
  * Has the threads of the JVM's compilers let requests pass: with a {@linkplain TimeSlice long slice} nothing that is
- * woken waits until a compiler's turn is over, which is what the slowest of a hundred requests did. Only while there is
- * little to compile. While there is much, as in the first minute, code that stays slow for longer costs more than the
- * compilers take (load-tests/README.md, The first minute). One thread at a time.
+ * woken waits until a compiler's turn is over, which is what the slowest of a hundred requests did. Only while the
+ * processors have time left. While they have none, as when a node that has just started gets all that it can take, the
+ * compilers would have less of them, and code that stays slow for longer costs more than they take
+ * (load-tests/README.md, The first minute). One thread at a time.
  */
 public final class CompilerSlices {
-  private static final long SECOND_MILLIS = 1_000;
+  /** The part of the processors that is used at which there may be too little for compilers. */
+  private static final double BUSY = 0.9;
 
-  /** Compiling in a second, of all compilers, from which on it is much. */
-  private static final long BUSY_MILLIS = 100;
+  /** That below which there is enough. */
+  private static final double ROOMY = 0.8;
 
-  /** Seconds with little to compile after which that counts as settled. */
-  private static final int QUIET_SECONDS = 5;
+  /** Seconds with enough after which it counts: a node that has just become ready gets requests a moment later. */
+  private static final int ROOMY_SECONDS = 3;
 
   private final Consumer<TimeSlice> compilers;
-  private long compiledMillis;
-  private int quiet;
+  private TimeSlice slice = TimeSlice.DEFAULT;
+  private int roomy;
 
   /**
-   * Compilers that are busy, as after the start.
+   * Compilers of which nothing is changed yet.
    *
    * @param compilers gives them a slice
-   * @param compiledMillis how long they have compiled until now
    */
-  CompilerSlices(Consumer<TimeSlice> compilers, long compiledMillis) {
+  CompilerSlices(Consumer<TimeSlice> compilers) {
     this.compilers = compilers;
-    this.compiledMillis = compiledMillis;
   }
 
-  /** Checks this JVM's compilers every second until the process ends; nothing where it has none. */
+  /** Checks the processors every second until the process ends; nothing where their use is not known. */
   public static void start() {
-    CompilationMXBean compilation = ManagementFactory.getCompilationMXBean();
-    if (compilation != null && compilation.isCompilationTimeMonitoringSupported()) {
-      CompilerSlices slices =
-          new CompilerSlices(slice -> slice.useFor(CompilerSlices::isCompiler), compilation.getTotalCompilationTime());
-      Thread.ofPlatform().daemon().name("kvasir-compiler-slices").start(() -> slices.repeat(compilation));
+    if (ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system) {
+      CompilerSlices slices = new CompilerSlices(slice -> slice.useFor(CompilerSlices::isCompiler));
+      Thread.ofPlatform().daemon().name("kvasir-compiler-slices").start(() -> slices.repeat(system));
     }
   }
 
@@ -50,11 +48,11 @@ public final class CompilerSlices {
     return thread.startsWith("C1 Compiler") || thread.startsWith("C2 Compiler");
   }
 
-  private void repeat(CompilationMXBean compilation) {
+  private void repeat(OperatingSystemMXBean system) {
     try {
       while (true) {
-        TimeUnit.MILLISECONDS.sleep(SECOND_MILLIS);
-        check(compilation.getTotalCompilationTime());
+        TimeUnit.SECONDS.sleep(1);
+        check(system.getCpuLoad());
       }
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
@@ -64,21 +62,15 @@ public final class CompilerSlices {
   /**
    * Gives them the slice that suits the last second.
    *
-   * @param compiled how long they have compiled until now, in ms
+   * @param load the part of the processors that was used, by whomever, 0 to 1; negative where it is not known
    */
-  void check(long compiled) {
-    boolean busy = compiled - compiledMillis >= BUSY_MILLIS;
-    compiledMillis = compiled;
-    if (!busy) {
-      quiet++;
-      if (quiet == QUIET_SECONDS) {
-        compilers.accept(TimeSlice.LONG);
-      }
-      return;
+  void check(double load) {
+    roomy = load >= 0 && load < ROOMY ? roomy + 1 : 0;
+    TimeSlice suits =
+        load < 0 || load >= BUSY ? TimeSlice.DEFAULT : roomy >= ROOMY_SECONDS ? TimeSlice.LONG : slice;
+    if (suits != slice) {
+      slice = suits;
+      compilers.accept(suits);
     }
-    if (quiet >= QUIET_SECONDS) {
-      compilers.accept(TimeSlice.DEFAULT);
-    }
-    quiet = 0;
   }
 }

@@ -8,46 +8,38 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class CompilerSlicesTest {
-  private static final long START = 5_000;
-
   private final List<TimeSlice> given = new ArrayList<>();
-  private final CompilerSlices slices = new CompilerSlices(given::add, START);
-  private long compiled = START;
+  private final CompilerSlices slices = new CompilerSlices(given::add);
 
-  private void second(long compiledMillis) {
-    compiled += compiledMillis;
-    slices.check(compiled);
+  private void seconds(double... loads) {
+    for (double load : loads) {
+      slices.check(load);
+    }
   }
 
   @Test
-  void compilersHaveTheirSlice_untilThereIsLittleToCompile() {
-    for (int i = 0; i < 60; i++) {
-      second(i % 5 == 4 ? 100 : 99);
-    }
-    assertThat(given).as("busy every fifth second").isEmpty();
-    for (int i = 0; i < 4; i++) {
-      second(99);
-    }
-    assertThat(given).isEmpty();
-    second(0);
+  void compilersLetOthersPass_onceTheProcessorsHaveHadTimeLeftForSomeSeconds() {
+    seconds(1, 0.85, 0.79, 0.2, 0.85, 0.3, 0.79);
+    assertThat(given).as("two seconds").isEmpty();
+    seconds(0);
     assertThat(given).containsExactly(TimeSlice.LONG);
-    for (int i = 0; i < 60; i++) {
-      second(99);
-    }
-    assertThat(given).as("once").hasSize(1);
+    seconds(0.5, 0.89, 0, 0, 0, 0);
+    assertThat(given).containsExactly(TimeSlice.LONG);
   }
 
   @Test
-  void compilersHaveTheirSlice_asSoonAsThereIsMuchAgain() {
-    for (int i = 0; i < 5; i++) {
-      second(0);
-    }
-    second(100);
-    second(2_000);
+  void compilersHaveTheirOwnSlice_asSoonAsTheProcessorsAreBusy() {
+    seconds(0, 0, 0, 0.9, 1);
     assertThat(given).containsExactly(TimeSlice.LONG, TimeSlice.DEFAULT);
-    for (int i = 0; i < 5; i++) {
-      second(0);
-    }
+    seconds(0.85, 0.1, 0.1, 0.1);
     assertThat(given).containsExactly(TimeSlice.LONG, TimeSlice.DEFAULT, TimeSlice.LONG);
+  }
+
+  @Test
+  void compilersHaveTheirOwnSlice_whereTheUseOfProcessorsIsNotKnown() {
+    seconds(-1, -1, -1, -1);
+    assertThat(given).isEmpty();
+    seconds(0.1, 0.1, 0.1, -1);
+    assertThat(given).containsExactly(TimeSlice.LONG, TimeSlice.DEFAULT);
   }
 }
