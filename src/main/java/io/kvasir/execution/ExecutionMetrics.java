@@ -58,9 +58,9 @@ public final class ExecutionMetrics {
     prefixHolds = Histogram.builder()
         .name("kvasir_prefix_hold_seconds")
         .help("How long requests were held before they were sent, as they count on blocks which another request is to"
-            + " compute at an engine that shares blocks only once it has computed them, by what came of it: computed,"
-            + " overdue (the engine should have had them long ago), unknown (the cell's home has moved or does not"
-            + " answer), cancelled.")
+            + " compute at an engine that shares blocks only once it has computed them, or that another node is to"
+            + " send first, by what came of it: computed (or sent), overdue (that should have been long ago),"
+            + " unknown (the cell's home has moved or does not answer), cancelled.")
         .labelNames("result")
         .classicOnly()
         .classicUpperBounds(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
