@@ -8,17 +8,20 @@ import java.util.function.Consumer;
 
 /**
  * Has the threads of the JVM's compilers let requests pass: with a {@linkplain TimeSlice long slice} nothing that is
- * woken waits until a compiler's turn is over, which is what the slowest of a hundred requests did. Only while the
- * processors have time left. While they have none, as when a node that has just started gets all that it can take, the
- * compilers would have less of them, and code that stays slow for longer costs more than they take
+ * woken waits until a compiler's turn is over, which is what the slowest of a hundred requests did. Only while this
+ * process leaves the processors time. While it does not, as when a node that has just started gets all that it can
+ * take, the compilers would have less of them, and code that stays slow for longer costs more than they take
  * (load-tests/README.md, The first minute). One thread at a time.
  */
 public final class CompilerSlices {
-  /** The part of the processors that is used at which there may be too little for compilers. */
-  private static final double BUSY = 0.9;
+  /**
+   * The part of the processors that this process uses at which there may be too little for compilers: what others use,
+   * such as clients and engines beside it, takes too long to read every second, and grows with it.
+   */
+  private static final double BUSY = 0.55;
 
   /** That below which there is enough. */
-  private static final double ROOMY = 0.8;
+  private static final double ROOMY = 0.45;
 
   /** Seconds with enough after which it counts: a node that has just become ready gets requests a moment later. */
   private static final int ROOMY_SECONDS = 3;
@@ -36,7 +39,7 @@ public final class CompilerSlices {
     this.compilers = compilers;
   }
 
-  /** Checks the processors every second until the process ends; nothing where their use is not known. */
+  /** Checks this process every second until it ends; nothing where its use of processors is not known. */
   public static void start() {
     if (ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system) {
       CompilerSlices slices = new CompilerSlices(slice -> slice.useFor(CompilerSlices::isCompiler));
@@ -49,10 +52,16 @@ public final class CompilerSlices {
   }
 
   private void repeat(OperatingSystemMXBean system) {
+    long used = system.getProcessCpuTime();
+    long since = System.nanoTime();
     try {
       while (true) {
         TimeUnit.SECONDS.sleep(1);
-        check(system.getCpuLoad());
+        long usedNow = system.getProcessCpuTime();
+        long now = System.nanoTime();
+        check((double) (usedNow - used) / (now - since) / Runtime.getRuntime().availableProcessors());
+        used = usedNow;
+        since = now;
       }
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
@@ -62,12 +71,11 @@ public final class CompilerSlices {
   /**
    * Gives them the slice that suits the last second.
    *
-   * @param load the part of the processors that was used, by whomever, 0 to 1; negative where it is not known
+   * @param load the part of the processors that this process used, 0 to 1
    */
   void check(double load) {
-    roomy = load >= 0 && load < ROOMY ? roomy + 1 : 0;
-    TimeSlice suits =
-        load < 0 || load >= BUSY ? TimeSlice.DEFAULT : roomy >= ROOMY_SECONDS ? TimeSlice.LONG : slice;
+    roomy = load < ROOMY ? roomy + 1 : 0;
+    TimeSlice suits = load >= BUSY ? TimeSlice.DEFAULT : roomy >= ROOMY_SECONDS ? TimeSlice.LONG : slice;
     if (suits != slice) {
       slice = suits;
       compilers.accept(suits);
