@@ -20,10 +20,10 @@ import java.util.concurrent.locks.LockSupport;
  * closed. One thread of its own.
  */
 final class ChaosMonkey implements AutoCloseable {
-  /** What befalls single requests of an engine that lives. */
   private static final int MOST_TRIES = 200;
   private static final int BETWEEN_TRIES_MILLIS = 200;
 
+  /** What befalls single requests of an engine that lives. */
   private static final List<String> FAULTS =
       List.of("500", "503", "429", "reset", "hang", "hang-after-head", "hang-midway", "cut", "no-end", "slow",
           "stream-error");

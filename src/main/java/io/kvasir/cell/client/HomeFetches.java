@@ -15,7 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * leaves nobody waiting. Thread-safe.
  */
 final class HomeFetches<R> {
-  private static final long LONGEST_INTERVAL_MILLIS = 15;
+  /** Between two fetches. */
+  static final Duration LONGEST_INTERVAL = Duration.ofMillis(15);
 
   private final String name;
   private final long firstIntervalMillis;
@@ -47,12 +48,12 @@ final class HomeFetches<R> {
    *
    * @param name of the thread
    * @param firstInterval between two fetches after a request has begun to wait; each after that takes twice as long as
-   *     the one before it, {@value #LONGEST_INTERVAL_MILLIS} ms at most
+   *     the one before it, {@link #LONGEST_INTERVAL} at most
    * @param silence of the home after which nothing is awaited any more
    */
   HomeFetches(String name, Duration firstInterval, Source<R> source, Duration silence, NanoClock clock) {
     this.name = name;
-    this.firstIntervalMillis = Math.min(firstInterval.toMillis(), LONGEST_INTERVAL_MILLIS);
+    this.firstIntervalMillis = firstInterval.toMillis();
     this.source = source;
     this.silenceNanos = silence.toNanos();
     this.clock = clock;
@@ -80,7 +81,7 @@ final class HomeFetches<R> {
     try {
       do {
         while (!awaited.isEmpty()) {
-          interval = begun.getAndSet(false) ? firstIntervalMillis : Math.min(2 * interval, LONGEST_INTERVAL_MILLIS);
+          interval = begun.getAndSet(false) ? firstIntervalMillis : Math.min(2 * interval, LONGEST_INTERVAL.toMillis());
           if (fetch()) {
             answeredNanos = clock.nanos();
           } else if (clock.nanos() - answeredNanos >= silenceNanos) {

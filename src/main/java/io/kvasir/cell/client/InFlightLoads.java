@@ -6,6 +6,7 @@ import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -57,21 +58,17 @@ final class InFlightLoads {
 
   /** The home takes a request back; nothing when it is over. */
   void preempt(long reservation) {
-    for (RemoteReservation each : open) {
-      if (each.id() == reservation) {
-        each.preempt();
-      }
-    }
+    find(reservation).ifPresent(RemoteReservation::preempt);
   }
 
   /** The home is to learn that a request is sent: now, if it is, or as soon as it is. */
   void reportSent(long reservation) {
     awaited.add(reservation);
-    for (RemoteReservation each : open) {
-      if (each.id() == reservation) {
-        each.reportSent();
-      }
-    }
+    find(reservation).ifPresent(RemoteReservation::reportSent);
+  }
+
+  private Optional<RemoteReservation> find(long reservation) {
+    return open.stream().filter(each -> each.id() == reservation).findAny();
   }
 
   /** Whether the home is to learn that this request is sent. Once. */
@@ -86,7 +83,7 @@ final class InFlightLoads {
    */
   List<OpenReservations> openReservations(long below) {
     // Those that are open are taken when they are closed.
-    awaited.removeIf(id -> CorrelationIds.of(id) < below && open.stream().noneMatch(each -> each.id() == id));
+    awaited.removeIf(id -> CorrelationIds.of(id) < below && find(id).isEmpty());
     return OpenReservations.declarations(below, open.stream().map(RemoteReservation::id).toList());
   }
 

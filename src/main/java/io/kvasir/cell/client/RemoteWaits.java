@@ -18,9 +18,6 @@ import org.jspecify.annotations.Nullable;
  * their results, too, that they still wait. Thread-safe.
  */
 final class RemoteWaits {
-  /** Turns come after some ten milliseconds and more. */
-  private static final Duration INTERVAL = Duration.ofMillis(15);
-
   private final CellHome home;
   private final HomeFetches<Result> turns;
 
@@ -38,7 +35,9 @@ final class RemoteWaits {
    */
   RemoteWaits(CellHome home, Duration silence, NanoClock clock) {
     this.home = home;
-    this.turns = new HomeFetches<>("kvasir-turns-of-" + home.cell(), INTERVAL, new Turns(home), silence, clock);
+    this.turns =
+        new HomeFetches<>(
+            "kvasir-turns-of-" + home.cell(), HomeFetches.LONGEST_INTERVAL, new Turns(home), silence, clock);
   }
 
   private record Turns(CellHome home) implements HomeFetches.Source<Result> {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * them}, it is written after that: it would be computed beside the earlier one, all of it.
  *
  * <p>Only requests with the same prefix wait, and only while it is not confirmed. Of more than {@value #SLOTS} at once
- * the oldest are forgotten: nobody waits for them. Thread-safe; nothing locks but a wait and what ends it.
+ * the oldest are forgotten: nobody waits for them. Thread-safe; nothing locks but a wait, what ends it, and an inquiry.
  */
 public final class SendOrder {
   private static final int SLOTS = 256;
