@@ -49,6 +49,9 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
   /** A probe and a poll of a pod's metrics may run at the same time. */
   private static final int IDLE_CONNECTIONS = 2;
 
+  /** From one probe to the next, and what that may be late, but not as long as uvicorn keeps a connection (5 s). */
+  private static final Duration KEEP_ALIVE = Duration.ofMillis(4_500);
+
   private final PodClient client;
 
   /** The page that has a pod's load, where it is not the first. */
@@ -66,7 +69,7 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
     this.client =
         new PodClient(
             new PodClient.Settings(
-                timeout, timeout, timeout, PodClient.Settings.defaults().keepAlive(), IDLE_CONNECTIONS, tls, keys),
+                timeout, timeout, timeout, KEEP_ALIVE, IDLE_CONNECTIONS, tls, keys),
             new Metrics(new PrometheusRegistry()),
             NanoClock.SYSTEM);
   }

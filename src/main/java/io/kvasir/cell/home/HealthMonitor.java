@@ -76,7 +76,7 @@ final class HealthMonitor {
       }
     }
     probe();
-    reports.expire(all, now);
+    reports.expire(all, now, quiet);
     reports.due(pods(), now, quiet).forEach(this::poll);
   }
 

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The schedule for polling pods for their engines' own load reports: each about once an interval, spread over it so
  * that a large fleet's answers do not come together, and a few at a time. A pod without any is polled less and less
- * often. While the cell has no requests nothing reads the reports: they are polled just often enough not to become
- * stale, and those older than an interval as soon as there are requests again. Owned by the cell's actor; time comes
- * in, in nanoseconds.
+ * often. While the cell has no requests nothing reads the reports: they are polled seldom, and count until the next
+ * poll. Those older than an interval are polled as soon as there are requests again. Owned by the cell's actor; time
+ * comes in, in nanoseconds.
  */
 final class ReportSchedule {
   /** Most polls at the same time: an answer may be some 100 KB. */
@@ -29,11 +29,15 @@ final class ReportSchedule {
   /** Longest pause in intervals; a pod's pause doubles with each failure. */
   private static final int MAX_PAUSE = 64;
 
-  /** The pause in which reports do not become stale, though it be a tenth longer and the answer late. */
-  private static final double SHARE_OF_STALE = 0.7;
+  /** The pause of a quiet cell, in times after which reports of another one are stale. */
+  private static final int QUIET_PAUSE = 3;
+
+  /** Pauses are up to a tenth longer or shorter, lest pods stay together. */
+  private static final double JITTER = 0.1;
 
   private final ReportSettings settings;
   private final double quietIntervals;
+  private final long longestQuietNanos;
   private final Map<String, PodSchedule> pods = new HashMap<>();
 
   /** Pods that are to be polled when an answer of another one has come, the longest overdue first. */
@@ -47,6 +51,8 @@ final class ReportSchedule {
     private boolean inFlight;
     private int pause = 1;
     private long reportedNanos;
+    /** From when on the report ages. */
+    private long freshNanos;
     private boolean reported;
 
     /** Nanoseconds since it was to be polled; negative before. */
@@ -57,8 +63,8 @@ final class ReportSchedule {
 
   ReportSchedule(ReportSettings settings) {
     this.settings = settings;
-    this.quietIntervals =
-        Math.max(1, SHARE_OF_STALE * settings.stale().toNanos() / settings.interval().toNanos());
+    this.quietIntervals = (double) QUIET_PAUSE * settings.stale().toNanos() / settings.interval().toNanos();
+    this.longestQuietNanos = (long) (QUIET_PAUSE * (1 + JITTER) * settings.stale().toNanos());
   }
 
   /**
@@ -110,7 +116,7 @@ final class ReportSchedule {
   }
 
   private double intervals(PodSchedule pod, boolean quiet) {
-    return quiet ? Math.max(pod.pause, quietIntervals) : pod.pause;
+    return quiet && pod.reported ? quietIntervals : pod.pause;
   }
 
   /**
@@ -130,10 +136,11 @@ final class ReportSchedule {
     pod.inFlight = false;
     pod.pause = good ? 1 : Math.min(MAX_PAUSE, 2 * pod.pause);
     pod.polledNanos = now;
-    pod.pauseNanos = settings.interval().toNanos() * ThreadLocalRandom.current().nextDouble(0.9, 1.1);
+    pod.pauseNanos = settings.interval().toNanos() * ThreadLocalRandom.current().nextDouble(1 - JITTER, 1 + JITTER);
     if (good) {
       pod.reported = true;
       pod.reportedNanos = now;
+      pod.freshNanos = now;
       for (Member member : members) {
         if (member.worker().pod().equals(name)) {
           member.report(of(member, reports));
@@ -143,11 +150,21 @@ final class ReportSchedule {
     return good;
   }
 
-  /** Forgets reports that are too old to be used. */
-  void expire(List<Member> members, long now) {
+  /**
+   * Forgets reports that are too old to be used. Until the next poll of a quiet cell they do not age.
+   *
+   * @param quiet whether the cell has no requests
+   */
+  void expire(List<Member> members, long now, boolean quiet) {
     Set<String> stale = new HashSet<>();
     pods.forEach((name, pod) -> {
-      if (pod.reported && now - pod.reportedNanos >= settings.stale().toNanos()) {
+      if (!pod.reported) {
+        return;
+      }
+      if (quiet) {
+        pod.freshNanos = pod.reportedNanos + Math.min(now - pod.reportedNanos, longestQuietNanos);
+      }
+      if (now - pod.freshNanos >= settings.stale().toNanos()) {
         pod.reported = false;
         stale.add(name);
       }

@@ -156,22 +156,48 @@ final class ReportScheduleTest {
   }
 
   @Test
-  void quietCell_isAskedSoSeldomThatNothingBecomesStale() {
+  void quietCell_isAskedSeldom_andNothingBecomesStale() {
     for (int i = 0; i < 64; i++) {
       pod("p" + i, 1);
     }
     int asked = 0;
-    for (long now = 0; now < 60 * SECOND; now += SECOND / 4) {
+    for (long now = 0; now < 90 * SECOND; now += SECOND / 4) {
       for (String pod : ask(now, true)) {
         asked++;
         reports.onReports(pod, Map.of(0, BUSY), members, now);
       }
-      reports.expire(members, now);
-      if (now >= 5 * SECOND) {
+      reports.expire(members, now, true);
+      if (now >= 2 * SECOND) {
         assertThat(members).allMatch(member -> member.report().equals(BUSY));
       }
     }
-    assertThat(asked).isBetween(64 * 60 / 4, 64 * 60 / 2);
+    assertThat(asked).isBetween(64 * 90 / 20, 64 * 90 / 12);
+  }
+
+  @Test
+  void quietCell_forgetsWhatIsNotAnsweredAgain() {
+    pod("p", 1);
+    ask(0, true);
+    assertThat(ask(2 * SECOND, true)).containsExactly("p");
+    reports.onReports("p", Map.of(0, BUSY), members, 2 * SECOND);
+    assertThat(ask(19 * SECOND, true)).containsExactly("p");
+    reports.expire(members, 23 * SECOND, true);
+    assertThat(members.getFirst().report()).isEqualTo(BUSY);
+    reports.expire(members, 24 * SECOND, true);
+    assertThat(members.getFirst().report()).isEqualTo(EngineReport.NONE);
+  }
+
+  @Test
+  void requestsAgain_findWhatTheQuietCellKnew_untilItIsStale() {
+    pod("p", 1);
+    ask(0, true);
+    ask(2 * SECOND, true);
+    reports.onReports("p", Map.of(0, BUSY), members, 2 * SECOND);
+    reports.expire(members, 16 * SECOND, true);
+    reports.expire(members, 20 * SECOND, false);
+    assertThat(members.getFirst().report()).isEqualTo(BUSY);
+    reports.expire(members, 21 * SECOND, false);
+    assertThat(members.getFirst().report()).isEqualTo(EngineReport.NONE);
   }
 
   @Test
@@ -218,9 +244,9 @@ final class ReportScheduleTest {
     ask(0);
     ask(2 * SECOND);
     reports.onReports("p", Map.of(0, BUSY), members, 2 * SECOND);
-    reports.expire(members, 6 * SECOND);
+    reports.expire(members, 6 * SECOND, false);
     assertThat(members.getFirst().report()).isEqualTo(BUSY);
-    reports.expire(members, 7 * SECOND);
+    reports.expire(members, 7 * SECOND, false);
     assertThat(members.getFirst().report()).isEqualTo(EngineReport.NONE);
   }
 
