@@ -5,7 +5,7 @@ import java.util.Locale;
 /**
  * How a request stands that counts on blocks which earlier requests are to compute. Where the engine shares a prompt's
  * blocks only once it has computed them, it is held until then: it would be computed beside the earlier ones, all of
- * it. Where it shares them at once, and other nodes send the earlier ones, it is held until they have.
+ * it. Where it shares them at once, it is held until the earlier ones are sent.
  */
 public enum PrefixHold {
   /** It counts on none that an earlier one is still to compute. */

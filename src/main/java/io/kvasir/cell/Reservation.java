@@ -14,7 +14,7 @@ public interface Reservation {
    * should have been. Returns at once where there are none.
    *
    * @param cancelled whether the request is not to be sent any more; looked at every some milliseconds
-   * @return {@link PrefixHold#NONE} where it was not held, or only until others of this node's were written
+   * @return {@link PrefixHold#NONE} where it was not held
    */
   default PrefixHold awaitEarlier(BooleanSupplier cancelled) {
     return PrefixHold.NONE;

@@ -58,8 +58,8 @@ public final class ExecutionMetrics {
     prefixHolds = Histogram.builder()
         .name("kvasir_prefix_hold_seconds")
         .help("How long requests were held before they were sent, as they count on blocks which another request is to"
-            + " compute at an engine that shares blocks only once it has computed them, or that another node is to"
-            + " send first, by what came of it: computed (or sent), overdue (that should have been long ago),"
+            + " compute at an engine that shares blocks only once it has computed them, or that are to be sent first,"
+            + " by what came of it: computed (or sent), overdue (that should have been long ago),"
             + " unknown (the cell's home has moved or does not answer), cancelled.")
         .labelNames("result")
         .classicOnly()

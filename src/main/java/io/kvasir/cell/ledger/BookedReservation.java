@@ -182,10 +182,10 @@ public final class BookedReservation implements Reservation {
         return awaitComputed(mine, cancelled);
       }
       int confirmed = hitPrediction.confirmed();
-      if (mine.inquireEarlier(confirmed)) {
-        boolean _ = mine.awaitEarlier(confirmed, MAX_WAIT_NANOS);
+      if (!mine.inquireEarlier(confirmed)) {
+        return PrefixHold.NONE;
       }
-      return PrefixHold.NONE;
+      return mine.awaitEarlier(confirmed, MAX_WAIT_NANOS) ? PrefixHold.COMPUTED : PrefixHold.OVERDUE;
     } catch (InterruptedException stopping) {
       Thread.currentThread().interrupt();
       return PrefixHold.CANCELLED;

@@ -103,9 +103,11 @@ final class PodExchange {
     }
   }
 
-  /** The workers involved, and that the request was held before it was sent, if it was. */
+  /** The workers involved, and that the request was held before it was sent, if it was for a millisecond or in vain. */
   UpstreamRoute route(Task task) {
-    return hold == PrefixHold.NONE ? task.route() : task.route().held(hold, TimeUnit.NANOSECONDS.toMillis(heldNanos));
+    long millis = TimeUnit.NANOSECONDS.toMillis(heldNanos);
+    boolean told = hold != PrefixHold.NONE && (millis > 0 || hold != PrefixHold.COMPUTED);
+    return told ? task.route().held(hold, millis) : task.route();
   }
 
   /** The first byte of the body has arrived, or the body's end. */

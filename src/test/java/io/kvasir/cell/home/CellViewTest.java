@@ -381,8 +381,17 @@ final class CellViewTest {
     connectVllm(member(first));
     first.reservation().onAwaited(() -> first.reservation().sent());
     Decision.Chosen second = decide(chain(1, 64));
-    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.NONE);
+    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.COMPUTED);
     assertThat(second.reservation().prefixHold()).as("the first is sent").isEqualTo(PrefixHold.NONE);
+    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.NONE);
+  }
+
+  @Test
+  void request_goesWithoutOneThatIsNotSent() {
+    Decision.Chosen first = decide(chain(1, 64));
+    connectVllm(member(first));
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.OVERDUE);
   }
 
   /** An engine that answers nobody is taken to stand still after a while; then nobody is held for it, either. */
