@@ -224,6 +224,14 @@ public final class BlockIndex {
     return evictions.shares();
   }
 
+  /**
+   * The hash of the block that each worker's engine evicted last, by slot: {@link BlockHash#NONE} for none, and after
+   * {@link WorkerBlocks#clear}; null while none has evicted any. Not a copy, as {@link #evictionLosses}.
+   */
+  public long @Nullable [] latestEvicted() {
+    return evictions.latest();
+  }
+
   /** The memory itself, for tests of the layout. */
   Segments segments() {
     return segments;

@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * be forgotten, which underestimates losses a little. Where the index's memory budget has no room for it, no losses are
  * known. An index that takes another's place learns them anew.
  *
+ * <p>Of each worker the block is known, too, that it evicted last.
+ *
  * <p>One thread at a time reports a worker's evictions, any thread may report stored blocks and read. Nothing waits but
  * for the table.
  */
@@ -75,6 +77,12 @@ final class Evictions {
   /** The last mixed hash, unsigned, that has the least of them: those beyond are in no sample. */
   private volatile long lastSampled;
 
+  /** The block that each worker evicted last, {@link BlockHash#NONE} for none. */
+  private final long[] latest;
+
+  /** Whether any worker has evicted any. */
+  private volatile boolean evicting;
+
   /** A power of two of entries, each at the place that the lowest bits of its tag say. */
   private volatile long @Nullable [] table;
 
@@ -82,6 +90,7 @@ final class Evictions {
   Evictions(int slots, Budget budget) {
     this.budget = budget;
     this.shares = new double[slots];
+    this.latest = new long[slots];
     this.losses = new int[slots];
     this.sampledEvictions = new int[slots];
     this.sampledBlocks = new int[slots];
@@ -93,9 +102,15 @@ final class Evictions {
   /** Begins anew for another worker in a slot: what the one before it evicted is too long ago from now on. */
   void reset(int slot) {
     sample(slot, Long.SIZE);
+    cleared(slot);
     int _ = (int) INTS.getAndAdd(sampledEvictions, slot, HORIZON * 2 * SAMPLES);
     INTS.setOpaque(losses, slot, 0);
     DOUBLES.setOpaque(shares, slot, 0.0);
+  }
+
+  /** A worker has dropped all that it held: nothing is next to be evicted. */
+  void cleared(int slot) {
+    Segments.LONGS.setOpaque(latest, slot, BlockHash.NONE);
   }
 
   /** A worker evicted a block, and holds so many yet. */
@@ -108,11 +123,15 @@ final class Evictions {
   }
 
   /**
-   * A worker evicted blocks, whose rows it has yet, and will hold so many. All hashes are read at once, instead of one
-   * at a time while the evicted are looked up.
+   * A worker evicted blocks one after the other, whose rows it has yet, and will hold so many. All hashes are read at
+   * once, instead of one at a time while the evicted are looked up.
    */
   void evicted(int slot, Segments segments, int[] rows, int count, int blocks) {
     int sampled = sampled(slot, blocks);
+    Segments.LONGS.setOpaque(latest, slot, segments.hash(rows[count - 1]));
+    if (!evicting) {
+      evicting = true;
+    }
     for (int i = 0; i < count; i++) {
       long mixed = Segments.mix(segments.hash(rows[i]));
       if (Long.numberOfLeadingZeros(mixed) >= sampled) {
@@ -209,6 +228,11 @@ final class Evictions {
   /** The share of each worker, as it is learnt. */
   double[] shares() {
     return shares;
+  }
+
+  /** The block that each worker evicted last, {@link BlockHash#NONE} for none, as it changes; null before the first. */
+  long @Nullable [] latest() {
+    return evicting ? latest : null;
   }
 
   private static int tag(long mixed) {

@@ -269,6 +269,7 @@ final class KeyedBlocks {
       }
     }
     flush();
+    evictions.cleared(slot);
   }
 
   /** Removes all keys and releases the memory. */
@@ -280,6 +281,7 @@ final class KeyedBlocks {
     }
     flush();
     free();
+    evictions.cleared(slot);
   }
 
   /** Makes a key name a placed row, with copies per tier of 8 bits each; false when the budget does not allow it. */

@@ -22,7 +22,7 @@ final class BytesTest {
   private static final Set<String> NOT_COUNTED =
       Set.of(
           "placed", "renamed", "released", "slice", "alive", "losses", "sampledEvictions", "sampledBlocks", "zeros",
-          "active");
+          "active", "latest");
 
   private static final Tier[] TIERS = Tier.values();
 

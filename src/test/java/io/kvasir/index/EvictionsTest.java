@@ -52,6 +52,24 @@ final class EvictionsTest {
   }
 
   @Test
+  void latestEvicted_isOfEachWorker_untilItIsCleared() {
+    open(2, 2);
+    engines[0].use(hash(0));
+    engines[0].use(hash(1));
+    assertThat(index.latestEvicted()).as("memory has room").isNull();
+    engines[0].use(hash(2));
+    engines[0].use(hash(3));
+    engines[1].use(hash(4));
+
+    assertThat(index.latestEvicted()).startsWith(hash(1), BlockHash.NONE, BlockHash.NONE);
+    long[] both = {hash(2), hash(3)};
+    assertThat(engines[0].blocks.remove(both, 2, Tier.DEVICE, true)).isEqualTo(2);
+    assertThat(index.latestEvicted()).startsWith(hash(3), BlockHash.NONE);
+    engines[0].blocks.clear();
+    assertThat(index.latestEvicted()).startsWith(BlockHash.NONE, BlockHash.NONE);
+  }
+
+  @Test
   void evictionLoss_memoryThatHasRoom_isNone() {
     open(300);
     for (int i = 0; i < 3_000; i++) {

@@ -88,8 +88,30 @@ public final class CellFleet implements Fleet {
       deepest = deeper;
       release();
     }
+    leaveOutNextEvicted(chain, candidates);
     health.shorten(chain, candidates);
     health.discount(candidates);
+  }
+
+  /**
+   * Shortens the depth of workers that will have evicted more of the prompt at its turn. Engines evict what was used
+   * least recently, each prompt from its end (vLLM's queue of free blocks; SGLang's and TensorRT-LLM's leaves): where
+   * the block behind those that a worker holds is the one that it evicted last, they are next, and as many go as the
+   * requests before this one will store that are on their way.
+   */
+  private void leaveOutNextEvicted(Chain chain, Candidates candidates) {
+    long[] latest = table.index().latestEvicted();
+    if (latest == null) {
+      return;
+    }
+    long[] hashes = chain.hashes();
+    int[] depth = candidates.depth;
+    for (int slot = 0; slot < latest.length; slot++) {
+      int held = depth[slot];
+      if (held > 0 && held < hashes.length && latest[slot] == hashes[held] && candidates.has(slot)) {
+        depth[slot] = Math.max(0, held - member(slot).cache().blocks().predicted());
+      }
+    }
   }
 
   @Override

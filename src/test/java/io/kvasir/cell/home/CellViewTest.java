@@ -26,13 +26,15 @@ import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.MemberDescription;
 import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.events.EventFeed;
-import io.kvasir.events.SnapshotFormat;
 import io.kvasir.events.KvBatch;
-import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.events.KvEvent;
+import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.events.SnapshotFormat;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Prediction;
 import io.kvasir.index.Tier;
+import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.cost.CostModel;
@@ -55,6 +57,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
@@ -328,6 +331,57 @@ final class CellViewTest {
     member(first).cache().blocks().store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
     waiting.join();
     assertThat(member(first).cache().reported(chain(1, 64))).isEqualTo(64);
+  }
+
+  /** A full engine evicts the rest of a prompt for those before it on their way, and nothing where none are. */
+  @Test
+  void blocksThatAreNextToBeEvicted_areNotPromised_whereOthersAreOnTheirWay() {
+    Member worker = members.all().getFirst();
+    long[] hashes = chain(1, 64).hashes();
+    WorkerBlocks blocks = worker.cache().blocks();
+    blocks.store(0, true, hashes, hashes, hashes.length, Tier.DEVICE, true);
+    evict(blocks, hashes, 40);
+    assertThat(depthAt(worker)).as("nothing is on its way").isEqualTo(40);
+
+    Prediction coming = blocks.predict(chain(2, 30).hashes(), Long.MAX_VALUE);
+    assertThat(depthAt(worker)).as("30 blocks are").isEqualTo(10);
+    Prediction more = blocks.predict(chain(3, 30).hashes(), Long.MAX_VALUE);
+    assertThat(depthAt(worker)).isZero();
+    more.retract();
+    assertThat(depthAt(worker)).isEqualTo(10);
+
+    long[] others = chain(4, 2).hashes();
+    blocks.store(0, true, others, others, others.length, Tier.DEVICE, true);
+    evict(blocks, others, 1);
+    assertThat(depthAt(worker)).as("another prompt is next").isEqualTo(40);
+    evict(blocks, Arrays.copyOf(hashes, 40), 30);
+    assertThat(depthAt(worker)).isZero();
+    coming.retract();
+    assertThat(depthAt(worker)).isEqualTo(30);
+  }
+
+  /** Evicts a prompt from its end. */
+  private static void evict(WorkerBlocks blocks, long[] hashes, int left) {
+    for (int i = hashes.length - 1; i >= left; i--) {
+      blocks.remove(new long[] {hashes[i]}, 1, Tier.DEVICE, true);
+    }
+  }
+
+  /** How deep the first prompt is believed to be held at a worker, in a decision that is taken back. */
+  private int depthAt(Member worker) {
+    Set<String> others =
+        members.all().stream()
+            .filter(other -> other != worker)
+            .map(other -> other.worker().id())
+            .collect(Collectors.toSet());
+    Decision decision =
+        members.view().decide(
+            new DecisionRequest(
+                "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain(1, 64), PROMPT),
+                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.excluding(others)));
+    Decision.Planned plan = (Decision.Planned) decision;
+    plan.close(new Outcome.Cancelled());
+    return plan.last().depth();
   }
 
   /** A request of another node: that finds out until when it is held. */
