@@ -156,6 +156,8 @@ public final class PodClient implements PodTransport, AutoCloseable {
   /** Aborts every call and closes every connection. */
   @Override
   public void close() {
+    // First, so that they fail for this reason and not as their connections close; then those that began meanwhile.
+    calls.forEach(RunningCall::abort);
     connections.close();
     deadlines.interrupt();
     calls.forEach(RunningCall::abort);
