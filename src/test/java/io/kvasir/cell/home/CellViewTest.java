@@ -134,11 +134,16 @@ final class CellViewTest {
   }
 
   private Decision.Planned plan(Chain chain, RequestShape shape, boolean stream) {
+    return plan(chain, shape, stream, DecisionRequest.Constraints.NONE);
+  }
+
+  private Decision.Planned plan(
+      Chain chain, RequestShape shape, boolean stream, DecisionRequest.Constraints constraints) {
     Decision decision =
         members.view().decide(
             new DecisionRequest(
                 "r", "m", null, shape, new DecisionRequest.Prompt(chain, PROMPT),
-                PreparedSlots.EMPTY, stream, DecisionRequest.Constraints.NONE));
+                PreparedSlots.EMPTY, stream, constraints));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     return (Decision.Planned) decision;
   }
@@ -374,12 +379,8 @@ final class CellViewTest {
             .filter(other -> other != worker)
             .map(other -> other.worker().id())
             .collect(Collectors.toSet());
-    Decision decision =
-        members.view().decide(
-            new DecisionRequest(
-                "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain(1, 64), PROMPT),
-                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.excluding(others)));
-    Decision.Planned plan = (Decision.Planned) decision;
+    Decision.Planned plan =
+        plan(chain(1, 64), RequestShape.INDIVISIBLE, true, DecisionRequest.Constraints.excluding(others));
     plan.close(new Outcome.Cancelled());
     return plan.last().depth();
   }
