@@ -166,6 +166,8 @@ final class TestEnvoy implements AutoCloseable {
             type: STATIC
             connect_timeout: 1s
             lb_policy: ROUND_ROBIN
+            # Without it what a stalled machine made seem dead, and the recovery, would count up to a second late.
+            common_lb_config: {update_merge_window: 0s}
             health_checks:
             - timeout: 1s
               interval: 0.1s
