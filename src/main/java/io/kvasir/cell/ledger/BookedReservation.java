@@ -345,11 +345,28 @@ public final class BookedReservation implements Reservation {
     return hitOutcome;
   }
 
+  /** Takes it back before its request knows of it: it has not been sent, and counts nowhere. */
+  public void withdraw() {
+    State _ = end(new Outcome.Cancelled());
+  }
+
   @Override
   public void close(Outcome outcome) {
-    State was = lifecycle.close();
+    State was = end(outcome);
     if (was == null) {
       return;
+    }
+    hitOutcome = member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
+    if (seenPrefixes != null && prefills() && (was == State.SETTLED || outcome instanceof Outcome.Completed)) {
+      seenPrefixes.add(prompt);
+    }
+  }
+
+  /** Gives back what it holds. Returns the state before, null when it was over. */
+  private @Nullable State end(Outcome outcome) {
+    State was = lifecycle.close();
+    if (was == null) {
+      return null;
     }
     leaveOrder();
     if (local != null) {
@@ -376,10 +393,7 @@ public final class BookedReservation implements Reservation {
     if (stallWatched || was == State.SETTLED) {
       member.health().stallDetector().streamEnded();
     }
-    hitOutcome = member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
-    if (seenPrefixes != null && prefills() && (was == State.SETTLED || outcome instanceof Outcome.Completed)) {
-      seenPrefixes.add(prompt);
-    }
+    return was;
   }
 
   private void settle(State was) {

@@ -1,34 +1,23 @@
 package io.kvasir.cell.view;
 
-import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ProfileSet;
-import io.kvasir.cell.Reservation;
-import io.kvasir.cell.ledger.BookedReservation;
 import io.kvasir.cell.ledger.LocalReservations;
-import io.kvasir.cell.ledger.PullingReservation;
 import io.kvasir.cell.ledger.RecordedReservation;
-import io.kvasir.cell.worker.HitPrediction;
-import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
-import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.PromptSize;
 import io.kvasir.routing.QueueLimit;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
-import io.kvasir.routing.RoutingPlan;
-import io.kvasir.routing.Selection;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.Workflow;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
-import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.List;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * predicted in the same step, started over when a sibling was faster. Thread-safe.
  */
 final class CellDecider {
-  /** How often a decision starts over because a worker that had the prompt was filled while it looked. */
+  /** How often a decision starts over because others were made while it looked. */
   private static final int MAX_RETRIES = 4;
 
   private final String cell;
@@ -97,23 +86,27 @@ final class CellDecider {
       DecisionRequest request, boolean local, @Nullable QueueLimit limit, Predicate<PlanResult> goes) {
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request).limitQueues(limit);
-    CellFleet fleet = fleets.get();
-    DecisionRecorder recorder = decisions.isSampled(request.requestId()) ? recorder(fleet) : null;
-    try {
-      PlanResult planning = plan(workflow, fleet, context, request, recorder);
-      for (int again = 0; again < MAX_RETRIES && fleet.lostRace(planning); again++) {
-        fleet = fleets.get();
-        recorder = recorder == null ? null : recorder(fleet);
-        planning = plan(workflow, fleet, context, request, recorder);
+    boolean sampled = decisions.isSampled(request.requestId());
+    for (int again = 0;; again++) {
+      boolean last = again == MAX_RETRIES;
+      CellFleet fleet = fleets.get();
+      DecisionRecorder recorder = sampled ? recorder(fleet) : null;
+      try {
+        PlanResult planning = plan(workflow, fleet, context, request, recorder);
+        if (!last && fleet.lostRace(planning)) {
+          continue;
+        }
+        if (!goes.test(planning)) {
+          fleet.cancel(planning);
+          return null;
+        }
+        Decision decision = decision(planning, fleet, request, local, last);
+        if (decision != null) {
+          return recorder == null ? decision : recorded(decision, recorder, request);
+        }
+      } finally {
+        fleet.release();
       }
-      if (!goes.test(planning)) {
-        fleet.cancel(planning);
-        return null;
-      }
-      Decision decision = decision(planning, fleet, request, local);
-      return recorder == null ? decision : recorded(decision, recorder, request);
-    } finally {
-      fleet.release();
     }
   }
 
@@ -183,10 +176,23 @@ final class CellDecider {
     return slots;
   }
 
-  private Decision decision(PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local) {
+  /**
+   * What has been planned as a decision.
+   *
+   * @param last whether it stands whatever happened meanwhile; otherwise null, and nothing is booked any more, when a
+   *     worker turns out to hold more than it was chosen for
+   */
+  private @Nullable Decision decision(
+      PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local, boolean last) {
     return switch (planning) {
       case PlanResult.PlanFound found -> {
-        Decision.Planned planned = planned(found, fleet, request, local);
+        BookedPlan booked = new BookedPlan(found, fleet, request);
+        booked.reserve(local, localReservations, seenPrefixes);
+        if (!last && booked.isOutdated()) {
+          booked.withdraw();
+          yield null;
+        }
+        Decision.Planned planned = booked.decision(everCached(found, request), origin);
         yield programs == null ? planned : programs.began(planned, request);
       }
       case PlanResult.NoPlan none -> noWorker(none, request.model(), fleet.table());
@@ -214,59 +220,6 @@ final class CellDecider {
             planned.reason());
       }
     };
-  }
-
-  private Decision.Planned planned(
-      PlanResult.PlanFound found, CellFleet fleet, DecisionRequest request, boolean local) {
-    List<Decision.Chosen> steps = new ArrayList<>(found.chosen().size());
-    int ever = everCached(found, request);
-    int predictedBlocks = 0;
-    for (int i = 0; i < found.chosen().size(); i++) {
-      Selection.Chosen chosen = found.chosen().get(i);
-      Member booked = fleet.member(chosen.slot());
-      BookedReservation reservation = new BookedReservation(booked, chosen, request, localReservations, seenPrefixes);
-      if (local) {
-        localReservations.add(reservation);
-      }
-      if (!local || (i > 0 && found.plan().order() == RoutingPlan.StepOrder.SEQUENTIAL)) {
-        // Who sends it, or when that will be, is not known here.
-        reservation.sent();
-      }
-      HitPrediction prediction = reservation.hitPrediction();
-      fleet.predicted(prediction, request.prompt().chain(), chosen.slot());
-      predictedBlocks += chosen.readsPrompt() ? chosen.depth() - prediction.confirmed() : 0;
-      steps.add(
-          new Decision.Chosen(
-              found.plan().steps().get(i),
-              pulling(reservation, booked, chosen, request, fleet),
-              chosen.depth(),
-              new CachedTokens(
-                  chosen.predictedCachedTokens(),
-                  Math.min(
-                      chosen.predictedCachedTokens(), prediction.confirmedTokens(chosen.booking().promptTokens())),
-                  chosen.bestCachedTokens(),
-                  ever),
-              booked.cache().events().suspect()));
-    }
-    return new Decision.Planned(
-        found.plan().workflow(),
-        found.plan().order(),
-        steps,
-        predictedBlocks == 0 ? found.reason() : found.reason() + "; predicted=" + predictedBlocks,
-        origin,
-        0);
-  }
-
-  private static Reservation pulling(
-      Reservation reservation, Member booked, Selection.Chosen chosen, DecisionRequest request, CellFleet fleet) {
-    KvPull pull = chosen.pull();
-    Member source = pull == null ? null : fleet.member(pull.worker());
-    if (pull == null || source == null) {
-      return reservation;
-    }
-    int held =
-        new PromptSize(chosen.booking().promptTokens(), request.prompt().chain().blockSize()).cached(chosen.depth());
-    return new PullingReservation(reservation, booked, source, held, pull.tokens() - held);
   }
 
   /** Tokens of the prompt that the cell has seen before; where none of them count, as of several prompts, 0. */

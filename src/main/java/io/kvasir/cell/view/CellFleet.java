@@ -108,10 +108,28 @@ public final class CellFleet implements Fleet {
     int[] depth = candidates.depth;
     for (int slot = 0; slot < latest.length; slot++) {
       int held = depth[slot];
-      if (held > 0 && held < hashes.length && latest[slot] == hashes[held] && candidates.has(slot)) {
+      if (held > 0 && isNextEvicted(latest[slot], hashes, held) && candidates.has(slot)) {
         depth[slot] = Math.max(0, held - member(slot).cache().blocks().predicted());
       }
     }
+  }
+
+  private static boolean isNextEvicted(long latestEvicted, long[] hashes, int held) {
+    return held < hashes.length && latestEvicted == hashes[held];
+  }
+
+  /**
+   * Whether a chosen worker holds more of the prompt than it was chosen for, as another decision predicted that
+   * meanwhile: one of a prompt that begins alike, and is new in another block, as some other worker holds what both
+   * have in common.
+   */
+  boolean isOutdated(HitPrediction made, Chain chain, int slot) {
+    int found = made.found();
+    if (found <= made.depth() || !health.isTrusted(slot)) {
+      return false;
+    }
+    long[] latest = table.index().latestEvicted();
+    return latest == null || !isNextEvicted(latest[slot], chain.hashes(), found);
   }
 
   @Override

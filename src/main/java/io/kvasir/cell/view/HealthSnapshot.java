@@ -183,6 +183,11 @@ final class HealthSnapshot {
     }
   }
 
+  /** Whether the depth of a worker is what its index has. */
+  boolean isTrusted(int slot) {
+    return trust == null || trust[slot] == 1;
+  }
+
   /** Discounts the depth of each worker by the trust in its index. */
   void discount(Candidates candidates) {
     if (trust != null) {

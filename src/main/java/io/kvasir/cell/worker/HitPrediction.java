@@ -29,9 +29,10 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
    * What a hybrid model's other groups let an engine go on from.
    *
    * @param confirmed leading blocks at whose end it can, by what events have told
+   * @param found the same by what had been predicted before, too
    * @param ends places from which it will be able to
    */
-  record InGroups(int confirmed, List<CacheGroups.PredictedEnd> ends) {}
+  record InGroups(int confirmed, int found, List<CacheGroups.PredictedEnd> ends) {}
 
   /** The ages of hinted chunks where there are hints. */
   static int[] hinted(@Nullable ChunkHints hints, Chain chain) {
@@ -41,6 +42,14 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
   /** The prediction for a worker that computes nothing of the prompt: no hit is expected, none can be missed. */
   public static HitPrediction none(Chain chain) {
     return new HitPrediction(chain.blockSize(), 0, true, null, null, NO_HINTS, EventState.START);
+  }
+
+  /**
+   * Leading blocks that it turned out to hold as this was predicted, and can go on from: more than {@link #depth} when
+   * another decision predicted some of them meanwhile. The same while that is not known.
+   */
+  public int found() {
+    return prediction == null || !prediction.isPlaced() ? depth : groups == null ? prediction.held() : groups.found();
   }
 
   /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */

@@ -162,6 +162,8 @@ public final class WorkerCache {
   private HitPrediction.InGroups inGroups(
       CacheGroups known, Chain chain, int depth, int tokens, Prediction prediction, long expiry) {
     long[] hashes = chain.hashes();
+    int shared = prediction.held();
+    int found = shared > depth ? resumable(chain, shared) : depth;
     List<CacheGroups.PredictedEnd> ends = new ArrayList<>(2);
     // The last token of a prompt is computed in any case.
     int end = Math.min(chain.length(), (tokens - 1) / chain.blockSize());
@@ -171,11 +173,10 @@ public final class WorkerCache {
     if (end > 0 && !there) {
       ends.add(known.predict(hashes, end, expiry));
     }
-    int shared = prediction.held();
     if (shared > depth && shared < end) {
       ends.add(known.predict(hashes, shared, expiry));
     }
-    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported), ends);
+    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported), found, ends);
   }
 
   /** Leading blocks of a prompt that its engine has reported, and can go on from. */

@@ -79,6 +79,10 @@ final class CellViewTest {
   private static final List<EventFeed> FEEDS = List.of(new EventFeed.Push(""));
 
   private long now = 1_000_000_000L;
+
+  /** What happens once while a decision is under way. */
+  private @Nullable Runnable meanwhile;
+
   private CostModel costs = CostModel.bundled();
   private DecisionLog log = DecisionLog.off(new Metrics(new PrometheusRegistry()));
   private Members members = members();
@@ -91,8 +95,18 @@ final class CellViewTest {
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
     CellServices services =
-        TestServices.of(KIT, TestSettings.CELL, profiles, metrics, log, () -> now);
+        TestServices.of(KIT, TestSettings.CELL, profiles, metrics, log, this::nanos);
     return new Members("m", services);
+  }
+
+  /** The clock, which is first asked when a worker has been chosen. */
+  private long nanos() {
+    Runnable due = meanwhile;
+    meanwhile = null;
+    if (due != null) {
+      due.run();
+    }
+    return now;
   }
 
   @BeforeEach
@@ -782,6 +796,50 @@ final class CellViewTest {
     now += TestSettings.CELL.prediction().max().toNanos() * 2;
     tick();
     assertThat(decide(chain(1, 64)).depth()).isEqualTo(40);
+  }
+
+  /**
+   * Two prompts begin alike, as another worker's that is not to be had. Each is new in a block of its own, so that
+   * neither waits for the other, and both go to one worker.
+   */
+  @Test
+  void promptThatBeginsAlike_decidedMeanwhile_isCountedOn() {
+    Member holder = members.all().getFirst();
+    confirm(holder, 1, 40);
+    members.all().stream().skip(2).forEach(member -> member.drain(true));
+    DecisionRequest.Constraints elsewhere =
+        DecisionRequest.Constraints.excluding(Set.of(holder.worker().id()));
+    List<Decision.Chosen> first = new ArrayList<>();
+    meanwhile = () -> first.add(plan(goingOn(40, 2), RequestShape.INDIVISIBLE, true, elsewhere).last());
+    Decision.Planned decision = plan(goingOn(40, 3), RequestShape.INDIVISIBLE, true, elsewhere);
+    Decision.Chosen second = decision.last();
+
+    assertThat(first).singleElement().satisfies(one -> {
+      assertThat(one.depth()).isZero();
+      assertThat(one.worker()).isEqualTo(second.worker());
+    });
+    assertThat(second.depth()).isEqualTo(40);
+    assertThat(decision.reason()).endsWith("; predicted=40");
+    Member worker = member(second);
+    connectVllm(worker);
+    assertThat(second.reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
+    assertThat(worker.load().inFlight()).isEqualTo(2);
+    assertThat(worker.cache().blocks().predicted()).isEqualTo(40 + 2 * 24);
+    second.reservation().close(new Outcome.Cancelled());
+    first.getFirst().reservation().close(new Outcome.Cancelled());
+    assertThat(worker.load().inFlight()).isZero();
+    assertThat(worker.load().queueMs()).isZero();
+    assertThat(worker.load().contextTokens()).isZero();
+    assertThat(worker.cache().blocks().predicted()).isZero();
+  }
+
+  /** Of 64 blocks, which begins as {@code chain(1, 64)} does. */
+  private static Chain goingOn(int shared, int own) {
+    long[] hashes = chain(1, 64).hashes();
+    for (int i = shared; i < hashes.length; i++) {
+      hashes[i] = BlockHash.chained(hashes[i - 1], own * 1000L + i + 1);
+    }
+    return new Chain(hashes, BLOCK);
   }
 
   private static void confirm(Member member, int seed, int blocks) {
