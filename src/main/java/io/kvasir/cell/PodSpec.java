@@ -2,6 +2,7 @@ package io.kvasir.cell;
 
 import io.kvasir.events.EventFeed;
 import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Retention;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.net.URI;
@@ -59,9 +60,21 @@ public record PodSpec(
    * @param maxInFlight requests each of its workers may have in flight
    * @param capacityBlocks blocks each of its workers is believed to keep where it does not report them: one without
    *     events, or prompts that are known by their text only
+   * @param retention how it is told to keep what programs have used
    */
-  public record Engine(String name, int ranks, int blockSize, int maxInFlight, int capacityBlocks) {
+  public record Engine(
+      String name, int ranks, int blockSize, int maxInFlight, int capacityBlocks, Retention retention) {
     private static final Engine UNKNOWN = new Engine("", 0, 0, 0, 0);
+
+    /** What a node of another version did not send is none. */
+    public Engine {
+      retention = Objects.requireNonNullElse(retention, Retention.NONE);
+    }
+
+    /** One that keeps what was used last. */
+    public Engine(String name, int ranks, int blockSize, int maxInFlight, int capacityBlocks) {
+      this(name, ranks, blockSize, maxInFlight, capacityBlocks, Retention.NONE);
+    }
   }
 
   /** Copies what it is given; parts that a node of another version did not send are empty. */
@@ -133,6 +146,12 @@ public record PodSpec(
     if (!events.equals(other.events)) {
       changes.add("cache events come from elsewhere");
     }
+    if (engine.retention != other.engine.retention) {
+      changes.add(
+          other.engine.retention == Retention.NONE
+              ? "it does not retain what programs have used any more"
+              : "it retains what programs have used now");
+    }
     if (role != other.role || !Objects.equals(kvTransfer, other.kvTransfer)) {
       changes.add("its role or connector is another");
     }
@@ -179,6 +198,6 @@ public record PodSpec(
   public Worker worker(int rank, int slot) {
     return new Worker(
         workerId(rank), name, url, rank, engine.ranks, slot, role, models, labels, engine.maxInFlight, engine.name,
-        kvTransfer);
+        kvTransfer, engine.retention);
   }
 }

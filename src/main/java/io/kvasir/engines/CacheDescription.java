@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param prefixCaching whether prefixes are kept for later requests
  * @param hashAlgorithm of the blocks, in the engine's own words
  * @param reportsCachedTokens whether the usage of a response has the tokens found in the cache
+ * @param retainsSessions whether what a session has used is evicted after all else
  */
 public record CacheDescription(
     @Nullable Integer blockSize,
@@ -18,7 +19,19 @@ public record CacheDescription(
     @Nullable Integer ranks,
     @Nullable Boolean prefixCaching,
     @Nullable String hashAlgorithm,
-    @Nullable Boolean reportsCachedTokens) {
+    @Nullable Boolean reportsCachedTokens,
+    @Nullable Boolean retainsSessions) {
+  /** That of an engine that knows no sessions. */
+  public CacheDescription(
+      @Nullable Integer blockSize,
+      @Nullable Integer blocks,
+      @Nullable Integer ranks,
+      @Nullable Boolean prefixCaching,
+      @Nullable String hashAlgorithm,
+      @Nullable Boolean reportsCachedTokens) {
+    this(blockSize, blocks, ranks, prefixCaching, hashAlgorithm, reportsCachedTokens, null);
+  }
+
   /** A cache of which nothing is told. */
   static final CacheDescription UNTOLD = new CacheDescription(null, null, null, null, null, null);
 }

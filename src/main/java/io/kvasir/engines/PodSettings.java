@@ -23,6 +23,9 @@ public final class PodSettings {
     put(settings, "block-size", cache.blockSize());
     Integer blocks = cache.blocks();
     put(settings, "capacity-blocks", blocks == null ? null : Integer.valueOf(Math.min(blocks, MOST_BLOCKS)));
+    if (Boolean.TRUE.equals(cache.retainsSessions())) {
+      settings.put("retention", "sglang");
+    }
     KvHandover.of(engine).ifPresent(handover -> put(settings, handover));
     switch (engine.events()) {
       case EventOrigin.Announced(EventPublishing.Zmq zmq) ->

@@ -56,7 +56,8 @@ final class SglangReader implements DescriptionReader {
         ranks(info),
         off == null ? null : !off,
         null,
-        EngineAnswers.flag(info.path("enable_cache_report")));
+        EngineAnswers.flag(info.path("enable_cache_report")),
+        EngineAnswers.flag(info.path("enable_session_radix_cache")));
   }
 
   /**

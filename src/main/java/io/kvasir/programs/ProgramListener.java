@@ -18,6 +18,9 @@ public interface ProgramListener {
   /** A program has been paused to make room. */
   default void paused() {}
 
+  /** A program is not expected back: it said so, was quiet for too long, or was paused to make room. */
+  default void left(String program) {}
+
   /** A program has been let in since it had waited for the longest time. */
   default void forced() {}
 }

@@ -222,8 +222,8 @@ public final class ThrashGuard {
     program.expectNone();
   }
 
-  /** Programs that have been idle for so long that they are not expected back. */
-  private void expire(long nowMs) {
+  /** Pauses programs that have been idle for so long that they are not expected back. To be called now and then. */
+  public synchronized void expire(long nowMs) {
     while (!idle.isEmpty() && nowMs - idle.firstEntry().getValue().activeMs() >= settings.aliveMs()) {
       pause(idle.firstEntry().getValue());
     }
@@ -234,6 +234,7 @@ public final class ThrashGuard {
       program.state(Program.State.PAUSED);
       removeIdle(program);
       addLive(program, -1, -program.ownTokens());
+      listener.left(program.name());
     }
   }
 }

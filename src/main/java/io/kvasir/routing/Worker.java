@@ -5,6 +5,7 @@ import io.kvasir.routing.cost.EngineInstance;
 import java.net.URI;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxInFlight requests it may have in flight; a reservation beyond that is refused
  * @param engine name of its latency coefficients, such as {@code h100-Qwen2.5-7B-tp1}
  * @param kvTransfer its pod's settings for transferring KV blocks, null when it does not transfer
+ * @param retention how its engine is told to keep what programs have used
  */
 public record Worker(
     String id,
@@ -36,7 +38,30 @@ public record Worker(
     Map<String, String> labels,
     int maxInFlight,
     String engine,
-    @Nullable KvTransfer kvTransfer) {
+    @Nullable KvTransfer kvTransfer,
+    Retention retention) {
+  /** What a node of another version did not send is none. */
+  public Worker {
+    retention = Objects.requireNonNullElse(retention, Retention.NONE);
+  }
+
+  /** A worker whose engine keeps what was used last. */
+  public Worker(
+      String id,
+      String pod,
+      URI url,
+      int rank,
+      int ranks,
+      int slot,
+      Role role,
+      Set<String> models,
+      Map<String, String> labels,
+      int maxInFlight,
+      String engine,
+      @Nullable KvTransfer kvTransfer) {
+    this(
+        id, pod, url, rank, ranks, slot, role, models, labels, maxInFlight, engine, kvTransfer, Retention.NONE);
+  }
 
   /** The deployment whose costs its times to first token are samples of. */
   public Deployment deployment() {

@@ -206,6 +206,11 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     return done;
   }
 
+  /** What a session has kept is treated like all else from now on. */
+  void endSession(String session) {
+    enqueue(() -> cache.endSession(session));
+  }
+
   /** Stops at once; unfinished sequences are aborted, their events lost. */
   @Override
   public void close() {
@@ -239,7 +244,7 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
     int blocks = settings.engine().blocks();
     int blockSize = settings.engine().blockSize();
     return settings.kv().events().format().encoding() == Encoding.SGLANG
-        ? PagedCache.ofComputed(blocks, blockSize, reporter)
+        ? PagedCache.ofComputed(blocks, blockSize, settings.kv().sessions(), reporter)
         // Of hybrid models' layers the first has a window or a state.
         : PagedCache.ofGroups(blocks, blockSize, settings.engine().groups(), false, reporter);
   }

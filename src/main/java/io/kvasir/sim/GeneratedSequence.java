@@ -47,6 +47,7 @@ final class GeneratedSequence extends Sequence {
   private @Nullable Loader loader;
   private boolean retainsBlocks;
   private boolean retainsOnStop;
+  private @Nullable String session;
   private int[] firstTokens = {};
   private volatile int @Nullable [] keptBlocks;
   private volatile @Nullable String error;
@@ -95,6 +96,16 @@ final class GeneratedSequence extends Sequence {
   void retainBlocks(boolean onStop) {
     retainsBlocks = true;
     retainsOnStop = onStop;
+  }
+
+  /** Before it is submitted: a session keeps its blocks after its end. */
+  void keepFor(@Nullable String its) {
+    session = its;
+  }
+
+  @Override
+  protected @Nullable String session() {
+    return session;
   }
 
   @Override

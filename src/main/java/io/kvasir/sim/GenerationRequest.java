@@ -44,8 +44,14 @@ record GenerationRequest(
    *
    * @param lora the adapter, or null
    * @param salt cache salt, or null
+   * @param session what keeps its blocks after its end, or null; requests of other sessions share them, too
    */
-  record CacheScope(@Nullable String lora, @Nullable String salt) {}
+  record CacheScope(@Nullable String lora, @Nullable String salt, @Nullable String session) {
+    /** Of no session. */
+    CacheScope(@Nullable String lora, @Nullable String salt) {
+      this(lora, salt, null);
+    }
+  }
 
   /** A request that computes its prompts and generates nothing. */
   static GenerationRequest prefill(List<int[]> prompts, CacheScope scope) {
@@ -94,7 +100,7 @@ record GenerationRequest(
             options.flag("include_usage"),
             options.flag("continuous_usage_stats"),
             body.flag("return_token_ids")),
-        new CacheScope(lora, salt),
+        new CacheScope(lora, salt, body.text("session_id")),
         noTransfers(prompts.size() * (n == null ? 1 : n)));
   }
 

@@ -246,6 +246,7 @@ final class IdentityPages {
     info.put("page_size", settings.engine().blockSize()).put("dp_size", settings.engine().ranks());
     info.put("context_length", settings.maxModelLen()).put("disable_radix_cache", !settings.kv().prefixCaching());
     info.put("max_total_num_tokens", settings.engine().blocks() * settings.engine().blockSize());
+    info.put("enable_session_radix_cache", settings.kv().sessions());
     info.put("enable_cache_report", settings.reportCachedTokens()).put("version", SGLANG_VERSION);
     info.put("disaggregation_mode", settings.role() == Role.PREFILL ? "prefill"
         : settings.role() == Role.DECODE ? "decode" : "null");

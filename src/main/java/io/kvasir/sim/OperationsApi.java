@@ -93,6 +93,17 @@ final class OperationsApi {
         }
         JsonReply.send(exchange, object().put("success", cleared));
       }
+      case "/close_session" -> {
+        if (settings.http().api() != EngineApi.SGLANG) {
+          throw EngineApiException.notFound("Not Found", null);
+        }
+        String session = RequestBody.parse(exchange.body()).text("session_id");
+        if (session == null) {
+          throw EngineApiException.badRequest("Field required", "session_id");
+        }
+        ranks.forEach(rank -> rank.endSession(session));
+        exchange.reply(200, "", new byte[0]);
+      }
       case "/ping" -> exchange.reply(200, "", new byte[0]);
       case PREFETCHES -> JsonReply.send(exchange, prefetches.submit(RequestBody.parse(exchange.body())));
       case "/sim/faults", "/sim/conditions", "/sim/crash" ->

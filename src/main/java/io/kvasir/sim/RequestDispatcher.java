@@ -152,11 +152,13 @@ final class RequestDispatcher {
         boolean finds = settings.kv().prefixCaching() && !forgetful;
         String salt = finds ? scope.salt() : UUID.randomUUID().toString();
         KeyChain keys = new KeyChain(root, settings.engine().blockSize(), scope.lora(), salt);
-        generations.add(
+        GeneratedSequence generation =
             new GeneratedSequence(
                 prompt, keys, syntheticText.writerAfter(prompt, choice), eos, request.sampling(),
                 request.response().stream(),
-                scope.lora(), scope.salt()));
+                scope.lora(), scope.salt());
+        generation.keepFor(scope.session());
+        generations.add(generation);
       }
     }
     RequestTransfer requestTransfer = new RequestTransfer(transfer, copyCost, request, rank, generations);

@@ -47,9 +47,11 @@ public record SimSettings(
    * @param hostTier the cache of them in host memory
    * @param events how changes of the caches are published
    * @param prefixCaching whether prefixes are kept for later requests
+   * @param sessions whether what sessions have used is evicted after all else
    */
   public record KvSettings(
-      TransferSettings transfer, HostTierSettings hostTier, EventSettings events, boolean prefixCaching) {}
+      TransferSettings transfer, HostTierSettings hostTier, EventSettings events, boolean prefixCaching,
+      boolean sessions) {}
 
   /**
    * What goes wrong.
@@ -75,7 +77,8 @@ public record SimSettings(
       @Nullable Integer otherLoadPort) {
     return new SimSettings(
         otherHttp, model, engine, role, seed, reportCachedTokens,
-        new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching()), otherLoadPort, failures);
+        new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching(), kv.sessions()), otherLoadPort,
+        failures);
   }
 
   /** All faults, one plain sentence each; empty when an engine can start. */
@@ -95,6 +98,9 @@ public record SimSettings(
     kv.events().validate(found, engine.ranks());
     validateGroups(found);
     validateLoadPort(found);
+    if (kv.sessions() && (http.api() != EngineApi.SGLANG || kv.events().format().encoding() != Encoding.SGLANG)) {
+      found.add("sessions: only an engine with --act-as sglang and SGLang's events keeps what sessions have used");
+    }
     return found.list();
   }
 
@@ -169,6 +175,7 @@ public record SimSettings(
     private boolean developerMode;
     private @Nullable Integer grpcPort;
     private boolean prefixCaching = true;
+    private boolean sessions;
 
     private Builder() {}
 
@@ -352,6 +359,12 @@ public record SimSettings(
       return this;
     }
 
+    /** Whether sessions' blocks are evicted after all else, as with SGLang's {@code --enable-session-radix-cache}. */
+    public Builder sessions(boolean value) {
+      sessions = value;
+      return this;
+    }
+
     /** The settings; they may have faults, see {@link SimSettings#validate()}. */
     public SimSettings build() {
       return new SimSettings(
@@ -361,8 +374,8 @@ public record SimSettings(
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, groups, maxBatchedTokens, maxSequences, ranks, speed),
-          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching), loadPort,
-          new FailureSettings(faults, conditions));
+          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching, sessions),
+          loadPort, new FailureSettings(faults, conditions));
     }
   }
 }

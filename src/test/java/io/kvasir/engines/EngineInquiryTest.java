@@ -315,7 +315,7 @@ final class EngineInquiryTest {
 
     assertThat(sglang.identity().kind()).isEqualTo(EngineKind.SGLANG);
     assertThat(sglang.identity().version()).startsWith("0.6");
-    assertThat(sglang.cache()).isEqualTo(new CacheDescription(32, 500, 2, true, null, false));
+    assertThat(sglang.cache()).isEqualTo(new CacheDescription(32, 500, 2, true, null, false, false));
     assertThat(sglang.events()).isInstanceOfSatisfying(EventPublishing.Zmq.class, zmq -> {
       assertThat(zmq.bufferSteps()).isEqualTo(10_000);
       assertThat(zmq.topic()).isEmpty();

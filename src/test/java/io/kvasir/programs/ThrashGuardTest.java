@@ -20,6 +20,7 @@ final class ThrashGuardTest {
   private int held;
   private int paused;
   private int forced;
+  private final List<String> left = new ArrayList<>();
   private final List<Long> gapsMs = new ArrayList<>();
   private long now;
 
@@ -42,6 +43,41 @@ final class ThrashGuardTest {
 
     assertThat(go("new", 100, 0)).isTrue();
     assertThat(held).isOne();
+  }
+
+  @Test
+  void left_whenAProgramIsNotExpectedBack_once() {
+    guard.began(new ProgramTurn("ends", 100, 0, true), now);
+    assertThat(left).as("its last turn runs").isEmpty();
+    end("ends", 100);
+    assertThat(left).containsExactly("ends");
+
+    assertThat(go("quiet", 100, 0)).isTrue();
+    now += SETTINGS.aliveMs();
+    guard.expire(now);
+    assertThat(left).as("its turn runs").containsExactly("ends");
+    end("quiet", 100);
+    now += SETTINGS.aliveMs() - 1;
+    guard.expire(now);
+    assertThat(left).containsExactly("ends");
+    now += 1;
+    guard.expire(now);
+    guard.expire(now);
+    assertThat(left).containsExactly("ends", "quiet");
+
+    for (String program : List.of("large", "larger")) {
+      assertThat(go(program, 300, 0)).isTrue();
+    }
+    end("large", 500);
+    end("larger", 600);
+    assertThat(left).as("paused to make room").containsExactly("ends", "quiet", "large");
+
+    guard.began(new ProgramTurn("quiet", 100, 0, false), now);
+    guard.began(new ProgramTurn("quiet", 100, 0, true), now);
+    end("quiet", 100);
+    assertThat(left).as("it came back after all").hasSize(3);
+    end("quiet", 100);
+    assertThat(left).containsExactly("ends", "quiet", "large", "quiet");
   }
 
   /** While the engines are busy many are let in before the first of them goes. */
@@ -501,6 +537,11 @@ final class ThrashGuardTest {
     @Override
     public void forced() {
       forced++;
+    }
+
+    @Override
+    public void left(String program) {
+      left.add(program);
     }
   }
 

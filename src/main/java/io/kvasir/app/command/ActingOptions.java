@@ -29,6 +29,14 @@ final class ActingOptions {
   @Option(names = "--no-prefix-caching", description = "Keep no prefixes for later requests.")
   private boolean noPrefixCaching;
 
+  @Option(
+      names = "--sessions",
+      description = {
+        "Evict what requests with a session_id have used after all else, until /close_session,",
+        "as SGLang with --enable-session-radix-cache does."
+      })
+  private boolean sessions;
+
   /** Adds these to the settings. */
   SimSettings.Builder apply(SimSettings.Builder settings, List<String> wrong) {
     String name = api;
@@ -39,6 +47,7 @@ final class ActingOptions {
         wrong.add("act-as: " + unknown.getMessage());
       }
     }
-    return settings.developerMode(developerMode).grpcPort(grpcPort).prefixCaching(!noPrefixCaching);
+    return settings.developerMode(developerMode).grpcPort(grpcPort).prefixCaching(!noPrefixCaching)
+        .sessions(sessions);
   }
 }

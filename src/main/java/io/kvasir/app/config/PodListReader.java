@@ -9,6 +9,7 @@ import io.kvasir.discovery.BarePod;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.gateway.admin.PodDefaults;
 import io.kvasir.http.client.PodKeys;
+import io.kvasir.routing.Retention;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.util.ArrayList;
@@ -124,7 +125,8 @@ final class PodListReader {
                 section.count("ranks", 1, CellSettings.MAX_SLOTS),
                 CellSettings.MAX_SLOTS,
                 blockSize,
-                section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY)),
+                section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY),
+                section.choice("retention", Retention.class)),
             feeds::read,
             transfers::read);
     section.has("kv-transfer");
@@ -190,6 +192,7 @@ final class PodListReader {
     int maxInFlight = section.count("max-in-flight", 1, 1_000_000);
     String name = section.name("engine");
     int capacityBlocks = section.count("capacity-blocks", 1, PodDefaults.MOST_CAPACITY);
-    return new PodSpec.Engine(name, ranks, blockSize, maxInFlight, capacityBlocks);
+    return new PodSpec.Engine(
+        name, ranks, blockSize, maxInFlight, capacityBlocks, section.choice("retention", Retention.class));
   }
 }

@@ -165,6 +165,11 @@ final class FleetConfiguration {
       text.comment("Blocks that a rank has room for: told by " + where + ".");
       text.value("capacity-blocks", Math.clamp(cache.blocks(), 1, PodDefaults.MOST_CAPACITY));
     }
+    if (Boolean.TRUE.equals(cache.retainsSessions())) {
+      text.comment("It evicts what sessions have used after all else: programs' turns are sent as one's, see Agents in"
+          + " conf/README.md.");
+      text.choice("retention", "sglang");
+    }
     if (Boolean.FALSE.equals(cache.prefixCaching())) {
       text.comment("Its prefix caching is off, so that no prompt can be answered from its cache: start it with"
           + " --enable-prefix-caching (SGLang: without --disable-radix-cache).");

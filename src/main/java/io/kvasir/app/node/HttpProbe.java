@@ -1,21 +1,25 @@
 package io.kvasir.app.node;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.engines.LoadGauge;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ShortAnswer;
+import io.kvasir.routing.Retention;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.net.SocketTimeoutException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -27,11 +31,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Health probes by a pod's {@code GET /health}, and its load by the first page of {@link LoadGauge#pages} that has it:
- * all metrics are requested only where the pod does not tell its load alone. An exchange has no thread of its own and
+ * all metrics are requested only where the pod does not tell its load alone. And what engines are told besides: what
+ * they need not retain. An exchange has no thread of its own and
  * is, where the pod keeps it open, on the connection of the one before. Thread-safe. Owns its HTTP client: connections
  * for requests are others, and only those are counted in the node's metrics.
  */
-public final class HttpProbe implements HealthProbe, AutoCloseable {
+public final class HttpProbe implements HealthProbe, RetentionRelease, AutoCloseable {
   /** After how long a pod whose load is not on the first page is asked for that again: its engine may be another. */
   private static final Duration LATER_PAGE = Duration.ofMinutes(10);
 
@@ -101,6 +106,19 @@ public final class HttpProbe implements HealthProbe, AutoCloseable {
       });
     }
     return readFirst(pod, LoadGauge.pages());
+  }
+
+  @Override
+  public CompletionStage<Boolean> release(URI pod, Retention retention, String program) {
+    return switch (retention) {
+      case NONE -> CompletableFuture.completedStage(true);
+      case SGLANG -> client.post(pod, "/close_session", session(program), MAX_HEALTH_BYTES)
+          .thenApply(answer -> answer.status() / 100 == 2);
+    };
+  }
+
+  private static byte[] session(String id) {
+    return JsonNodeFactory.instance.objectNode().put("session_id", id).toString().getBytes(StandardCharsets.UTF_8);
   }
 
   /**

@@ -225,6 +225,7 @@ public final class Node implements AutoCloseable {
 
   private NodeCells cells(RoutingAssembly routing, EventStreams events, DecisionLog decisions) {
     FleetConfig fleet = config.fleet();
+    HttpProbe engines = new HttpProbe(fleet.probeTimeout(), tls.pods(), fleet.podKeys());
     return CellsWiring.start(
         system,
         fleet.cell(),
@@ -232,9 +233,8 @@ public final class Node implements AutoCloseable {
         new LinkedHashSet<>(fleet.pods()),
         routing.profileSet(metrics),
         events,
-        cellResources.own(
-            new LoadProbe(
-                new HttpProbe(fleet.probeTimeout(), tls.pods(), fleet.podKeys()), events, metrics, NanoClock.SYSTEM)),
+        cellResources.own(new LoadProbe(engines, events, metrics, NanoClock.SYSTEM)),
+        engines,
         metrics,
         peers,
         decisions);

@@ -6,6 +6,7 @@ import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.directory.CellMoves;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
@@ -75,6 +76,8 @@ public final class CellsWiring {
    * @param system a member of the cluster, or about to become one
    * @param partitionPolicy what becomes of requests when the cluster has taken this node out
    * @param pods the pods of this node's configuration
+   * @param probe probes the health of pods
+   * @param releases tells engines what they need not retain
    * @param metrics where the room's are registered
    * @param peers connections to other nodes and from them; closed when the system has ended
    * @param decisions where sampled decisions of cells whose home is this node are recorded; not closed here
@@ -87,6 +90,7 @@ public final class CellsWiring {
       ProfileSet profiles,
       EventSources eventSources,
       HealthProbe probe,
+      RetentionRelease releases,
       Metrics metrics,
       PeerConnections peers,
       DecisionLog decisions) {
@@ -105,6 +109,7 @@ public final class CellsWiring {
             profiles,
             eventSources,
             probe,
+            releases,
             cellMetrics,
             decisions,
             system.dispatchers().lookup(DispatcherSelector.fromConfig("kvasir-background-dispatcher")),

@@ -9,6 +9,7 @@ import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
@@ -84,6 +85,7 @@ public final class LocalCells implements Cells, AutoCloseable {
                 profiles,
                 eventSources,
                 probe,
+                RetentionRelease.NONE,
                 new CellMetrics(metrics),
                 DecisionLog.off(metrics),
                 ForkJoinPool.commonPool(),

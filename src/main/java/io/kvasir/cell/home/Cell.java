@@ -16,6 +16,7 @@ import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.Standby;
+import io.kvasir.cell.view.CellPrograms;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.cell.view.RemoteDecisions;
@@ -361,6 +362,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
         resynchronise(member);
       }
     }
+    CellPrograms programs = view.programs();
+    if (programs != null) {
+      programs.expire();
+    }
     health.check(now);
     standbys.check(now);
   }
@@ -395,6 +400,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private Behavior<Message> stopped() {
     services.views().withdraw(name, view);
     view.closeAdmission();
+    CellPrograms programs = view.programs();
+    if (programs != null) {
+      programs.close();
+    }
     view.handOver();
     services.metrics().unwatch(name);
     members.close();

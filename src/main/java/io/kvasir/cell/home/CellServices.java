@@ -4,6 +4,7 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.EventSources;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.view.CellMetrics;
@@ -23,6 +24,7 @@ import org.apache.pekko.actor.typed.ActorRef;
  * @param profiles how decisions are made
  * @param eventSources opens workers' event streams
  * @param probe probes the health of pods
+ * @param releases tells engines what they need not retain
  * @param metrics the room's metrics
  * @param decisions where sampled decisions are recorded
  * @param background for work that takes time, such as sweeps
@@ -38,6 +40,7 @@ public record CellServices(
     ProfileSet profiles,
     EventSources eventSources,
     HealthProbe probe,
+    RetentionRelease releases,
     CellMetrics metrics,
     DecisionLog decisions,
     Executor background,

@@ -77,6 +77,7 @@ final class Members {
             services.clock(),
             services.settings().remote().reservationLease(),
             services.settings().programs(),
+            services.releases(),
             services.settings().admission(),
             () -> services.replication().nextHomes().apply(cell),
             services.holders());

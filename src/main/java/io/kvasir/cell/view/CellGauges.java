@@ -35,6 +35,10 @@ final class CellGauges implements MultiCollector {
           new Gauge<>("kvasir_programs_live", "Programs that are expected back.", cell -> cell.status().live()),
           new Gauge<>("kvasir_programs_waiting", "Programs that wait for room.", cell -> cell.status().waiting()),
           new Gauge<>(
+              "kvasir_programs_retained",
+              "Programs of which engines retain what they have used, where engines can be told so.",
+              CellPrograms::retained),
+          new Gauge<>(
               "kvasir_programs_expected_tokens",
               "Tokens of the contexts of live programs, those of idle ones by how likely programs come back.",
               cell -> cell.status().expectedTokens()),

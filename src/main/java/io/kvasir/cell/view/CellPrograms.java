@@ -3,11 +3,11 @@ package io.kvasir.cell.view;
 import io.kvasir.admission.Claim;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.ledger.ReportedReservation;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.programs.GuardStatus;
 import io.kvasir.programs.PrefixPrograms;
-import io.kvasir.programs.ProgramListener;
 import io.kvasir.programs.ProgramSettings;
 import io.kvasir.programs.ProgramTurn;
 import io.kvasir.programs.ThrashGuard;
@@ -30,23 +30,27 @@ public final class CellPrograms {
   private final NanoClock clock;
   private final ToIntFunction<DecisionRequest> heldTokens;
   private final Supplier<@Nullable Member[]> members;
+  private final RetainedPrograms retained;
 
   /**
    * No programs yet.
    *
+   * @param releases tells engines what they need not retain
    * @param costs know what a worker can hold by the name of its engine
    * @param heldTokens the leading tokens of a request's prompt that some worker holds
    * @param members the cell's, by slot
    */
   CellPrograms(
       ProgramSettings settings,
-      ProgramListener listener,
+      ProgramMetrics metrics,
+      RetentionRelease releases,
       CostModel costs,
       NanoClock clock,
       ToIntFunction<DecisionRequest> heldTokens,
       Supplier<@Nullable Member[]> members) {
     this.settings = settings;
-    this.guard = new ThrashGuard(settings.guard(), listener);
+    this.retained = new RetainedPrograms(releases, metrics);
+    this.guard = new ThrashGuard(settings.guard(), new ProgramEvents(metrics, retained));
     this.prefixes = new PrefixPrograms(settings.guard().maxPrograms());
     this.costs = costs;
     this.clock = clock;
@@ -71,7 +75,22 @@ public final class CellPrograms {
     }
     ProgramTurn turn = turn(program, request, last.cached().best());
     guard.began(turn, nowMs());
-    return ReportedReservation.ofLast(planned, output -> ended(turn, output));
+    Worker worker = retains(planned, request) ? last.worker() : null;
+    if (worker != null) {
+      retained.began(program, worker);
+    }
+    return ReportedReservation.ofLast(planned, output -> {
+      if (worker != null) {
+        retained.ended(program, worker, output > 0);
+      }
+      ended(turn, output);
+    });
+  }
+
+  /** Whether the engine is told the name of the program: one that its request has, where one engine carries it out. */
+  private static boolean retains(Decision.Planned planned, DecisionRequest request) {
+    String named = request.prepared().get(Slots.PROGRAM);
+    return named != null && planned.steps().size() == 1 && !request.shape().severalPrompts();
   }
 
   private static ProgramTurn turn(String program, DecisionRequest request, int heldTokens) {
@@ -114,6 +133,21 @@ public final class CellPrograms {
 
   private long known(Worker worker) {
     return costs.hasCoefficients(worker.engine()) ? (long) costs.of(worker.deployment()).kvTokens() : 0;
+  }
+
+  /** Lets go of programs that are not expected back. To be called now and then. */
+  public void expire() {
+    guard.expire(nowMs());
+  }
+
+  /** Has engines retain nothing more of what is known here: the cell has left this node. */
+  public void close() {
+    retained.leaveAll();
+  }
+
+  /** Programs of which engines retain what they have used. */
+  int retained() {
+    return retained.count();
   }
 
   GuardStatus status() {

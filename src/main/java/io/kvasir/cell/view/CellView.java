@@ -5,6 +5,7 @@ import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.LocalReservations;
@@ -60,6 +61,7 @@ public final class CellView {
    * @param clock measures time
    * @param reservationLease how long what another node holds may live
    * @param programs what is to be known of programs
+   * @param releases tells engines what they need not retain of programs
    * @param waiting how requests wait
    * @param nextHome the client of the cell when it has left this node
    * @param holders the other nodes
@@ -73,6 +75,7 @@ public final class CellView {
       NanoClock clock,
       Duration reservationLease,
       ProgramSettings programs,
+      RetentionRelease releases,
       AdmissionSettings waiting,
       Supplier<NextHome> nextHome,
       RemoteDecisions.Holders holders) {
@@ -81,7 +84,8 @@ public final class CellView {
     this.metrics = metrics;
     this.programs =
         programs.on()
-            ? new CellPrograms(programs, metrics.programs(), profiles.costs(), clock, this::heldTokens, this::members)
+            ? new CellPrograms(
+                programs, metrics.programs(), releases, profiles.costs(), clock, this::heldTokens, this::members)
             : null;
     this.localReservations = new LocalReservations(nextHome);
     this.decider =

@@ -1,13 +1,12 @@
 package io.kvasir.cell.view;
 
-import io.kvasir.programs.ProgramListener;
 import io.kvasir.programs.ProgramTurn;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 
 /** The metrics of programs, of all cells together. Thread-safe. */
-final class ProgramMetrics implements ProgramListener {
+final class ProgramMetrics {
   /** From tools that answer at once to people who think. */
   private static final double[] GAP_SECONDS = {0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000};
 
@@ -15,6 +14,7 @@ final class ProgramMetrics implements ProgramListener {
   private final Counter returnedTokens;
   private final Counter heldTokens;
   private final Counter changes;
+  private final Counter releases;
 
   ProgramMetrics(PrometheusRegistry registry) {
     gaps =
@@ -42,27 +42,38 @@ final class ProgramMetrics implements ProgramListener {
                     + " forced (let in since it had waited for the longest time).")
             .labelNames("change")
             .register(registry);
+    releases =
+        Counter.builder()
+            .name("kvasir_program_releases_total")
+            .help(
+                "Engines that were told that they need not retain what a program has used any more, by whether they"
+                    + " agreed: done or failed.")
+            .labelNames("result")
+            .register(registry);
+    releases.initLabelValues("done");
+    releases.initLabelValues("failed");
   }
 
-  @Override
-  public void returned(ProgramTurn turn, long gapMs) {
+  /** An engine was told that it need not retain what a program has used, and agreed or did not. */
+  void released(boolean agreed) {
+    releases.labelValues(agreed ? "done" : "failed").inc();
+  }
+
+  void returned(ProgramTurn turn, long gapMs) {
     gaps.observe(gapMs / 1e3);
     returnedTokens.inc(turn.promptTokens());
     heldTokens.inc(turn.heldTokens());
   }
 
-  @Override
-  public void held() {
+  void held() {
     changes.labelValues("held").inc();
   }
 
-  @Override
-  public void paused() {
+  void paused() {
     changes.labelValues("paused").inc();
   }
 
-  @Override
-  public void forced() {
+  void forced() {
     changes.labelValues("forced").inc();
   }
 }

@@ -4,24 +4,39 @@ import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.PeerTier;
+import io.kvasir.execution.dialect.RetainedRequest;
 import io.kvasir.http.Headers;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.routing.KvPull;
+import io.kvasir.routing.Slots;
 import io.kvasir.routing.Worker;
+import org.jspecify.annotations.Nullable;
 
 /** HTTP requests to workers: the client's own, or what a dialect makes of it. */
 public final class PodRequests {
   private PodRequests() {}
 
-  /** The client's own request, with the name of the worker that the chosen one is to take KV blocks from, if any. */
+  /**
+   * The client's own request, with the name of the worker that the chosen one is to take KV blocks from, if any, and
+   * that of its program where the worker's engine is to retain what that uses.
+   */
   public static PodRequest original(Call call, Decision.Chosen chosen, String id) {
     KvPull pull = chosen.step().pull();
     EngineRequest message =
-        pull == null ? null : PeerTier.pull(call.http().target(), call.http().body(), pull, id);
+        pull == null
+            ? retained(call, chosen.worker())
+            : PeerTier.pull(call.http().target(), call.http().body(), pull, id);
     return message == null
         ? request(
             call, chosen.worker(), id, call.http().target(), call.http().headers().toBuilder(), call.http().body())
         : passedThrough(call, chosen.worker(), id, message);
+  }
+
+  private static @Nullable EngineRequest retained(Call call, Worker worker) {
+    String program = call.decision().prepared().get(Slots.PROGRAM);
+    return program == null || call.decision().shape().severalPrompts()
+        ? null
+        : RetainedRequest.of(worker.retention(), call.http().target(), call.http().body(), program);
   }
 
   /** A dialect's message whose response the client gets as it is. */

@@ -211,6 +211,7 @@ final class FleetJson {
     entry
         .put("max_in_flight", worker.maxInFlight())
         .put("engine", worker.engine())
+        .put("retention", lower(worker.retention()))
         .put("cell", status.cell())
         .put("slot", worker.slot())
         .put("health", lower(status.health()))

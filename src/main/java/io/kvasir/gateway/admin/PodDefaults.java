@@ -3,6 +3,7 @@ package io.kvasir.gateway.admin;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.events.EventFeed;
 import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Retention;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.util.List;
@@ -39,9 +40,11 @@ public record PodDefaults(
    * @param maxRanks the most it may have: the slots of a cell
    * @param blockSize tokens in a KV block, by the pod's first model
    * @param capacityBlocks blocks each worker is assumed to keep where its engine does not report it
+   * @param retention how it is told to keep what programs have used
    */
   public record EngineDefaults(
-      String name, int ranks, int maxRanks, ToIntFunction<String> blockSize, int capacityBlocks) {}
+      String name, int ranks, int maxRanks, ToIntFunction<String> blockSize, int capacityBlocks,
+      Retention retention) {}
 
   /** Reads a pod's {@code events} as the configuration does. */
   @FunctionalInterface

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.events.EventFeed;
+import io.kvasir.routing.Retention;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -46,12 +47,12 @@ final class PodReader {
   /** The pod that a JSON object describes. */
   PodSpec pod(JsonNode body) {
     known(body, "", "name", "url", "role", "models", "ranks", "block_size", "labels", "max_in_flight", "engine",
-        "capacity_blocks", "events", "kv_transfer", GRPC_PORT);
+        "capacity_blocks", "retention", "events", "kv_transfer", GRPC_PORT);
     grpcPort(body);
     Set<String> models = models(body.get("models"));
     int ranks = count(body, "ranks", defaults.engine().ranks(), defaults.engine().maxRanks());
     URI url = url(body.get("url"));
-    Role role = role(body.get("role"));
+    Role role = choice(body, "role", defaults.role(), Role.class);
     String name = name(body.get("name"));
     String model = models.stream().findFirst().orElse("");
     int blockSize = count(body, "block_size", defaults.engine().blockSize().applyAsInt(model), MAX_BLOCK);
@@ -75,7 +76,8 @@ final class PodReader {
     int maxInFlight = count(body, "max_in_flight", defaults.maxInFlight(), MAX_IN_FLIGHT);
     String name = body.has("engine") ? text(body.get("engine"), "engine") : defaults.engine().name();
     int capacityBlocks = count(body, "capacity_blocks", defaults.engine().capacityBlocks(), PodDefaults.MOST_CAPACITY);
-    return new PodSpec.Engine(name, ranks, blockSize, maxInFlight, capacityBlocks);
+    Retention retention = choice(body, "retention", defaults.engine().retention(), Retention.class);
+    return new PodSpec.Engine(name, ranks, blockSize, maxInFlight, capacityBlocks, retention);
   }
 
   private String name(@Nullable JsonNode value) {
@@ -108,19 +110,20 @@ final class PodReader {
     return nowhere;
   }
 
-  private Role role(@Nullable JsonNode value) {
+  private <E extends Enum<E>> E choice(JsonNode body, String field, E otherwise, Class<E> type) {
+    JsonNode value = body.get(field);
     if (value == null) {
-      return defaults.role();
+      return otherwise;
     }
-    for (Role role : Role.values()) {
-      if (value.isTextual() && role.name().equalsIgnoreCase(value.textValue())) {
-        return role;
+    for (E constant : type.getEnumConstants()) {
+      if (value.isTextual() && constant.name().equalsIgnoreCase(value.textValue())) {
+        return constant;
       }
     }
-    fault("role", "has to be one of " + Arrays.stream(Role.values())
-        .map(role -> role.name().toLowerCase(Locale.ROOT))
+    fault(field, "has to be one of " + Arrays.stream(type.getEnumConstants())
+        .map(constant -> constant.name().toLowerCase(Locale.ROOT))
         .collect(Collectors.joining(", ")));
-    return defaults.role();
+    return otherwise;
   }
 
   private Set<String> models(@Nullable JsonNode value) {

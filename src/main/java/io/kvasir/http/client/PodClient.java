@@ -139,7 +139,21 @@ public final class PodClient implements PodTransport, AutoCloseable {
    *     {@link IllegalArgumentException} of {@link #call}
    */
   public CompletableFuture<ShortAnswer> get(URI pod, String target, long maxBytes, ShortAnswer.Body body) {
-    PodRequest request = settings.keys().authorized(new PodRequest(pod, "GET", target, Headers.EMPTY, new byte[0]));
+    return exchange(new PodRequest(pod, "GET", target, Headers.EMPTY, new byte[0]), maxBytes, body);
+  }
+
+  /**
+   * Posts a JSON object that means the same if it comes twice, likewise; of the answer only the status counts.
+   *
+   * @param maxBytes of the answer's body
+   */
+  public CompletableFuture<ShortAnswer> post(URI pod, String target, byte[] json, long maxBytes) {
+    Headers type = Headers.builder().add("Content-Type", "application/json").build();
+    return exchange(new PodRequest(pod, "POST", target, type, json), maxBytes, (_, _) -> {});
+  }
+
+  private CompletableFuture<ShortAnswer> exchange(PodRequest plain, long maxBytes, ShortAnswer.Body body) {
+    PodRequest request = settings.keys().authorized(plain);
     ShortExchange exchange;
     try {
       exchange = new ShortExchange(request, maxBytes, body, settings.headTimeout().toNanos());
@@ -147,7 +161,7 @@ public final class PodClient implements PodTransport, AutoCloseable {
       return CompletableFuture.failedFuture(e);
     }
     if (exchange.origin().secure()) {
-      Thread.ofVirtual().name("pod-get").start(() -> exchange.await(call(request)));
+      Thread.ofVirtual().name("pod-exchange").start(() -> exchange.await(call(request)));
       return exchange.answer();
     }
     return exchanges.begin(exchange);

@@ -8,7 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A GET whose answer no thread waits for. Its time begins when it is written on a connection. Thread-safe: it is begun
+ * A short request whose answer no thread waits for; it may be sent twice. Its time begins when it is written on a
+ * connection. Thread-safe: it is begun
  * on one thread, read on another, and cut by any.
  */
 final class ShortExchange implements RunningCall {
@@ -41,7 +42,7 @@ final class ShortExchange implements RunningCall {
   /**
    * An exchange; nothing is sent yet.
    *
-   * @param request a GET
+   * @param request a GET, or a POST that means the same if it comes twice
    * @param maxBytes of the body that are read
    * @param body takes the body of an answer with status 200; others are read over
    */

@@ -1,6 +1,8 @@
 package io.kvasir.lab.engine;
 
 import java.util.Arrays;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The blocks of a {@link PagedCache}, with reference counts, keys and the queue of free ones, as vLLM's {@code
@@ -54,19 +56,30 @@ final class BlockPool {
 
   private final FreeQueue free;
 
+  /** Free blocks of sessions, which are taken when there are no others; null where no session keeps blocks. */
+  private final @Nullable FreeQueue kept;
+
+  private final KeptKeys sessions = new KeptKeys();
+
   /** The blocks that are to be taken next. */
   private final int[] next = new int[MAX_TOUCHED];
 
   @SuppressWarnings("UnusedVariable")
   private int touched;
 
-  /** As many free blocks, none of them cached; {@code grouped} if groups beside the prefix's share them. */
-  BlockPool(int capacity, boolean grouped, CacheListener listener) {
+  /**
+   * As many free blocks, none of them cached.
+   *
+   * @param grouped whether groups beside the prefix's share them
+   * @param inSessions whether sessions keep what they have used
+   */
+  BlockPool(int capacity, boolean grouped, boolean inSessions, CacheListener listener) {
     this.capacity = capacity;
     this.listener = listener;
     this.blocks = new int[capacity << PLACES_LOG2];
     this.groups = grouped ? new byte[capacity] : new byte[0];
-    this.free = new FreeQueue(capacity);
+    this.free = FreeQueue.full(capacity);
+    this.kept = inSessions ? FreeQueue.empty(capacity) : null;
     this.buckets = new int[Integer.highestOneBit(Math.max(2, capacity)) * 4];
     Arrays.fill(buckets, NONE);
   }
@@ -77,7 +90,7 @@ final class BlockPool {
 
   /** The number of blocks that no sequence holds, cached or not. */
   int free() {
-    return free.size();
+    return kept == null ? free.size() : free.size() + kept.size();
   }
 
   /** The number of sequences that hold {@code block}. */
@@ -88,7 +101,7 @@ final class BlockPool {
   /** Holds a cached block once more. */
   void hold(int block) {
     if (references(block) == 0) {
-      free.remove(block);
+      queue(block).remove(block);
     }
     add(block, USES, REFERENCE);
   }
@@ -97,9 +110,41 @@ final class BlockPool {
   void release(int block) {
     int uses = add(block, USES, -REFERENCE);
     if (uses == CACHED) {
-      free.addLast(block);
+      queue(block).addLast(block);
     } else if (uses == 0) {
       free.addFirst(block);
+    }
+  }
+
+  /** Where a cached block is while it is free. */
+  private FreeQueue queue(int block) {
+    return kept != null && sessions.has(key(block)) ? kept : free;
+  }
+
+  /** Keeps a key's blocks for a session. */
+  void keep(String session, long key) {
+    if (kept != null && sessions.add(session, key)) {
+      move(key, free, kept::addLast);
+    }
+  }
+
+  /** A session is over: what it alone has kept is evicted next. */
+  void endSession(String session) {
+    if (kept != null) {
+      for (long key : sessions.end(session)) {
+        // The last block first.
+        move(key, kept, free::addFirst);
+      }
+    }
+  }
+
+  /** Moves free blocks of a key to where they belong now. */
+  private void move(long key, FreeQueue from, IntConsumer to) {
+    for (int block = buckets[bucket(key)]; block != NONE; block = get(block, SAME_BUCKET)) {
+      if (key(block) == key && references(block) == 0) {
+        from.remove(block);
+        to.accept(block);
+      }
     }
   }
 
@@ -107,7 +152,7 @@ final class BlockPool {
   void take(int count, int[] taken, int from) {
     touched = count > 1 ? touch(Math.min(count, MAX_TOUCHED)) : 0;
     for (int i = 0; i < count; i++) {
-      int block = free.removeFirst();
+      int block = kept == null || free.size() > 0 ? free.removeFirst() : kept.removeFirst();
       if (get(block, USES) == CACHED) {
         evict(block);
       }
@@ -140,9 +185,13 @@ final class BlockPool {
 
   /** Removes all content; refused while a sequence holds a block. */
   boolean clear() {
-    if (free.size() != capacity) {
+    if (free() != capacity) {
       return false;
     }
+    while (kept != null && kept.size() > 0) {
+      free.addLast(kept.removeFirst());
+    }
+    sessions.clear();
     Arrays.fill(buckets, NONE);
     for (int block = 0; block < capacity; block++) {
       set(block, USES, 0);

@@ -22,13 +22,23 @@ final class FreeQueue {
   private int back;
   private int size;
 
-  /** The blocks 0 to {@code capacity} − 1, in this order. */
-  FreeQueue(int capacity) {
+  private FreeQueue(int capacity) {
     this.places = new int[Integer.highestOneBit(capacity) << 2];
     this.placeOf = new int[capacity];
+  }
+
+  /** The blocks 0 to {@code capacity} − 1, in this order. */
+  static FreeQueue full(int capacity) {
+    FreeQueue all = new FreeQueue(capacity);
     for (int block = 0; block < capacity; block++) {
-      addLast(block);
+      all.addLast(block);
     }
+    return all;
+  }
+
+  /** None of these blocks yet. */
+  static FreeQueue empty(int capacity) {
+    return new FreeQueue(capacity);
   }
 
   int size() {

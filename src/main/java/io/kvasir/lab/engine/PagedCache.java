@@ -35,8 +35,8 @@ public final class PagedCache {
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
     this(
-        blockSize, listener, new BlockPool(checked(capacity, blockSize), false, listener), new GroupCache[0], true,
-        false);
+        blockSize, listener, new BlockPool(checked(capacity, blockSize), false, false, listener), new GroupCache[0],
+        true, false);
   }
 
   private PagedCache(
@@ -61,7 +61,7 @@ public final class PagedCache {
     if (groups.size() > MAX_GROUPS) {
       throw new IllegalArgumentException("At most " + MAX_GROUPS + " groups, not " + groups.size());
     }
-    BlockPool pool = new BlockPool(checked(capacity, blockSize), !groups.isEmpty(), listener);
+    BlockPool pool = new BlockPool(checked(capacity, blockSize), !groups.isEmpty(), false, listener);
     GroupCache[] caches = new GroupCache[groups.size()];
     for (int i = 0; i < caches.length; i++) {
       caches[i] = GroupCache.of(groups.get(i), i + 1, blockSize, pool, listener);
@@ -69,9 +69,14 @@ public final class PagedCache {
     return new PagedCache(blockSize, listener, pool, caches, prefixFirst, false);
   }
 
-  /** An empty cache whose blocks are shared once they are computed, and those of an answer once it has ended. */
-  public static PagedCache ofComputed(int capacity, int blockSize, CacheListener listener) {
-    BlockPool pool = new BlockPool(checked(capacity, blockSize), false, listener);
+  /**
+   * An empty cache whose blocks are shared once they are computed, and those of an answer once it has ended.
+   *
+   * @param sessions whether what a {@linkplain Sequence#session session} has used is evicted after all else, until that
+   *     {@linkplain #endSession ends} (SGLang {@code mem_cache/unified_cache/session_ref_tracker.py})
+   */
+  public static PagedCache ofComputed(int capacity, int blockSize, boolean sessions, CacheListener listener) {
+    BlockPool pool = new BlockPool(checked(capacity, blockSize), false, sessions, listener);
     return new PagedCache(blockSize, listener, pool, new GroupCache[0], true, true);
   }
 
@@ -252,6 +257,19 @@ public final class PagedCache {
       }
       makeFindable(sequence, sequence.computed);
     }
+  }
+
+  /** A sequence has ended: its session keeps what it has used. */
+  void ended(Sequence sequence) {
+    String session = sequence.session();
+    for (int i = 0; session != null && i < sequence.keyed; i++) {
+      pool.keep(session, sequence.key(i));
+    }
+  }
+
+  /** A session is over: what it alone has kept is evicted next. */
+  public void endSession(String session) {
+    pool.endSession(session);
   }
 
   /** Takes the block that another sequence has computed beside this one in place of its own; whether there is one. */

@@ -139,6 +139,7 @@ public final class Scheduler<S extends Sequence> {
       if (ended) {
         running.remove(sequence);
         sequence.running = false;
+        cache.ended(sequence);
         if (!sequence.keepsBlocks()) {
           cache.release(sequence);
         }

@@ -1,6 +1,7 @@
 package io.kvasir.lab.engine;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A sequence: a prompt and the tokens generated after it, as scheduler and cache see it: lengths, block keys and the
@@ -78,6 +79,11 @@ public abstract class Sequence {
   /** Whether its blocks stay held after its end, for another engine to copy, until it is aborted. */
   protected boolean keepsBlocks() {
     return false;
+  }
+
+  /** The session that keeps its blocks after its end; null for none. */
+  protected @Nullable String session() {
+    return null;
   }
 
   /** The blocks held, in order. */

@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.net.httpserver.HttpServer;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.engines.LoadGauge;
+import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.load.Ports;
+import io.kvasir.routing.Retention;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -280,6 +283,31 @@ final class HttpProbeTest {
       assertThat(well(pod.url()).join()).isTrue();
       assertThat(well(pod.url()).join()).isTrue();
     }
+  }
+
+  /** As SGLang 0.5.23: an empty answer, and 200 for sessions that it does not know, too. */
+  @Test
+  void release_closesTheProgramsSession() throws Exception {
+    try (ScriptedPod pod =
+        new ScriptedPod((request, out) -> out.json(request.target().equals("/close_session") ? 200 : 404, ""))) {
+      CompletableFuture<Boolean> agreed =
+          probe.release(pod.url(), Retention.SGLANG, "acme/\"7\"").toCompletableFuture();
+      assertThat(agreed.join()).isTrue();
+      var request = pod.next();
+      assertThat(request.method()).isEqualTo("POST");
+      assertThat(new String(request.body(), StandardCharsets.UTF_8)).isEqualTo("{\"session_id\":\"acme/\\\"7\\\"\"}");
+
+      pod.script((_, out) -> out.json(500, "{}"));
+      assertThat(probe.release(pod.url(), Retention.SGLANG, "p").toCompletableFuture().join()).isFalse();
+      assertThat(probe.release(pod.url(), Retention.NONE, "p").toCompletableFuture().join()).isTrue();
+    }
+  }
+
+  @Test
+  void release_whereNobodyIs_fails() throws Exception {
+    URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
+    assertThat(probe.release(nobody, Retention.SGLANG, "p").toCompletableFuture())
+        .failsWithin(Duration.ofSeconds(20)).withThrowableThat().withCauseInstanceOf(PodException.class);
   }
 
   @Test

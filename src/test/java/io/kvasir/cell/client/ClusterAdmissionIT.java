@@ -17,6 +17,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -334,6 +335,7 @@ final class ClusterAdmissionIT {
             TestProfiles.builtIn("least-loaded", metrics),
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
+            RetentionRelease.NONE,
             metrics,
             TestSettings.lines(),
             DecisionLog.off(metrics)),

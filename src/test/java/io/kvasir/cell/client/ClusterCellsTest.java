@@ -15,6 +15,7 @@ import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -814,6 +815,7 @@ final class ClusterCellsTest {
                 TestProfiles.builtIn("least-loaded", metrics),
                 (worker, pod) -> stream(pod.name()),
                 ClusterCellsTest::probe,
+                RetentionRelease.NONE,
                 metrics,
                 lines,
                 DecisionLog.off(metrics)),

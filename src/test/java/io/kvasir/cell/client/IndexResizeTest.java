@@ -10,6 +10,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
@@ -156,6 +157,7 @@ final class IndexResizeTest {
                       return NotUsed.getInstance();
                     }),
         pod -> CompletableFuture.completedFuture(true),
+        RetentionRelease.NONE,
         metrics,
         TestSettings.lines(),
         DecisionLog.off(metrics));

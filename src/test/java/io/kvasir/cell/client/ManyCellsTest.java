@@ -14,6 +14,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -306,6 +307,7 @@ final class ManyCellsTest {
             TestProfiles.builtIn("expected-cost", metrics),
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
+            RetentionRelease.NONE,
             metrics,
             TestSettings.lines(),
             DecisionLog.off(metrics)));

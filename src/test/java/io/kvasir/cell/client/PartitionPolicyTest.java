@@ -10,6 +10,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -98,6 +99,7 @@ final class PartitionPolicyTest {
             TestProfiles.builtIn("least-loaded", metrics),
             (worker, pod) -> Source.never(),
             pod -> CompletableFuture.completedFuture(true),
+            RetentionRelease.NONE,
             metrics,
             TestSettings.lines(),
             DecisionLog.off(metrics));

@@ -12,6 +12,7 @@ import io.kvasir.cell.EventSources;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -367,6 +368,7 @@ final class StandbyTest {
                 TestProfiles.builtIn("prefix-aware", metrics),
                 new Engines(),
                 pod -> CompletableFuture.completedFuture(true),
+                RetentionRelease.NONE,
                 metrics,
                 TestSettings.lines(),
                 DecisionLog.off(metrics)));

@@ -3,6 +3,7 @@ package io.kvasir.cell.home;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.ProfileSet;
+import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
@@ -46,6 +47,7 @@ final class TestServices {
         profiles,
         (worker, pod) -> Source.never(),
         probe,
+        RetentionRelease.NONE,
         new CellMetrics(metrics),
         decisions,
         Runnable::run,

@@ -8,6 +8,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.events.EventFeed;
 import io.kvasir.execution.FakeCells;
+import io.kvasir.routing.Retention;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import java.io.IOException;
@@ -23,7 +24,7 @@ final class FleetHandlerTest {
   private static final PodDefaults DEFAULTS =
       new PodDefaults(
           Role.BOTH, Map.of("zone", "a"), 256,
-          new PodDefaults.EngineDefaults("h100", 1, 64, model -> model.equals("small") ? 8 : 16, 4096),
+          new PodDefaults.EngineDefaults("h100", 1, 64, model -> model.equals("small") ? 8 : 16, 4096, Retention.NONE),
           FleetHandlerTest::events, FleetHandlerTest::kvTransfer);
 
   private final FakeCells cells = new FakeCells();

@@ -16,7 +16,7 @@ final class FreeQueueTest {
   @ValueSource(ints = {1, 2, 3, 20})
   void anyOrderOfChanges_isThatOfAList(int capacity) {
     SplittableRandom random = new SplittableRandom(capacity);
-    FreeQueue queue = new FreeQueue(capacity);
+    FreeQueue queue = FreeQueue.full(capacity);
     Deque<Integer> expected = new ArrayDeque<>(IntStream.range(0, capacity).boxed().toList());
     for (int step = 0; step < 20_000; step++) {
       int block = random.nextInt(capacity);
@@ -43,7 +43,7 @@ final class FreeQueueTest {
 
   @Test
   void first_hasTheBlocksOfAsManyPlaces() {
-    FreeQueue queue = new FreeQueue(8);
+    FreeQueue queue = FreeQueue.full(8);
     queue.remove(1);
     int[] blocks = new int[8];
 

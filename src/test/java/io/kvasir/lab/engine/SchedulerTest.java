@@ -116,7 +116,7 @@ final class SchedulerTest {
       @Override
       public void cleared() {}
     };
-    PagedCache cache = PagedCache.ofComputed(100, BLOCK, listener);
+    PagedCache cache = PagedCache.ofComputed(100, BLOCK, false, listener);
     Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 100, 8);
     TestSequence first = sequence(16, 1, 1);
     TestSequence beside = sequence(16, 1, 1);
@@ -134,6 +134,79 @@ final class SchedulerTest {
     scheduler.add(behind);
     assertThat(scheduler.plan().tokens()).isEqualTo(BLOCK);
     assertThat(behind.cachedTokens()).isEqualTo(16 - BLOCK);
+  }
+
+  /** As in SGLang with sessions: what they have used is evicted after all else, each prompt from its end. */
+  @Test
+  void sessions_keepWhatTheyHaveUsed_untilTheyEnd() {
+    List<Long> removed = new ArrayList<>();
+    CacheListener listener = new CacheListener() {
+      @Override
+      public void stored(Sequence sequence, int from, int to) {}
+
+      @Override
+      public void removed(long key) {
+        removed.add(key);
+      }
+
+      @Override
+      public void cleared() {}
+    };
+    int blocks = 12;
+    PagedCache cache = PagedCache.ofComputed(blocks, BLOCK, true, listener);
+    Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 1_000, 8);
+    run(scheduler, sequence(4 * BLOCK, 1, 1).in("one"));
+    run(scheduler, sequence(4 * BLOCK, 1, 1).in("two"));
+    for (int seed = 10; seed < 20; seed++) {
+      run(scheduler, sequence(4 * BLOCK, 1, seed));
+    }
+    assertThat(cached(scheduler, 4 * BLOCK, 1)).as("its session keeps it").isEqualTo(3 * BLOCK);
+
+    cache.endSession("one");
+    for (int seed = 20; seed < 30; seed++) {
+      run(scheduler, sequence(4 * BLOCK, 1, seed));
+    }
+    assertThat(cached(scheduler, 4 * BLOCK, 1)).as("the other has it, too").isEqualTo(3 * BLOCK);
+
+    removed.clear();
+    cache.endSession("two");
+    cache.endSession("two");
+    run(scheduler, sequence(2 * BLOCK, 1, 30));
+    TestSequence prompt = sequence(4 * BLOCK, 1, 1);
+    assertThat(removed).as("from its end").startsWith(prompt.key(3));
+    for (int seed = 40; seed < 50; seed++) {
+      run(scheduler, sequence(4 * BLOCK, 1, seed));
+    }
+    assertThat(cached(scheduler, 4 * BLOCK, 1)).isZero();
+    assertThat(cache.free()).isEqualTo(blocks);
+    assertThat(cache.clear()).isTrue();
+    assertThat(cache.free()).isEqualTo(blocks);
+  }
+
+  /** More than there is room for: sessions then evict each other, the one that was used least recently first. */
+  @Test
+  void sessions_thatKeepAllBlocks_giveWayInTheirTurn() {
+    PagedCache cache = PagedCache.ofComputed(8, BLOCK, true, DEAF);
+    Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 1_000, 8);
+    for (int seed = 1; seed <= 3; seed++) {
+      run(scheduler, sequence(3 * BLOCK + 1, 1, seed).in("s" + seed));
+    }
+    assertThat(cached(scheduler, 3 * BLOCK + 1, 3)).isEqualTo(3 * BLOCK);
+    assertThat(cached(scheduler, 3 * BLOCK + 1, 1)).isLessThan(3 * BLOCK);
+  }
+
+  private static void run(Scheduler<TestSequence> scheduler, TestSequence sequence) {
+    scheduler.add(sequence);
+    while (scheduler.running() + scheduler.waiting() > 0) {
+      scheduler.complete(scheduler.plan());
+    }
+  }
+
+  /** What a prompt finds in the cache, which it changes. */
+  private static int cached(Scheduler<TestSequence> scheduler, int length, int seed) {
+    TestSequence sequence = sequence(length, 1, seed);
+    run(scheduler, sequence);
+    return sequence.cachedTokens();
   }
 
   @Test

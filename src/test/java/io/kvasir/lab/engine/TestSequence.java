@@ -11,6 +11,7 @@ final class TestSequence extends Sequence {
   private final int blockSize;
   private final @Nullable String salt;
   private int sampled;
+  private @Nullable String session;
 
   /** A sequence with an answer that depends on its prompt. */
   TestSequence(int[] prompt, int answer, int blockSize) {
@@ -26,6 +27,17 @@ final class TestSequence extends Sequence {
     this.blockSize = blockSize;
     this.salt = salt;
     System.arraycopy(answer, 0, tokens, prompt.length, answer.length);
+  }
+
+  /** The same in a session. */
+  TestSequence in(String its) {
+    session = its;
+    return this;
+  }
+
+  @Override
+  protected @Nullable String session() {
+    return session;
   }
 
   @Override
