@@ -26,7 +26,8 @@ import picocli.CommandLine.Option;
 
 /**
  * Programs whose contexts are together some times what the engines' caches hold, each with the next one as soon as it
- * has ended, with and without the thrash guard.
+ * has ended, with and without the thrash guard; or beside prompts that nobody comes back to, with and without engines
+ * that retain what programs have used.
  */
 @Command(name = "agents", mixinStandardHelpOptions = true, sortOptions = false)
 final class Agents implements Runnable {
@@ -37,6 +38,7 @@ final class Agents implements Runnable {
   private static final int FIRST_CHARS = 4000;
   private static final int TURN_CHARS = 1600;
   private static final int ANSWER_TOKENS = 32;
+  private static final int ONE_OFF_CHARS = 8000;
 
   /** Half of a program's longest context, roughly: about four characters are a token. */
   private static final int AVERAGE_TOKENS = (FIRST_CHARS + TURNS * TURN_CHARS / 2) / 4;
@@ -52,6 +54,14 @@ final class Agents implements Runnable {
   @Option(names = "--think", description = "Seconds between turns, on average, ${DEFAULT-VALUE}.")
   private double think = 2;
 
+  @Option(
+      names = "--one-offs",
+      description = {
+        "So many clients send prompts that nobody comes back to, one after the other, before engines of SGLang's kind:",
+        "then what is compared is whether the engines retain what programs have used. ${DEFAULT-VALUE}."
+      })
+  private int oneOffs;
+
   @Option(names = "--good", description = "Seconds to the first token of a good turn, ${DEFAULT-VALUE}.")
   private double goodSeconds = 5;
 
@@ -65,6 +75,7 @@ final class Agents implements Runnable {
    */
   record Result(
       @JsonProperty("guard") boolean guard,
+      @JsonProperty("retention") boolean retention,
       @JsonProperty("programs") int programs,
       @JsonProperty("turns") int turns,
       @JsonProperty("ended") int ended,
@@ -76,6 +87,9 @@ final class Agents implements Runnable {
 
   private record Turn(int number, Answer answer) {}
 
+  /** What is compared: the programs' guard, or what engines do. */
+  private record Variant(boolean guard, boolean retention) {}
+
   public static void main(String[] args) {
     System.exit(new CommandLine(new Agents()).execute(args));
   }
@@ -83,26 +97,27 @@ final class Agents implements Runnable {
   @Override
   public void run() {
     System.out.printf(
-        "%-6s %8s %6s %6s %7s %7s %9s %13s %7s%n", "guard", "programs", "turns", "ended", "good %", "hits %", "p50 ms",
+        "%-9s %8s %6s %6s %7s %7s %9s %13s %7s%n", oneOffs == 0 ? "guard" : "retention", "programs", "turns", "ended", "good %", "hits %", "p50 ms",
         "longest hold", "failed");
     List<Result> results = new ArrayList<>();
-    for (boolean guard : new boolean[] {false, true}) {
-      Result r = measure(guard);
+    for (boolean on : new boolean[] {false, true}) {
+      Result r = measure(oneOffs == 0 ? new Variant(on, false) : new Variant(false, on));
       System.out.printf(
-          "%-6s %8d %6d %6d %7.1f %7.1f %9.0f %11.1f s %7d%n", guard ? "on" : "off", r.programs, r.turns, r.ended,
+          "%-9s %8d %6d %6d %7.1f %7.1f %9.0f %11.1f s %7d%n", on ? "on" : "off", r.programs, r.turns, r.ended,
           100 * r.goodTurns, 100 * r.hits, r.ttftP50, r.longestHoldSeconds, r.failed);
       results.add(r);
     }
     ResultFile.write(options.json(), JSON, results);
   }
 
-  private Result measure(boolean guard) {
+  private Result measure(Variant variant) {
     return TenantFleet.measure(
-        options, new TenantFleet.Shape("agents", ENGINES, engineTokens, 1, options.slots(), settings(guard)),
-        fleet -> measure(guard, fleet.nodes().all().getFirst().gateway(PATH), fleet.client()));
+        options,
+        new TenantFleet.Shape("agents", ENGINES, engineTokens, 1, options.slots(), oneOffs > 0, settings(variant)),
+        fleet -> measure(variant, fleet.nodes().all().getFirst().gateway(PATH), fleet.client()));
   }
 
-  private Result measure(boolean guard, URI url, TenantClient client) throws InterruptedException {
+  private Result measure(Variant variant, URI url, TenantClient client) throws InterruptedException {
     int programs = (int) Math.round(load * ENGINES * engineTokens / AVERAGE_TOKENS);
     Collection<Turn> turns = new ConcurrentLinkedQueue<>();
     Map<Integer, Long> open = new ConcurrentHashMap<>();
@@ -112,6 +127,18 @@ final class Agents implements Runnable {
       try {
         while (!Thread.currentThread().isInterrupted()) {
           program(names.incrementAndGet(), url, client, turns, open);
+        }
+      } catch (InterruptedException ended) {
+        Thread.currentThread().interrupt();
+      }
+    }));
+    IntStream.range(0, oneOffs).forEach(number -> threads.execute(() -> {
+      Random random = new Random(-1 - number);
+      try {
+        while (!Thread.currentThread().isInterrupted()) {
+          ObjectNode body = TenantClient.body(ANSWER_TOKENS);
+          body.putArray("messages").addObject().put("role", "user").put("content", Words.text(random, ONE_OFF_CHARS));
+          Answer _ = client.ask(url, "", body);
         }
       } catch (InterruptedException ended) {
         Thread.currentThread().interrupt();
@@ -130,7 +157,7 @@ final class Agents implements Runnable {
     double[] ttft =
         complete.stream().mapToDouble(Answer::ttftMs).filter(each -> !Double.isNaN(each)).sorted().toArray();
     return new Result(
-        guard, programs, complete.size(),
+        variant.guard, variant.retention, programs, complete.size(),
         (int) all.stream().filter(each -> each.number == TURNS - 1 && each.answer.end() == End.COMPLETE).count(),
         (double) later.stream().filter(each -> each.ttftMs() <= goodSeconds * 1e3).count() / Math.max(1, later.size()),
         later.stream().mapToDouble(Answer::cachedTokens).sum()
@@ -158,11 +185,12 @@ final class Agents implements Runnable {
     }
   }
 
-  private String settings(boolean guard) {
+  private String settings(Variant variant) {
     return """
         admission { enabled = true, classes.default { longest-wait = 10 m, starvation = 10 m } }
           programs { enabled = true, worker-tokens = %d, guard.enabled = %s }
+          pod-defaults.retention = %s
         """
-        .formatted(engineTokens, guard);
+        .formatted(engineTokens, variant.guard, variant.retention ? "sglang" : "none");
   }
 }

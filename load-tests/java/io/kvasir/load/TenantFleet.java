@@ -1,8 +1,10 @@
 package io.kvasir.load;
 
+import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.publisher.EventFormat;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,9 +24,16 @@ final class TenantFleet implements AutoCloseable {
    * @param name of the load test, and of the folder below {@code target} for logs and configurations
    * @param engineTokens that an engine's cache holds; 0 for what its coefficients say
    * @param maxInFlight requests that the nodes send to an engine at a time
+   * @param sessions whether the engines are of SGLang's kind, and evict what sessions have used after all else
    * @param settings lines of the nodes' configurations
    */
-  record Shape(String name, int engines, int engineTokens, int nodes, int maxInFlight, String settings) {}
+  record Shape(
+      String name, int engines, int engineTokens, int nodes, int maxInFlight, boolean sessions, String settings) {
+    /** Engines that evict what was used least recently. */
+    Shape(String name, int engines, int engineTokens, int nodes, int maxInFlight, String settings) {
+      this(name, engines, engineTokens, nodes, maxInFlight, false, settings);
+    }
+  }
 
   /** What is measured of a fleet. */
   @FunctionalInterface
@@ -76,6 +85,10 @@ final class TenantFleet implements AutoCloseable {
             .engine(options.engine())
             .maxSequences(options.slots())
             .events(EventSettings.DEFAULT.withLoopback());
+    if (shape.sessions) {
+      EventFormat format = new EventFormat(EventFormat.Encoding.SGLANG, false, false);
+      settings.api(EngineApi.SGLANG).sessions(true).events(EventSettings.DEFAULT.withLoopback().withFormat(format));
+    }
     return SimEngine.start(
         (shape.engineTokens == 0 ? settings : settings.blockSize(BLOCK).capacityBlocks(shape.engineTokens / BLOCK))
             .build());
