@@ -114,6 +114,18 @@ final class KeyedBlocks {
     return named;
   }
 
+  /** As {@link WorkerBlocks#copy}. */
+  int copy(long[] blockKeys, Tier tier, boolean counted) {
+    int known = 0;
+    for (long key : blockKeys) {
+      int at = keys.find(key);
+      if (at >= 0 && bind(key, KeyMap.row(keys.value(at)), BlockHash.NONE, tier.index(), counted)) {
+        known++;
+      }
+    }
+    return known;
+  }
+
   /** The number of leading keys there is room for; keys that are present need none. */
   private int roomFor(long[] blockKeys, int from, int count) {
     int room = keys.room();

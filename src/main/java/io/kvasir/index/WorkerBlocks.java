@@ -104,6 +104,18 @@ public final class WorkerBlocks {
     }
   }
 
+  /**
+   * Adds a copy to each block that a key names already, in whatever tier.
+   *
+   * @param counted as for {@link #store}
+   * @return how many keys name a block
+   */
+  public int copy(long[] blockKeys, Tier tier, boolean counted) {
+    try (var _ = lock.acquire()) {
+      return open ? keyed.copy(blockKeys, tier, counted) : 0;
+    }
+  }
+
   private static void checkHashes(long[] hashes, int count) {
     for (int i = 0; i < count; i++) {
       if (hashes[i] == BlockHash.NONE) {

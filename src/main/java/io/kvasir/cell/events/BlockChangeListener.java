@@ -22,6 +22,9 @@ public interface BlockChangeListener {
         @Nullable String salt) {}
 
     @Override
+    public void copied(long[] keys, Tier tier, boolean counted) {}
+
+    @Override
     public void removed(long[] keys, Tier tier, boolean counted) {}
 
     @Override
@@ -46,6 +49,9 @@ public interface BlockChangeListener {
       Tier tier,
       boolean counted,
       @Nullable String salt);
+
+  /** A copy of each of these that names a block was added. */
+  void copied(long[] keys, Tier tier, boolean counted);
 
   /** A copy of each of these was removed, where there was one. */
   void removed(long[] keys, Tier tier, boolean counted);

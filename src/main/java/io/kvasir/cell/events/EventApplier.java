@@ -243,6 +243,10 @@ public final class EventApplier {
       storeOfOtherGroup(stored, counted);
       return;
     }
+    if (stored.tokens().length == 0) {
+      copy(stored.keys(), stored.tier(), counted);
+      return;
+    }
     if (stored.keys().length == 0 || !isWhole(stored)) {
       return;
     }
@@ -258,6 +262,19 @@ public final class EventApplier {
     if (!ready.isEmpty()) {
       placeReady();
     }
+  }
+
+  /**
+   * A store that says nothing of its blocks but their keys is of blocks that the engine has told of before, such as
+   * those that vLLM has copied to host memory; of others nothing is known.
+   */
+  private void copy(long[] keys, Tier tier, boolean counted) {
+    int known = blocks.copy(keys, tier, counted);
+    if (known > 0) {
+      changes.copied(keys, tier, counted);
+      applied++;
+    }
+    placeholder += known < keys.length ? 1 : 0;
   }
 
   /** Places the events whose parents have come, and those that waited for them in turn. */
@@ -416,7 +433,7 @@ public final class EventApplier {
   private boolean isWhole(Stored stored) {
     int size = stored.blockSize();
     int count = stored.keys().length;
-    if (size == 0 || stored.tokens().length == 0) {
+    if (size == 0) {
       placeholder++;
       return false;
     }

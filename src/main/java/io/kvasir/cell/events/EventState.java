@@ -60,7 +60,7 @@ public record EventState(
    *
    * @param otherGroup of a KV cache group that is not followed: of a kind whose needs are not known, or on another tier
    * @param partial of a block that is not full yet
-   * @param placeholder without tokens
+   * @param placeholder without tokens, of blocks of which nothing is known
    * @param unassignable whose tokens do not match their blocks, since the engine skipped some
    * @param otherBlockSize of another cache's blocks, such as an offloading connector's chunks
    * @param orphans whose parent never came while there was room to wait

@@ -120,6 +120,16 @@ public final class ReplicaFeed implements BlockChangeListener {
   }
 
   @Override
+  public void copied(long[] keys, Tier tier, boolean counted) {
+    if (subscribed) {
+      for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {
+        writer.copied(keys, from, tier, counted);
+        spill();
+      }
+    }
+  }
+
+  @Override
   public void removed(long[] keys, Tier tier, boolean counted) {
     if (subscribed) {
       for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {

@@ -25,6 +25,7 @@ final class ReplicaWriter {
   static final byte REMOVED = 6;
   static final byte CLEARED = 7;
   static final byte POSITION = 8;
+  static final byte COPIED = 9;
 
   /** Of a position. */
   static final byte LOST = 1;
@@ -119,10 +120,19 @@ final class ReplicaWriter {
     });
   }
 
+  /** As {@link BlockChangeListener#copied}, {@value #MAX_KEYS} keys at most. */
+  void copied(long[] keys, int from, Tier tier, boolean counted) {
+    ofKeys(COPIED, keys, from, tier, counted);
+  }
+
   /** As {@link BlockChangeListener#removed}, {@value #MAX_KEYS} keys at most. */
   void removed(long[] keys, int from, Tier tier, boolean counted) {
+    ofKeys(REMOVED, keys, from, tier, counted);
+  }
+
+  private void ofKeys(byte change, long[] keys, int from, Tier tier, boolean counted) {
     write(() -> {
-      out.writeByte(REMOVED);
+      out.writeByte(change);
       out.writeByte(tier.index());
       out.writeBoolean(counted);
       longs(keys, from, Math.min(MAX_KEYS, keys.length - from));

@@ -134,6 +134,11 @@ public final class ReplicatedWorker {
         }
         case ReplicaWriter.COMPLETE -> complete = true;
         case ReplicaWriter.STORED -> store(in);
+        case ReplicaWriter.COPIED -> {
+          Tier tier = TIERS[in.get()];
+          boolean counted = flag(in);
+          int _ = blocks.copy(longs(in), tier, counted);
+        }
         case ReplicaWriter.REMOVED -> {
           Tier tier = TIERS[in.get()];
           boolean counted = flag(in);

@@ -294,6 +294,19 @@ final class EventApplierTest {
     assertThat(applier.state().ignored().unassignable()).isEqualTo(1);
   }
 
+  /** As vLLM's offloading says by default that it has copied blocks of the device. */
+  @Test
+  void placeholder_ofBlocksThatAreKnown_isACopyInItsTier() {
+    apply(stored(0, tokens(100, 2), 1, 2));
+    apply(sized(true, 0, new int[0], 0, Tier.HOST, 1, 2, 3));
+    assertThat(applier.state().ignored().placeholder()).as("of the third nothing is known").isEqualTo(1);
+    apply(removed(1, 2));
+    assertThat(depth(tokens(100, 2), null, null)).as("in host memory").isEqualTo(2);
+    assertThat(blocks.holds(2, Tier.HOST)).isTrue();
+    apply(new KvEvent.Removed(new long[] {2}, Tier.HOST, KvEvent.UNSPECIFIED));
+    assertThat(depth(tokens(100, 2), null, null)).isEqualTo(1);
+  }
+
   @Test
   void blockSize_larger_isAdopted() {
     apply(sized(true, 0, tokens(100, 2), 2 * BLOCK, Tier.DEVICE, 1));

@@ -30,7 +30,7 @@ final class GoldenEngine {
    * What kind of engine.
    *
    * @param copies whether equal blocks may be there more than once, each copy stored and removed on its own
-   * @param placeholders whether the host tier's events are empty shells, which say nothing
+   * @param placeholders whether the host tier's stores are empty shells, which say no more than the blocks' keys
    * @param hybrid whether the same blocks appear in a second group that makes no prefix
    * @param saltField whether a salt stands in a field of its own (SGLang), or among the first block's keys (vLLM)
    */
@@ -254,6 +254,7 @@ final class GoldenEngine {
       return;
     }
     if (kind.placeholders) {
+      held.computeIfAbsent(key(prompt, from), _ -> new EnumMap<>(Tier.class)).merge(Tier.HOST, 1, Integer::sum);
       events.add(
           new Stored(
               true, 0, new long[] {key(prompt, from)}, new int[0], 0, Tier.HOST, null, null,
