@@ -68,7 +68,7 @@ final class SnapshotReading {
         }
         long[] nanos = new long[ROUNDS];
         for (int round = 0; round < ROUNDS; round++) {
-          nanos[round] = read(system, new ZmqEndpoints(events, replay, "", false, format), blocks);
+          nanos[round] = read(system, new ZmqEndpoints(events, replay, "", false, format, null), blocks);
         }
         Arrays.sort(nanos);
         System.out.printf(

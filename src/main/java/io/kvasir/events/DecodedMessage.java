@@ -10,8 +10,16 @@ import org.jspecify.annotations.Nullable;
  * @param batch the events that could be read, possibly none
  * @param faults how often each fault occurred; empty for a message without any
  * @param detail the first lossy fault in words, null when no event was lost
+ * @param publisher whom it names as its publisher, which another process is not; 0 for none
  */
-public record DecodedMessage(KvBatch batch, Map<DecodeFault, Integer> faults, @Nullable String detail) {
+public record DecodedMessage(
+    KvBatch batch, Map<DecodeFault, Integer> faults, @Nullable String detail, long publisher) {
+  /** A message that names no publisher. */
+  public DecodedMessage(KvBatch batch, Map<DecodeFault, Integer> faults, @Nullable String detail) {
+    this(batch, faults, detail, 0);
+  }
+
+
   /** Whether no event was lost. */
   public boolean intact() {
     return detail == null;
@@ -30,7 +38,11 @@ public record DecodedMessage(KvBatch batch, Map<DecodeFault, Integer> faults, @N
     }
 
     DecodedMessage of(KvBatch batch) {
-      return new DecodedMessage(batch, counts.isEmpty() ? Map.of() : new EnumMap<>(counts), detail);
+      return of(batch, 0);
+    }
+
+    DecodedMessage of(KvBatch batch, long publisher) {
+      return new DecodedMessage(batch, counts.isEmpty() ? Map.of() : new EnumMap<>(counts), detail, publisher);
     }
 
     void clear() {

@@ -79,6 +79,7 @@ public final class EventDecoder {
     List<KvEvent> events = new ArrayList<>(1);
     long publishedAt = 0;
     int rank = KvBatch.UNKNOWN_RANK;
+    long publisher = PublisherId.NONE;
     try {
       reader.reset(payload, from);
       int fields = reader.array(Integer.MAX_VALUE);
@@ -98,13 +99,18 @@ public final class EventDecoder {
       } else if (fields > 2) {
         reader.skip();
       }
-      for (int i = 3; i < fields; i++) {
+      if (fields > 3 && reader.type() == ValueType.BINARY) {
+        publisher = PublisherId.of(reader.bytes());
+      } else if (fields > 3) {
+        reader.skip();
+      }
+      for (int i = 4; i < fields; i++) {
         reader.skip();
       }
     } catch (IOException | RuntimeException e) {
       note(e);
     }
-    return faults.of(new KvBatch(sequence, publishedAt, rank, List.copyOf(events)));
+    return faults.of(new KvBatch(sequence, publishedAt, rank, List.copyOf(events)), publisher);
   }
 
   /** One event; null when it was unknown or could not be read, and was skipped. */

@@ -59,8 +59,14 @@ public interface EventFeed {
    *
    * @param endpoint what the router's SUB socket connects to
    * @param replay the replay ROUTER's endpoint, null when the engine offers none
+   * @param snapshotEndpoint the endpoint for snapshots of a format that has its own, null for others
    */
-  record RankSockets(String endpoint, @Nullable String replay) {}
+  record RankSockets(String endpoint, @Nullable String replay, @Nullable String snapshotEndpoint) {
+    /** Sockets without one for snapshots alone. */
+    public RankSockets(String endpoint, @Nullable String replay) {
+      this(endpoint, replay, null);
+    }
+  }
 
   /**
    * ZMQ sockets, as vLLM, SGLang and TensorRT-LLM have them. Rank r is found at each port + r where {@code otherRanks}
@@ -73,16 +79,24 @@ public interface EventFeed {
    * @param plainOnly whether events leave out adapters and salts, as TensorRT-LLM's do
    * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as SGLang does
    * @param otherRanks the sockets of rank 1, 2 and so on, for ranks whose ports the system chose, or on other hosts
-   * @param snapshot how the engine is asked for a snapshot; {@code NONE} without a replay endpoint
+   * @param snapshot how the engine is asked for a snapshot; {@code NONE} without an endpoint for it
+   * @param snapshotEndpoint the endpoint for snapshots of a format that has its own, null for others
    */
   record Zmq(
       String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly, boolean onceComputed,
-      List<RankSockets> otherRanks, SnapshotFormat snapshot)
+      List<RankSockets> otherRanks, SnapshotFormat snapshot, @Nullable String snapshotEndpoint)
       implements EventFeed {
     /** Copies the list; it and the snapshots' format may be missing in what a node of another version has sent. */
     public Zmq {
       otherRanks = List.copyOf(Objects.requireNonNullElse(otherRanks, List.of()));
       snapshot = Objects.requireNonNullElse(snapshot, SnapshotFormat.NONE);
+    }
+
+    /** The sockets of an engine that is asked for snapshots at its replay endpoint, or not. */
+    public Zmq(
+        String endpoint, @Nullable String replay, String topic, boolean bind, boolean plainOnly, boolean onceComputed,
+        List<RankSockets> otherRanks, SnapshotFormat snapshot) {
+      this(endpoint, replay, topic, bind, plainOnly, onceComputed, otherRanks, snapshot, null);
     }
 
     /** The sockets of an engine whose events have adapters and salts, and whose ports count up; without snapshots. */
@@ -116,13 +130,14 @@ public interface EventFeed {
 
     private ZmqEndpoints ofRank(int rank, String ownTopic) {
       if (rank == 0 || otherRanks.isEmpty()) {
-        return new ZmqEndpoints(endpoint, replay, ownTopic, bind, snapshot).ofRank(rank);
+        return new ZmqEndpoints(endpoint, replay, ownTopic, bind, snapshot, snapshotEndpoint).ofRank(rank);
       }
       if (rank > otherRanks.size()) {
         throw new IllegalArgumentException("no endpoint of rank " + rank + " is named");
       }
       RankSockets own = otherRanks.get(rank - 1);
-      return new ZmqEndpoints(own.endpoint(), own.replay(), ownTopic, bind, snapshot);
+      return new ZmqEndpoints(
+          own.endpoint(), own.replay(), ownTopic, bind, snapshot, own.snapshotEndpoint());
     }
 
     @Override

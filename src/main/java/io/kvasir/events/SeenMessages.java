@@ -11,6 +11,9 @@ final class SeenMessages {
   private long highestPublished;
   private long highestLive = -1;
 
+  /** Who has published what was seen, {@link PublisherId#NONE} while that is not known. */
+  private long publisher;
+
   /** Resumes after a position that another subscription has delivered. */
   void resumeAfter(StreamPosition last) {
     highest = last.sequence();
@@ -27,6 +30,7 @@ final class SeenMessages {
     highest = -1;
     highestPublished = 0;
     highestLive = -1;
+    publisher = PublisherId.NONE;
   }
 
   boolean isEmpty() {
@@ -34,7 +38,11 @@ final class SeenMessages {
   }
 
   /** Whether a live message is from a new process. */
-  boolean isRestart(KvBatch live) {
+  boolean isRestart(DecodedMessage decoded) {
+    KvBatch live = decoded.batch();
+    if (isOfAnother(decoded.publisher())) {
+      return true;
+    }
     if (live.sequence() > highest) {
       return false;
     }
@@ -44,8 +52,19 @@ final class SeenMessages {
     return live.sequence() < highestLive;
   }
 
-  /** Whether a replayed message is from a new process: of those, only the time of publishing shows it. */
-  boolean isReplayedRestart(KvBatch replayed) {
+  /** Whether something was published by another process than what was seen. */
+  boolean isOfAnother(long its) {
+    return PublisherId.differ(publisher, its);
+  }
+
+  /**
+   * Whether a replayed message is from a new process: of those, only its publisher or the time of publishing shows it.
+   */
+  boolean isReplayedRestart(DecodedMessage decoded) {
+    KvBatch replayed = decoded.batch();
+    if (isOfAnother(decoded.publisher())) {
+      return true;
+    }
     return replayed.sequence() <= highest && highestPublished != 0 && replayed.publishedAt() > highestPublished;
   }
 
@@ -59,8 +78,10 @@ final class SeenMessages {
    * process.
    *
    * @param takenAt when, microseconds since the epoch; 0 when unknown
+   * @param its who has published it
    */
-  void snapshot(long last, long takenAt) {
+  void snapshot(long last, long takenAt, long its) {
+    publisher = its == PublisherId.NONE ? publisher : its;
     if (takenAt != 0) {
       highest = Math.max(highest, last);
       highestPublished = Math.max(highestPublished, takenAt);
@@ -77,6 +98,7 @@ final class SeenMessages {
     if (decoded.intact()) {
       highest = Math.max(highest, decoded.batch().sequence());
       highestPublished = Math.max(highestPublished, decoded.batch().publishedAt());
+      publisher = decoded.publisher() == PublisherId.NONE ? publisher : decoded.publisher();
     }
   }
 

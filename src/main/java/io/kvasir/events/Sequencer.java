@@ -149,7 +149,7 @@ final class Sequencer {
       // Left over from the lost connection. The replay on the next one brings it if the engine still has it.
       return;
     }
-    if (seen.isRestart(batch)) {
+    if (seen.isRestart(decoded)) {
       restart();
     }
     seen.live(sequence);
@@ -190,7 +190,7 @@ final class Sequencer {
       return;
     }
     long resume = snapshot.resume();
-    if (resume <= seenBeforeSnapshot) {
+    if (resume <= seenBeforeSnapshot || seen.isOfAnother(snapshot.publisher())) {
       // It is from another process than the messages that were seen: what is known and what is buffered is void.
       metrics.snapshotFailed(true);
       restart();
@@ -199,7 +199,7 @@ final class Sequencer {
     }
     metrics.snapshotRead();
     delivery.snapshot(snapshot);
-    seen.snapshot(resume - 1, snapshot.takenAt());
+    seen.snapshot(resume - 1, snapshot.takenAt(), snapshot.publisher());
     gap.mended();
     lacking = false;
     phase = Phase.LIVE;
@@ -266,7 +266,7 @@ final class Sequencer {
       }
       return;
     }
-    if (seen.isReplayedRestart(batch)) {
+    if (seen.isReplayedRestart(decoded)) {
       restart();
       replayFromStart();
       return;

@@ -19,9 +19,37 @@ final class SnapshotAssembly {
   private final EventDecoder decoder = new EventDecoder();
   private final List<EngineSnapshot.Part> parts = new ArrayList<>();
   private final LongHashSet keys = new LongHashSet();
-  private long resume = KvBatch.UNSEQUENCED;
+
+  /** Whether it is the state of a publisher that is named, all in one message, rather than a replay's messages. */
+  private final boolean state;
+
+  private final long publisher;
+  private long resume;
   private long takenAt;
   private long bytes;
+
+  /** One that comes as messages of a replay ({@link SnapshotFormat#VLLM_50134}). */
+  SnapshotAssembly() {
+    this(false, PublisherId.NONE, KvBatch.UNSEQUENCED);
+  }
+
+  private SnapshotAssembly(boolean state, long publisher, long resume) {
+    this.state = state;
+    this.publisher = publisher;
+    this.resume = resume;
+  }
+
+  /** One that comes as parts of one message ({@link SnapshotFormat#VLLM_57789}), of a publisher that names itself. */
+  static SnapshotAssembly ofState(long resume, byte[] publisher) {
+    return new SnapshotAssembly(true, PublisherId.of(publisher), resume);
+  }
+
+  /** Why it is refused before any of it has arrived, null if it is not. */
+  @Nullable String refusal() {
+    return state && (resume < 0 || publisher == PublisherId.NONE)
+        ? "it goes on with number " + resume + " of a publisher that does not name itself"
+        : null;
+  }
 
   /** Whether nothing has arrived. */
   boolean isEmpty() {
@@ -31,7 +59,7 @@ final class SnapshotAssembly {
   /** Takes the next message; returns why the snapshot is refused, null while it is not. */
   @Nullable String add(long number, byte[] payload, EventMetrics.SourceMetrics metrics) {
     bytes += payload.length;
-    if (parts.size() == MAX_MESSAGES) {
+    if (!state && parts.size() == MAX_MESSAGES) {
       return "it has more than " + MAX_MESSAGES + " messages, and some may be missing";
     }
     if (bytes > MAX_BYTES) {
@@ -58,7 +86,7 @@ final class SnapshotAssembly {
   }
 
   private @Nullable String check(List<KvEvent> events, boolean first) {
-    if (first && (events.isEmpty() || !(events.getFirst() instanceof KvEvent.Cleared))) {
+    if (!state && first && (events.isEmpty() || !(events.getFirst() instanceof KvEvent.Cleared))) {
       return "it does not begin with AllBlocksCleared";
     }
     for (int i = 0; i < events.size(); i++) {
@@ -66,6 +94,9 @@ final class SnapshotAssembly {
         case KvEvent.Stored stored -> {
           if (!stored.root() && !keys.contains(stored.parentKey())) {
             return "block " + Long.toUnsignedString(stored.parentKey()) + " is missing before what follows it";
+          }
+          if (state && stored.tokens().length == 0 && !containsAll(stored.keys())) {
+            return "a block is copied that was not there";
           }
           for (long key : stored.keys()) {
             boolean _ = keys.add(key);
@@ -79,7 +110,7 @@ final class SnapshotAssembly {
           }
         }
         case KvEvent.Cleared _ -> {
-          if (!first || i > 0) {
+          if (state || !first || i > 0) {
             return "AllBlocksCleared is in the middle of it";
           }
         }
@@ -91,8 +122,17 @@ final class SnapshotAssembly {
     return null;
   }
 
-  /** The snapshot, after its end mark; at least one message has arrived. */
+  private boolean containsAll(long[] some) {
+    for (long key : some) {
+      if (!keys.contains(key)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The snapshot, when all of it has arrived: of one without an end of its own at least one message. */
   EngineSnapshot complete() {
-    return new EngineSnapshot(resume, takenAt, parts);
+    return new EngineSnapshot(resume, takenAt, publisher, parts);
   }
 }

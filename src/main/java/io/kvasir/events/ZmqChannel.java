@@ -8,12 +8,15 @@ import org.zeromq.ZMQ.Socket;
 
 /** A ZMQ socket that is read on a loop's thread. Belongs to that thread. */
 final class ZmqChannel {
-  private static final int MAX_FRAMES = 8;
-
   /** The receiver of the messages. */
   interface FrameHandler {
     /** Whether a message may come now; if not, the channel is not read until it is resumed. */
     boolean ready();
+
+    /** How many frames of a message are kept at most. */
+    default int maxFrames() {
+      return 8;
+    }
 
     /** A message of {@code count} frames; more than the array holds are not kept. */
     void message(byte[][] frames, int count);
@@ -25,7 +28,7 @@ final class ZmqChannel {
   private final Socket socket;
   private final SelectionKey key;
   private final FrameHandler handler;
-  private final byte[][] frames = new byte[MAX_FRAMES][];
+  private final byte[][] frames;
   private boolean closed;
 
   /** Whether it is in its loop's run queue. */
@@ -34,6 +37,7 @@ final class ZmqChannel {
   ZmqChannel(Socket socket, Selector selector, FrameHandler handler) {
     this.socket = socket;
     this.handler = handler;
+    this.frames = new byte[handler.maxFrames()][];
     try {
       this.key = socket.getFD().register(selector, SelectionKey.OP_READ, this);
     } catch (ClosedChannelException e) {
@@ -68,7 +72,7 @@ final class ZmqChannel {
       }
       int count = 0;
       while (frame != null) {
-        if (count < MAX_FRAMES) {
+        if (count < frames.length) {
           frames[count] = frame;
         }
         count++;

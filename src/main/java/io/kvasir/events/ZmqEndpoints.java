@@ -10,23 +10,40 @@ import org.jspecify.annotations.Nullable;
  * @param replay the engine's replay endpoint, null when it offers none: gaps then are not recovered
  * @param topic prefix of the topic; when binding, it distinguishes this worker's messages from others'
  * @param bind whether engines connect to the router: several workers may then share one endpoint
- * @param snapshot how the engine is asked for a snapshot over its replay endpoint
+ * @param snapshot how the engine is asked for a snapshot
+ * @param snapshotEndpoint where, for a format that {@linkplain SnapshotFormat#hasOwnEndpoint has its own}; null
+ *     otherwise
  */
 public record ZmqEndpoints(
-    String endpoint, @Nullable String replay, String topic, boolean bind, SnapshotFormat snapshot) {
+    String endpoint, @Nullable String replay, String topic, boolean bind, SnapshotFormat snapshot,
+    @Nullable String snapshotEndpoint) {
   /** Checks that the endpoints can be used. */
   public ZmqEndpoints {
     check(endpoint, "endpoint", bind);
     if (replay != null) {
       check(replay, "replay", false);
-    } else if (snapshot != SnapshotFormat.NONE) {
+    } else if (snapshot != SnapshotFormat.NONE && !snapshot.hasOwnEndpoint()) {
       throw new IllegalArgumentException("snapshots come over the replay endpoint, and there is none");
     }
+    if (snapshotEndpoint != null) {
+      check(snapshotEndpoint, "snapshot-endpoint", false);
+    } else if (snapshot.hasOwnEndpoint()) {
+      throw new IllegalArgumentException("snapshots come over an endpoint of their own, and there is none");
+    }
+  }
+
+  /** Where snapshots are asked for, null where they are not. */
+  public @Nullable String snapshots() {
+    return switch (snapshot) {
+      case NONE -> null;
+      case VLLM_50134 -> replay;
+      case VLLM_57789 -> snapshotEndpoint;
+    };
   }
 
   /** Endpoints of an engine that is not asked for snapshots. */
   public ZmqEndpoints(String endpoint, @Nullable String replay, String topic, boolean bind) {
-    this(endpoint, replay, topic, bind, SnapshotFormat.NONE);
+    this(endpoint, replay, topic, bind, SnapshotFormat.NONE, null);
   }
 
   /**
@@ -38,7 +55,8 @@ public record ZmqEndpoints(
     return rank == 0
         ? this
         : new ZmqEndpoints(
-            shifted(endpoint, rank), replay == null ? null : shifted(replay, rank), topic, bind, snapshot);
+            shifted(endpoint, rank), replay == null ? null : shifted(replay, rank), topic, bind, snapshot,
+            snapshotEndpoint == null ? null : shifted(snapshotEndpoint, rank));
   }
 
   private static void check(String endpoint, String field, boolean bind) {

@@ -1,16 +1,21 @@
 package io.kvasir.events;
 
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request for a snapshot over an engine's replay socket ({@link SnapshotFormat#VLLM_50134}). It waits for a slot of
- * the node and keeps it until {@link #close}. An engine that does not know the request takes its eight letters for a
- * number that it has not reached, and sends the end mark only. Belongs to a loop's thread.
+ * One request for a snapshot: over an engine's replay socket ({@link SnapshotFormat#VLLM_50134}) or at one of its own
+ * ({@link SnapshotFormat#VLLM_57789}). It waits for a slot of the node and keeps it until {@link #close}. An engine
+ * that does not know the request at its replay socket takes its eight letters for a number that it has not reached, and
+ * sends the end mark only. Belongs to a loop's thread.
  */
-final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
+final class ZmqSnapshot implements ZmqReplay.ReplayOutput, ZmqStateRequest.StateOutput {
   /** An engine plans a million blocks in a fifth of a second, and has other work. */
   private static final long FIRST_NANOS = 10_000_000_000L;
+
+  /** The number by which an engine says that it has no snapshot now. */
+  private static final long UNAVAILABLE = -2;
 
   private static final byte[] REQUEST = "snapshot".getBytes(StandardCharsets.US_ASCII);
 
@@ -20,7 +25,7 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
   private final long longestNanos;
   private final Runnable granted;
   private final SnapshotAssembly assembly = new SnapshotAssembly();
-  private final ZmqReplay replay;
+  private final ZmqLoop.Replay exchange;
   private long began;
   private boolean open;
   private boolean hasSlot;
@@ -47,17 +52,21 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
   /**
    * A request that is not made yet.
    *
+   * @param ownEndpoint whether the endpoint is for snapshots alone, or that of the replay
    * @param idleNanos how long nothing may come, once the first message has come, or while the engine is not reached
    * @param longestNanos how long the whole may take
    */
   ZmqSnapshot(
-      ZmqLoop loop, SnapshotSlots slots, String endpoint, long idleNanos, long longestNanos, SnapshotReader reader) {
+      ZmqLoop loop, SnapshotSlots slots, boolean ownEndpoint, String endpoint, long idleNanos, long longestNanos,
+      SnapshotReader reader) {
     this.loop = loop;
     this.slots = slots;
     this.reader = reader;
     this.longestNanos = longestNanos;
-    this.replay =
-        new ZmqReplay(loop, endpoint, REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), idleNanos, this);
+    this.exchange =
+        ownEndpoint
+            ? new ZmqStateRequest(loop, endpoint, idleNanos, longestNanos, this)
+            : new ZmqReplay(loop, endpoint, REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), idleNanos, this);
     this.granted = () -> loop.execute(this::open);
   }
 
@@ -74,7 +83,7 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
     hasSlot = true;
     open = true;
     began = loop.clock().nanos();
-    loop.begin(replay);
+    loop.begin(exchange);
   }
 
   @Override
@@ -112,12 +121,48 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
   }
 
   @Override
+  public void stateRead(long last, byte[] publisher, List<byte[]> chunks) {
+    if (!open) {
+      return;
+    }
+    if (last == UNAVAILABLE) {
+      fail(true, "the engine has none now");
+      return;
+    }
+    SnapshotAssembly state = SnapshotAssembly.ofState(last + 1, publisher);
+    String refused = state.refusal();
+    for (int i = 0; i < chunks.size() && refused == null; i++) {
+      refused = state.add(last + 1, chunks.get(i), loop.metrics());
+    }
+    if (refused != null) {
+      fail(true, refused);
+    } else {
+      end();
+      reader.snapshotRead(this, state.complete());
+    }
+  }
+
+  @Override
+  public void stateFailed(String why) {
+    fail(true, why);
+  }
+
+  @Override
+  public void stateUnopened(RuntimeException why) {
+    unopened(why);
+  }
+
+  @Override
   public void replayUnreached(ZmqReplay round) {
     fail(true, "the engine could not be reached");
   }
 
   @Override
   public void replayUnopened(ZmqReplay round, RuntimeException why) {
+    unopened(why);
+  }
+
+  private void unopened(RuntimeException why) {
     if (open) {
       end();
       reader.snapshotUnopened(this, why);
@@ -140,7 +185,7 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput {
   private void end() {
     if (open) {
       open = false;
-      loop.end(replay);
+      loop.end(exchange);
     }
   }
 

@@ -311,10 +311,12 @@ final class ZmqSubscription
   @Override
   public void snapshot() {
     endReplay();
-    if (endpoints.replay() != null) {
+    String endpoint = endpoints.snapshots();
+    if (endpoint != null) {
       snapshot =
           new ZmqSnapshot(
-              loop, snapshotSlots, endpoints.replay(), replayIdleNanos, LONGEST_SNAPSHOT_NANOS, this);
+              loop, snapshotSlots, endpoints.snapshot().hasOwnEndpoint(), endpoint, replayIdleNanos,
+              LONGEST_SNAPSHOT_NANOS, this);
       whenUnopened = this::snapshot;
       snapshot.begin();
     }

@@ -50,6 +50,7 @@ final class FakePublisher implements AutoCloseable {
   private volatile LongPredicate replayed = _ -> true;
   private volatile boolean endMark = true;
   private volatile int blockBytes;
+  private volatile byte @Nullable [] name;
   private long sequence;
 
   /** A publisher that binds both endpoints, or dials the first when {@code dial}. */
@@ -187,6 +188,11 @@ final class FakePublisher implements AutoCloseable {
     return snapshotRequests.get();
   }
 
+  /** Has every message from now on say who has published it. */
+  void name(byte[] publisher) {
+    name = publisher;
+  }
+
   /** Makes every message about this much larger. */
   void padTo(int bytes) {
     blockBytes = bytes;
@@ -294,7 +300,9 @@ final class FakePublisher implements AutoCloseable {
 
   private byte[] payload(long number) {
     try (MessageBufferPacker packer = MessagePack.newDefaultBufferPacker()) {
-      packer.packArrayHeader(3).packDouble(System.currentTimeMillis() / 1000.0 + number / 1e5).packArrayHeader(1);
+      byte[] publisher = name;
+      packer.packArrayHeader(publisher == null ? 3 : 4);
+      packer.packDouble(System.currentTimeMillis() / 1000.0 + number / 1e5).packArrayHeader(1);
       packer.packMapHeader(blockBytes > 0 ? 4 : 3).packString("type").packString("BlockRemoved");
       packer.packString("block_hashes").packArrayHeader(1).packLong(number);
       packer.packString("medium").packString("GPU");
@@ -302,6 +310,9 @@ final class FakePublisher implements AutoCloseable {
         packer.packString("padding").packBinaryHeader(blockBytes).writePayload(new byte[blockBytes]);
       }
       packer.packInt(0);
+      if (publisher != null) {
+        packer.packBinaryHeader(publisher.length).writePayload(publisher);
+      }
       return packer.toByteArray();
     } catch (IOException e) {
       throw new UncheckedIOException(e);

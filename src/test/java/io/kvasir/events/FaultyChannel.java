@@ -162,7 +162,7 @@ public final class FaultyChannel {
       int cut = random.nextInt(events.size() + 1);
       answer =
           new EngineSnapshot(
-              history.size(), clock,
+              history.size(), clock, PublisherId.NONE,
               List.of(
                   new EngineSnapshot.Part(0, events.subList(0, cut), 1),
                   new EngineSnapshot.Part(0, events.subList(cut, events.size()), 1)));

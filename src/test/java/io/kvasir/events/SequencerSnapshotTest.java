@@ -247,7 +247,7 @@ final class SequencerSnapshotTest {
   @Test
   void emptySnapshot_ofAnEngineThatHasPublishedNothing() {
     sequencer.connected();
-    sequencer.snapshot(new EngineSnapshot(0, 1, List.of()));
+    sequencer.snapshot(new EngineSnapshot(0, 1, PublisherId.NONE, List.of()));
     live(0);
     assertThat(out).containsExactly("gap0", "snapshot0", "ok", "0");
   }
@@ -272,7 +272,7 @@ final class SequencerSnapshotTest {
   private void snapshot(long resume) {
     asked = false;
     EngineSnapshot.Part part = new EngineSnapshot.Part(0, List.of(), 1);
-    sequencer.snapshot(new EngineSnapshot(resume, time(resume - 1), List.of(part, part)));
+    sequencer.snapshot(new EngineSnapshot(resume, time(resume - 1), PublisherId.NONE, List.of(part, part)));
   }
 
   private void replayed(long sequence) {

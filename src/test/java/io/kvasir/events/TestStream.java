@@ -100,6 +100,9 @@ final class TestStream implements AutoCloseable {
     if (batch.events().getFirst() instanceof KvEvent.Cleared) {
       return "*";
     }
+    if (batch.events().getFirst() instanceof KvEvent.Stored) {
+      return "state";
+    }
     if (batch.sequence() >= 0) {
       KvEvent.Removed removed = (KvEvent.Removed) batch.events().getFirst();
       assertThat(removed.keys()).containsExactly(batch.sequence());

@@ -204,7 +204,7 @@ final class ZmqSnapshotTest extends TransportFixture {
   }
 
   private TestStream subscribe() {
-    return subscribe(events.source(new ZmqEndpoints(pub, replay, "", false, SnapshotFormat.VLLM_50134)));
+    return subscribe(events.source(new ZmqEndpoints(pub, replay, "", false, SnapshotFormat.VLLM_50134, null)));
   }
 
   private static byte[] hex(String digits) {

@@ -70,18 +70,21 @@ final class EventFeedReader {
     String endpoint = section.zmq("endpoint");
     String replay = section.zmq("replay");
     SnapshotFormat snapshot = section.choice("snapshot", SnapshotFormat.class);
+    String snapshots = section.has("snapshot-endpoint") ? section.zmq("snapshot-endpoint") : "";
     List<EventFeed.RankSockets> otherRanks = otherRanks(section);
-    if (replay.isEmpty() || otherRanks.stream().anyMatch(rank -> rank.replay() == null)) {
-      if (ownSnapshot && snapshot != SnapshotFormat.NONE) {
-        section.fault("snapshot", "is asked for at the replay endpoint: name replay, of every rank, or set none");
+    String wanting = wanting(snapshot, replay, snapshots, otherRanks);
+    if (wanting != null) {
+      if (ownSnapshot) {
+        section.fault("snapshot", wanting);
       }
-      // Set for all pods it is for those that have a replay.
+      // Set for all pods it is for those that have the endpoint.
       snapshot = SnapshotFormat.NONE;
     }
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
             endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
-            section.flag("plain-only"), section.flag("once-computed"), otherRanks, snapshot);
+            section.flag("plain-only"), section.flag("once-computed"), otherRanks, snapshot,
+            snapshots.isEmpty() ? null : snapshots);
     if (!zmq.otherRanks().isEmpty() && (zmq.bind() || zmq.otherRanks().size() != ranks - 1)) {
       section.fault("other-ranks", zmq.bind()
           ? "is for engines that the router connects to; where it binds, ranks dial one endpoint or count up from it"
@@ -99,11 +102,31 @@ final class EventFeedReader {
     return zmq;
   }
 
+  /** What a pod lacks of the endpoints at which snapshots are asked for; null when it lacks nothing. */
+  private static @Nullable String wanting(
+      SnapshotFormat snapshot, String replay, String snapshots, List<EventFeed.RankSockets> otherRanks) {
+    boolean replayed = !replay.isEmpty() && otherRanks.stream().allMatch(rank -> rank.replay() != null);
+    boolean own = !snapshots.isEmpty() && otherRanks.stream().allMatch(rank -> rank.snapshotEndpoint() != null);
+    return switch (snapshot) {
+      case NONE -> null;
+      case VLLM_50134 -> replayed
+          ? null
+          : "is asked for at the replay endpoint: name replay, of every rank, or set none";
+      case VLLM_57789 -> replayed && own
+          ? null
+          : "is asked for at an endpoint of its own, and gaps at that of the replay: name snapshot-endpoint and replay,"
+              + " of every rank, or set none";
+    };
+  }
+
   private static List<EventFeed.RankSockets> otherRanks(ConfigSection section) {
     List<EventFeed.RankSockets> ranks = new ArrayList<>();
     for (ConfigSection rank : section.sections("other-ranks", ConfigFactory.empty())) {
       String replay = rank.has("replay") ? rank.zmq("replay") : "";
-      ranks.add(new EventFeed.RankSockets(rank.zmq("endpoint"), replay.isEmpty() ? null : replay));
+      String snapshots = rank.has("snapshot-endpoint") ? rank.zmq("snapshot-endpoint") : "";
+      ranks.add(
+          new EventFeed.RankSockets(
+              rank.zmq("endpoint"), emptyIsNone(replay), emptyIsNone(snapshots)));
       rank.rejectUnread();
     }
     return ranks;

@@ -177,9 +177,9 @@ final class EngineListeners implements AutoCloseable {
                 replay, ZmtpPeer.at(replay, "DEALER", timeout), listener == null ? -1 : listener.lastSequence(),
                 timeout);
     SnapshotExam snapshot =
-        replayed == null || !replayed.socket().isReplay() || rank.endpoints.snapshot() == SnapshotFormat.NONE
+        replayed == null || !replayed.socket().isReplay() || rank.endpoints.snapshots() == null
             ? null
-            : SnapshotRequest.send(replayed.endpoint(), timeout);
+            : SnapshotRequest.send(rank.endpoints.snapshots(), rank.endpoints.snapshot(), timeout);
     return new SourceExam(
         rank.rank, rank.endpoints.endpoint(), rank.endpoints.topic(), rank.socket,
         listener == null ? EventsSeen.NONE : listener.seen(), replayed, snapshot);

@@ -187,8 +187,41 @@ final class EventFeedReaderTest {
         """);
     assertThat(faults).singleElement().asString().contains("events.snapshot");
     faults.clear();
-    read(1, "{ endpoint = \"tcp://h:1\", replay = \"tcp://h:2\", snapshot = vllm-57789 }");
-    assertThat(faults).singleElement().asString().contains("has to be one of none, vllm-50134, not 'vllm-57789'");
+    read(1, "{ endpoint = \"tcp://h:1\", replay = \"tcp://h:2\", snapshot = vllm-1 }");
+    assertThat(faults).singleElement().asString()
+        .contains("has to be one of none, vllm-50134, vllm-57789, not 'vllm-1'");
+  }
+
+  @Test
+  void snapshot_ofAnEndpointOfItsOwn() {
+    assertThat(
+            read(2, """
+                { endpoint = "tcp://h:1", replay = "tcp://h:11", snapshot = vllm-57789
+                  snapshot-endpoint = "tcp://h:21" }
+                """))
+        .containsExactly(
+            new EventFeed.Zmq(
+                "tcp://h:1", "tcp://h:11", "", false, false, false, List.of(), SnapshotFormat.VLLM_57789,
+                "tcp://h:21"))
+        .first().extracting(feed -> ((EventFeed.Zmq) feed).ofRank(1).snapshots()).isEqualTo("tcp://h:22");
+    assertThat(read(2, """
+        { endpoint = "tcp://h:1", replay = "tcp://h:2", snapshot = vllm-57789, snapshot-endpoint = "tcp://h:3"
+          other-ranks = [{ endpoint = "tcp://h:9", replay = "tcp://h:8", snapshot-endpoint = "tcp://h:7" }] }
+        """))
+        .first().extracting(feed -> ((EventFeed.Zmq) feed).ofRank(1).snapshots()).isEqualTo("tcp://h:7");
+    assertThat(faults).isEmpty();
+
+    for (String lacking : List.of(
+        "snapshot-endpoint = \"tcp://h:3\"",
+        "replay = \"tcp://h:2\"",
+        """
+        replay = "tcp://h:2", snapshot-endpoint = "tcp://h:3"
+        other-ranks = [{ endpoint = "tcp://h:9", replay = "tcp://h:8" }]
+        """)) {
+      read(2, "{ endpoint = \"tcp://h:1\", snapshot = vllm-57789, " + lacking + " }");
+      assertThat(faults).singleElement().asString().contains("name snapshot-endpoint and replay");
+      faults.clear();
+    }
   }
 
   /** For all pods, of which some have no replay: engines that are only found later may be among them. */

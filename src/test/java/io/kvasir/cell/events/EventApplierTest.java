@@ -2,12 +2,15 @@ package io.kvasir.cell.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.events.DecodedMessage;
+import io.kvasir.events.EventDecoder;
 import io.kvasir.events.ExtraKey;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Removed;
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
+import io.kvasir.events.StateSnapshots;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
@@ -305,6 +308,30 @@ final class EventApplierTest {
     assertThat(blocks.holds(2, Tier.HOST)).isTrue();
     apply(new KvEvent.Removed(new long[] {2}, Tier.HOST, KvEvent.UNSPECIFIED));
     assertThat(depth(tokens(100, 2), null, null)).isEqualTo(1);
+  }
+
+  /** As vLLM's recorder makes it: taught once each, copied as often as they are there, and taken off once. */
+  @Test
+  void stateOfAnEngine_isWhatItHolds() {
+    blocks.store(0, true, new long[] {99}, new long[] {99}, 1, Tier.DEVICE, true);
+    KvEvent taken = new KvEvent.Snapshot(50);
+    say(taken, 1);
+    DecodedMessage decoded = new EventDecoder().decode(49, StateSnapshots.PART);
+    assertThat(decoded.faults()).isEmpty();
+    applier.apply(decoded.batch(), 1);
+    assertThat(blocks.size()).isEqualTo(3);
+    assertThat(blocks.holds(11, Tier.DEVICE)).isTrue();
+    assertThat(blocks.holds(12, Tier.HOST)).isTrue();
+    assertThat(blocks.holds(12, Tier.DEVICE)).isFalse();
+    assertThat(blocks.holds(14, Tier.DEVICE)).isTrue();
+    int[] tokens = {1, 2, 3, 4, 5, 6, 7, 8, 50, 51, 52, 53};
+    assertThat(depth(tokens, null, null)).isEqualTo(3);
+    tokens[8] = 9;
+    assertThat(depth(tokens, null, null)).isEqualTo(2);
+    apply(removed(11));
+    assertThat(depth(tokens, null, null)).as("of two copies one is left").isEqualTo(2);
+    apply(removed(11));
+    assertThat(depth(tokens, null, null)).isZero();
   }
 
   @Test
