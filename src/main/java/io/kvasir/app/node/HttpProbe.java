@@ -26,6 +26,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +59,11 @@ public final class HttpProbe implements HealthProbe, RetentionRelease, AutoClose
   /** From one probe to the next, and what that may be late, but not as long as uvicorn keeps a connection (5 s). */
   private static final Duration KEEP_ALIVE = Duration.ofMillis(4_500);
 
+  /** Releases that are under way at a time. */
+  private static final int MAX_RELEASES = 16;
+
   private final PodClient client;
+  private final Semaphore releases = new Semaphore(MAX_RELEASES);
 
   /** The page that has a pod's load, where it is not the first. */
   private final Cache<URI, String> laterPages =
@@ -108,13 +114,30 @@ public final class HttpProbe implements HealthProbe, RetentionRelease, AutoClose
     return readFirst(pod, LoadGauge.pages());
   }
 
+  /** Of many at once, as when a cell leaves this node, some after the others. */
   @Override
   public CompletionStage<Boolean> release(URI pod, Retention retention, String program) {
     return switch (retention) {
       case NONE -> CompletableFuture.completedStage(true);
-      case SGLANG -> client.post(pod, "/close_session", session(program), MAX_HEALTH_BYTES)
+      case SGLANG -> inTurn(() -> client.post(pod, "/close_session", session(program), MAX_HEALTH_BYTES))
           .thenApply(answer -> answer.status() / 100 == 2);
     };
+  }
+
+  private CompletableFuture<ShortAnswer> inTurn(Supplier<CompletableFuture<ShortAnswer>> exchange) {
+    CompletableFuture<ShortAnswer> done = new CompletableFuture<>();
+    Thread.ofVirtual().name("retention-release").start(() -> {
+      releases.acquireUninterruptibly();
+      var _ = exchange.get().whenComplete((answer, failure) -> {
+        releases.release();
+        if (answer != null) {
+          done.complete(answer);
+        } else {
+          done.completeExceptionally(failure);
+        }
+      });
+    });
+    return done;
   }
 
   private static byte[] session(String id) {
