@@ -38,7 +38,7 @@ final class RetentionIT {
 
   @Test
   void programsPrompt_staysWhileItIsExpectedBack_whicheverNodeItAsks() throws Exception {
-    start(true, "1 h");
+    start(2, true, "1 h");
     int cached = turn(0, "7", "");
     assertThat(cached).isZero();
     int other = turn(0, "", "");
@@ -59,7 +59,7 @@ final class RetentionIT {
 
   @Test
   void programThatIsQuietForTooLong_isNotKept() throws Exception {
-    start(true, "1 s");
+    start(1, true, "1 s");
     turn(0, "7", "");
     await("the release", () -> sum("kvasir_program_releases_total{result=\"done\"}") == 1);
     oneOffs(0);
@@ -68,7 +68,7 @@ final class RetentionIT {
 
   @Test
   void engineWithoutSessions_isToldNothing() throws Exception {
-    start(false, "1 h");
+    start(1, false, "1 h");
     turn(0, "7", "");
     oneOffs(0);
     assertThat(turn(0, "7", "X-Dynamo-Session-Final")).isZero();
@@ -122,7 +122,7 @@ final class RetentionIT {
     return sum;
   }
 
-  private void start(boolean sessions, String alive) throws Exception {
+  private void start(int count, boolean sessions, String alive) throws Exception {
     EventFormat format = new EventFormat(EventFormat.Encoding.SGLANG, false, false);
     SimEngine engine =
         SimEngine.start(
@@ -132,7 +132,7 @@ final class RetentionIT {
                 .events(EventSettings.DEFAULT.withLoopback().withFormat(format))
                 .build());
     engines.add(engine);
-    List<Integer> ports = List.of(Ports.free(), Ports.free());
+    List<Integer> ports = List.of(Ports.free(), Ports.free()).subList(0, count);
     for (int own : ports) {
       nodes.add(
           TestNodes.start(
