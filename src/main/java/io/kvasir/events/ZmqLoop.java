@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.zeromq.SocketType;
+import org.zeromq.ZMQ;
 import org.zeromq.ZMQ.Socket;
 
 /**
@@ -238,6 +239,28 @@ final class ZmqLoop implements Runnable {
       return channel;
     } catch (RuntimeException failed) {
       socket.close();
+      throw failed;
+    }
+  }
+
+  /**
+   * The channel of a DEALER that has sent {@code ["", request]} to an engine's ROUTER, as a REQ would. Receiving is
+   * unlimited: a full pipe makes the engine drop.
+   *
+   * @param onReached called on ZMQ's own thread, each time that the engine is connected
+   */
+  ZmqChannel request(String endpoint, byte[] request, ZmqChannel.FrameHandler handler, Runnable onReached) {
+    Socket dealer = socket(SocketType.DEALER);
+    ZmqChannel channel = channel(dealer, handler);
+    try {
+      dealer.setRcvHWM(0);
+      dealer.setEventHook(_ -> onReached.run(), ZMQ.EVENT_HANDSHAKE_PROTOCOL);
+      dealer.connect(endpoint);
+      dealer.sendMore(new byte[0]);
+      dealer.send(request);
+      return channel;
+    } catch (RuntimeException failed) {
+      close(channel);
       throw failed;
     }
   }

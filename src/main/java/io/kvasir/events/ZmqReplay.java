@@ -5,9 +5,6 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.zeromq.SocketType;
-import org.zeromq.ZMQ;
-import org.zeromq.ZMQ.Socket;
 
 /**
  * One round of replay: a DEALER that sends {@code ["", from]} to the engine's ROUTER and takes every message
@@ -94,19 +91,11 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   @Override
   public void open() {
     try {
-      Socket dealer = loop.socket(SocketType.DEALER);
-      channel = loop.channel(dealer, this);
-      dealer.setRcvHWM(0);
-      // Called on ZMQ's own thread.
-      dealer.setEventHook(_ -> reached = true, ZMQ.EVENT_HANDSHAKE_PROTOCOL);
-      dealer.connect(endpoint);
-      dealer.sendMore(new byte[0]);
-      dealer.send(request);
+      channel = loop.request(endpoint, request, this, () -> reached = true);
       began = loop.clock().nanos();
       deadline = began + idleNanos;
       open = true;
     } catch (RuntimeException failed) {
-      close();
       // Not at once: another subscription's round may have ended just now and made this one begin.
       loop.execute(() -> output.replayUnopened(this, failed));
     }

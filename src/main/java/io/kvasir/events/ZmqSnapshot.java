@@ -1,6 +1,5 @@
 package io.kvasir.events;
 
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,8 +15,6 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput, ZmqStateRequest.State
 
   /** The number by which an engine says that it has no snapshot now. */
   private static final long UNAVAILABLE = -2;
-
-  private static final byte[] REQUEST = "snapshot".getBytes(StandardCharsets.US_ASCII);
 
   private final ZmqLoop loop;
   private final SnapshotSlots slots;
@@ -66,7 +63,8 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput, ZmqStateRequest.State
     this.exchange =
         ownEndpoint
             ? new ZmqStateRequest(loop, endpoint, idleNanos, longestNanos, this)
-            : new ZmqReplay(loop, endpoint, REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), idleNanos, this);
+            : new ZmqReplay(
+                loop, endpoint, ZmqStateRequest.REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), idleNanos, this);
     this.granted = () -> loop.execute(this::open);
   }
 

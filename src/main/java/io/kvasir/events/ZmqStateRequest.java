@@ -7,9 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.zeromq.SocketType;
-import org.zeromq.ZMQ;
-import org.zeromq.ZMQ.Socket;
 
 /**
  * A request for an engine's whole state at a socket of its own ({@link SnapshotFormat#VLLM_57789}): a DEALER that sends
@@ -20,7 +17,8 @@ final class ZmqStateRequest implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   /** Of a message; the engine puts some hundred thousand blocks into each. */
   private static final int MAX_FRAMES = 1 << 14;
 
-  private static final byte[] REQUEST = "snapshot".getBytes(StandardCharsets.US_ASCII);
+  static final byte[] REQUEST = "snapshot".getBytes(StandardCharsets.US_ASCII);
+
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private final ZmqLoop loop;
@@ -71,18 +69,10 @@ final class ZmqStateRequest implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
   @Override
   public void open() {
     try {
-      Socket dealer = loop.socket(SocketType.DEALER);
-      channel = loop.channel(dealer, this);
-      dealer.setRcvHWM(0);
-      // Called on ZMQ's own thread.
-      dealer.setEventHook(_ -> reached = true, ZMQ.EVENT_HANDSHAKE_PROTOCOL);
-      dealer.connect(endpoint);
-      dealer.sendMore(new byte[0]);
-      dealer.send(REQUEST);
+      channel = loop.request(endpoint, REQUEST, this, () -> reached = true);
       began = loop.clock().nanos();
       open = true;
     } catch (RuntimeException failed) {
-      close();
       loop.execute(() -> output.stateUnopened(failed));
     }
   }

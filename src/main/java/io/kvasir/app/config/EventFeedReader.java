@@ -72,19 +72,19 @@ final class EventFeedReader {
     SnapshotFormat snapshot = section.choice("snapshot", SnapshotFormat.class);
     String snapshots = section.has("snapshot-endpoint") ? section.zmq("snapshot-endpoint") : "";
     List<EventFeed.RankSockets> otherRanks = otherRanks(section);
-    String wanting = wanting(snapshot, replay, snapshots, otherRanks);
-    if (wanting != null) {
+    String missing = missingEndpoints(snapshot, replay, snapshots, otherRanks);
+    if (missing != null) {
       if (ownSnapshot) {
-        section.fault("snapshot", wanting);
+        section.fault("snapshot", missing);
       }
       // Set for all pods it is for those that have the endpoint.
       snapshot = SnapshotFormat.NONE;
     }
     EventFeed.Zmq zmq =
         new EventFeed.Zmq(
-            endpoint, replay.isEmpty() ? null : replay, section.text("topic"), section.flag("bind"),
+            endpoint, emptyIsNone(replay), section.text("topic"), section.flag("bind"),
             section.flag("plain-only"), section.flag("once-computed"), otherRanks, snapshot,
-            snapshots.isEmpty() ? null : snapshots);
+            emptyIsNone(snapshots));
     if (!zmq.otherRanks().isEmpty() && (zmq.bind() || zmq.otherRanks().size() != ranks - 1)) {
       section.fault("other-ranks", zmq.bind()
           ? "is for engines that the router connects to; where it binds, ranks dial one endpoint or count up from it"
@@ -103,7 +103,7 @@ final class EventFeedReader {
   }
 
   /** What a pod lacks of the endpoints at which snapshots are asked for; null when it lacks nothing. */
-  private static @Nullable String wanting(
+  private static @Nullable String missingEndpoints(
       SnapshotFormat snapshot, String replay, String snapshots, List<EventFeed.RankSockets> otherRanks) {
     boolean replayed = !replay.isEmpty() && otherRanks.stream().allMatch(rank -> rank.replay() != null);
     boolean own = !snapshots.isEmpty() && otherRanks.stream().allMatch(rank -> rank.snapshotEndpoint() != null);
