@@ -40,7 +40,8 @@ public final class EventDecoder {
               Map.entry("kv_cache_spec_sliding_window", Field.WINDOW),
               Map.entry("locality", Field.LOCALITY),
               Map.entry("cache_salt", Field.CACHE_SALT),
-              Map.entry("session_id", Field.SESSION)));
+              Map.entry("session_id", Field.SESSION),
+              Map.entry("lookahead_token_ids", Field.LOOKAHEAD)));
 
   /** Fields of an array by position; the name stands at 0. */
   private static final List<Field> STORED_POSITIONS =

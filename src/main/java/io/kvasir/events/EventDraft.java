@@ -70,6 +70,8 @@ final class EventDraft {
   private int window;
   private List<List<ExtraKey>> extraKeys = List.of();
   private boolean onceComputed;
+  private int @Nullable [] seconds;
+  private int @Nullable [] lookahead;
 
   EventDraft(WireReader reader, DecodedMessage.FaultCollector faults) {
     this.reader = reader;
@@ -93,6 +95,8 @@ final class EventDraft {
     window = 0;
     extraKeys = List.of();
     onceComputed = false;
+    seconds = null;
+    lookahead = null;
   }
 
   /** The event is a map: SGLang's, unless it has a field {@linkplain #OF_VLLM of vLLM's}. */
@@ -113,7 +117,10 @@ final class EventDraft {
         parentSeen = true;
         parent = reader.nil() ? 0 : reader.key();
       }
-      case TOKENS -> tokens = reader.tokens();
+      case TOKENS -> {
+        tokens = reader.tokens();
+        seconds = reader.seconds();
+      }
       case BLOCK_SIZE -> blockSize = reader.count(MAX_BLOCK_SIZE, "block size");
       case LORA_ID -> loraId = reader.nil() ? null : "lora id " + reader.integer();
       case MEDIUM -> tier = medium();
@@ -125,6 +132,7 @@ final class EventDraft {
       case CACHE_SALT -> cacheSalt = reader.nil() ? null : reader.text();
       // Which session stored them first says nothing of who may share them.
       case SESSION -> reader.skip();
+      case LOOKAHEAD -> lookahead = lookahead();
       case WINDOW -> window = reader.nil() ? 0 : reader.count(Integer.MAX_VALUE, "sliding window");
     }
   }
@@ -154,7 +162,44 @@ final class EventDraft {
     String adapter = lora != null && !lora.isEmpty() ? lora : loraId;
     return new KvEvent.Stored(
         parent == 0, parent, keys, tokens, blockSize, tier(), adapter, cacheSalt, group,
-        spec.withWindow(window), extraKeys, onceComputed);
+        spec.withWindow(window), extraKeys, onceComputed, next());
+  }
+
+  private KvEvent.Next next() {
+    if (lookahead != null && keys != null && lookahead.length == keys.length) {
+      return new KvEvent.Next(lookahead, 1);
+    }
+    return seconds == null || keys == null ? KvEvent.Next.ANY : ofPairs(seconds, keys.length, blockSize);
+  }
+
+  /**
+   * What the pairs of a bigram cache tell: the second token of the last pair of each block. A prompt's last token is
+   * never looked up there, so it makes no pair.
+   */
+  static KvEvent.Next ofPairs(int[] seconds, int blocks, int blockSize) {
+    if (blockSize == 0 || (long) blocks * blockSize != seconds.length) {
+      return KvEvent.Next.ANY;
+    }
+    int[] tokens = new int[blocks];
+    for (int i = 0; i < blocks; i++) {
+      tokens[i] = seconds[(i + 1) * blockSize - 1];
+    }
+    return new KvEvent.Next(tokens, 2);
+  }
+
+  /** The first token after each block; null where not all have one. */
+  private int @Nullable [] lookahead() throws IOException {
+    if (reader.nil()) {
+      return null;
+    }
+    int[] first = new int[reader.array(WireReader.MAX_KEYS)];
+    boolean all = true;
+    for (int i = 0; i < first.length; i++) {
+      int[] after = reader.tokens();
+      all &= after.length > 0;
+      first[i] = after.length > 0 ? after[0] : 0;
+    }
+    return all ? first : null;
   }
 
   private KvEvent removed() {
@@ -283,6 +328,7 @@ final class EventDraft {
     WINDOW,
     LOCALITY,
     CACHE_SALT,
-    SESSION
+    SESSION,
+    LOOKAHEAD
   }
 }

@@ -67,7 +67,31 @@ final class JsonEvent {
     }
     return new KvEvent.Stored(
         parent == 0, parent, keys, tokens, size.intValue(), tier(tree), lora, text(tree, "cache_salt"), group(tree),
-        spec(tree), extraKeys(member(tree, "extra_keys")));
+        spec(tree), extraKeys(member(tree, "extra_keys")), false, next(tree, keys.length, size.intValue()));
+  }
+
+  /** How prompts have to go on after each block: by a field of its own, or by token pairs. */
+  private KvEvent.Next next(JsonNode tree, int blocks, int blockSize) {
+    JsonNode lookahead = member(tree, "lookahead_token_ids");
+    if (lookahead != null) {
+      if (!lookahead.isArray() || lookahead.size() != blocks) {
+        throw wrong("lookahead_token_ids", "has to be a list with a list of token ids for each block", lookahead);
+      }
+      int[] next = new int[blocks];
+      for (int i = 0; i < blocks; i++) {
+        next[i] = token(lookahead.get(i).path(0), "lookahead_token_ids[" + i + "][0]");
+      }
+      return new KvEvent.Next(next, 1);
+    }
+    JsonNode tokens = tree.path("token_ids");
+    if (!tokens.path(0).isArray()) {
+      return KvEvent.Next.ANY;
+    }
+    int[] seconds = new int[tokens.size()];
+    for (int i = 0; i < seconds.length; i++) {
+      seconds[i] = token(tokens.get(i).path(1), "token_ids[" + i + "][1]");
+    }
+    return EventDraft.ofPairs(seconds, blocks, blockSize);
   }
 
   private long[] keys(@Nullable JsonNode node) {
@@ -116,15 +140,19 @@ final class JsonEvent {
       if (token.isArray() && !token.isEmpty()) {
         token = token.get(0);
       }
-      if (!token.isIntegralNumber()
-          || !token.canConvertToLong()
-          || token.longValue() < Integer.MIN_VALUE
-          || token.longValue() > 0xffff_ffffL) {
-        throw wrong("token_ids[" + i + "]", "has to be a token id of at most 32 bits", token);
-      }
-      tokens[i] = (int) token.longValue();
+      tokens[i] = token(token, "token_ids[" + i + "]");
     }
     return tokens;
+  }
+
+  private int token(JsonNode token, String name) {
+    if (!token.isIntegralNumber()
+        || !token.canConvertToLong()
+        || token.longValue() < Integer.MIN_VALUE
+        || token.longValue() > 0xffff_ffffL) {
+      throw wrong(name, "has to be a token id of at most 32 bits", token);
+    }
+    return (int) token.longValue();
   }
 
   private Tier tier(JsonNode tree) {

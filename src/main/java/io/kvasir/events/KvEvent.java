@@ -21,6 +21,7 @@ public sealed interface KvEvent {
    * @param tokens token ids as unsigned 32-bit; {@code keys.length × blockSize} of them where they can be
    *     assigned to blocks, none in a placeholder, more where the engine skipped blocks. Of the token pairs
    *     of a bigram cache the first of each
+   * @param next how prompts have to go on after each block to share it
    * @param blockSize tokens in each block: the page, less for a partial block, 0 in a placeholder
    * @param tier where the blocks are
    * @param lora the adapter's name, {@code lora id N} where the engine sent only its number, null for the
@@ -44,8 +45,28 @@ public sealed interface KvEvent {
       int group,
       Spec spec,
       List<List<ExtraKey>> extraKeys,
-      boolean onceComputed)
+      boolean onceComputed,
+      Next next)
       implements KvEvent {
+    /** Of an engine that shares blocks however prompts go on. */
+    public Stored(
+        boolean root,
+        long parentKey,
+        long[] keys,
+        int[] tokens,
+        int blockSize,
+        Tier tier,
+        @Nullable String lora,
+        @Nullable String cacheSalt,
+        int group,
+        Spec spec,
+        List<List<ExtraKey>> extraKeys,
+        boolean onceComputed) {
+      this(
+          root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, onceComputed,
+          Next.ANY);
+    }
+
     /** Of an engine that shares what it has planned. */
     public Stored(
         boolean root,
@@ -60,6 +81,24 @@ public sealed interface KvEvent {
         Spec spec,
         List<List<ExtraKey>> extraKeys) {
       this(root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, false);
+    }
+  }
+
+  /**
+   * How prompts have to go on after a block to share it. What a draft model keeps of a block's last token depends on
+   * the one after it, so engines that speculate with EAGLE or MTP make that a part of the block: vLLM from 0.33 on by
+   * {@code lookahead_token_ids}, of which only the first counts here, SGLang by keys of token pairs.
+   *
+   * @param tokens of each block the token after it; none where it does not matter
+   * @param least tokens that a prompt has to have after a block to be found to share it; 0 where it does not matter
+   */
+  record Next(int[] tokens, int least) {
+    /** It does not matter. */
+    public static final Next ANY = new Next(new int[0], 0);
+
+    /** Whether it does not matter. */
+    public boolean isAny() {
+      return tokens.length == 0;
     }
   }
 
@@ -123,6 +162,11 @@ public sealed interface KvEvent {
       SLIDING_WINDOW,
       /** The last block, which has the state of a linear attention or state space. */
       STATE,
+      /**
+       * No group of the engine's: the last block, stored for prompts that go on alike ({@link Next}). The window is the
+       * number of tokens that have to follow.
+       */
+      NEXT,
       /** Chunks, cross attention and what is not known: no prefix. */
       OTHER,
       /** Not given, as by engines with one group, or named as unknown. */

@@ -39,6 +39,7 @@ final class WireReader {
   private final byte[] scratch = new byte[NameTable.MAX];
   private byte[] payload = new byte[0];
   private int base;
+  private int @Nullable [] seconds;
 
   void reset(byte[] bytes, int from) throws IOException {
     payload = bytes;
@@ -101,8 +102,9 @@ final class WireReader {
     return keys;
   }
 
-  /** Token ids; of nested arrays (bigram caches) the first of each. */
+  /** Token ids; of nested arrays (bigram caches) the first of each, and {@link #seconds} has the others. */
   int[] tokens() throws IOException {
+    seconds = null;
     int[] tokens = new int[array(MAX_TOKENS)];
     int from = position();
     int end = plain(tokens, from);
@@ -111,24 +113,31 @@ final class WireReader {
       return tokens;
     }
     boolean pairs = tokens.length > 0 && type() == ValueType.ARRAY;
+    int[] others = new int[pairs ? tokens.length : 0];
     for (int i = 0; i < tokens.length; i++) {
-      int rest = 0;
+      if (pairs && array(2) != 2) {
+        throw new WireException(DecodeFault.MALFORMED, "not a token pair");
+      }
+      tokens[i] = token();
       if (pairs) {
-        rest = array(MAX_TOKENS) - 1;
-        if (rest < 0) {
-          throw new WireException(DecodeFault.MALFORMED, "empty token pair");
-        }
-      }
-      long token = unpacker.unpackLong();
-      if (token < Integer.MIN_VALUE || token > 0xffff_ffffL) {
-        throw new WireException(DecodeFault.MALFORMED, "token id " + token + " has more than 32 bits");
-      }
-      tokens[i] = (int) token;
-      for (int j = 0; j < rest; j++) {
-        skip();
+        others[i] = token();
       }
     }
+    seconds = pairs ? others : null;
     return tokens;
+  }
+
+  /** The second tokens of the pairs that {@link #tokens} has read last; null where they were no pairs. */
+  int @Nullable [] seconds() {
+    return seconds;
+  }
+
+  private int token() throws IOException {
+    long token = unpacker.unpackLong();
+    if (token < Integer.MIN_VALUE || token > 0xffff_ffffL) {
+      throw new WireException(DecodeFault.MALFORMED, "token id " + token + " has more than 32 bits");
+    }
+    return (int) token;
   }
 
   /**

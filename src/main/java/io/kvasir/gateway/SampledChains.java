@@ -3,7 +3,6 @@ package io.kvasir.gateway;
 import io.kvasir.index.Chain;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -72,9 +71,8 @@ public final class SampledChains {
       if (samples.size() == CAPACITY) {
         samples.removeFirst();
       }
-      long[] hashes = Arrays.copyOf(chain.hashes(), Math.min(chain.length(), BLOCKS));
-      samples.addLast(
-          new Sample(model, tenant.isEmpty() ? null : tenant, new Chain(hashes, chain.blockSize()), now));
+      Chain beginning = chain.first(Math.min(chain.length(), BLOCKS));
+      samples.addLast(new Sample(model, tenant.isEmpty() ? null : tenant, beginning, now));
     }
     if (taken == PER_SECOND) {
       fullSecond = current;

@@ -67,6 +67,16 @@ public final class BlockHash {
     return named(CHAIN.hashBytesToLong(bytes));
   }
 
+  /** A token in 16 bits: two of a vocabulary of 150,000 are the same once in 65,536. */
+  public static short fold(int token) {
+    return (short) (token ^ token >>> Short.SIZE);
+  }
+
+  /** The name of the block {@code hash} among prompts that go on with one token. */
+  public static long withNext(long hash, short folded) {
+    return chained(hash, folded & 0xffffL);
+  }
+
   /**
    * Appends the chain hashes of the full blocks of {@code tokens[from, to)} that follow {@code parent}
    * ({@link #NONE} for a root) to {@code out} at {@code at}, and returns how many there were.

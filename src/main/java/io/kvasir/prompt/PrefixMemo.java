@@ -42,9 +42,15 @@ final class PrefixMemo {
   /** Bytes of new text from one checkpoint to the next: some milliseconds. */
   private static final int CHECKPOINT_BYTES = 64 << 10;
 
-  private record MemoStep(int tokens, long[] blocks, int[] rest) {
+  /**
+   * What a piece adds to everything before it.
+   *
+   * @param firsts the folded first token of each block
+   * @param rest the tokens of the unfinished block
+   */
+  private record MemoStep(int tokens, long[] blocks, short[] firsts, int[] rest) {
     int bytes() {
-      return OVERHEAD + Long.BYTES * blocks.length + Integer.BYTES * rest.length;
+      return OVERHEAD + (Long.BYTES + Short.BYTES) * blocks.length + Integer.BYTES * rest.length;
     }
   }
 
@@ -95,9 +101,15 @@ final class PrefixMemo {
 
   /** The chain of given token ids. */
   static Tokens ofIds(BlockNamespace namespace, int[] ids) {
-    long[] hashes = new long[ids.length / namespace.blockSize()];
-    namespace.hash().chain(BlockHash.NONE, ids, 0, ids.length, namespace.blockSize(), hashes, 0);
-    return new Tokens(new Chain(hashes, namespace.blockSize()), ids.length, 0);
+    int size = namespace.blockSize();
+    long[] hashes = new long[ids.length / size];
+    namespace.hash().chain(BlockHash.NONE, ids, 0, ids.length, size, hashes, 0);
+    short[] next = new short[Math.max(0, ids.length - 1) / size];
+    for (int i = 0; i < next.length; i++) {
+      next[i] = BlockHash.fold(ids[(i + 1) * size]);
+    }
+    Chain chain = new Chain(hashes, size, new Chain.Next(next, ids.length - hashes.length * size));
+    return new Tokens(chain, ids.length, 0);
   }
 
   private final class Tokenization {
@@ -111,6 +123,7 @@ final class PrefixMemo {
 
     private final TokenIdList open;
     private long[] chain = new long[16];
+    private short[] firsts = new short[16];
     private int blocks;
     private int tokens;
     private int reused;
@@ -128,6 +141,7 @@ final class PrefixMemo {
     Tokens of(byte[] text, boolean special) {
       // Few texts have fewer than three bytes to a token.
       chain = new long[text.length / (3 * namespace.blockSize()) + 1];
+      firsts = new short[chain.length];
       if (special) {
         add(tokenizer.before());
       }
@@ -156,7 +170,21 @@ final class PrefixMemo {
       if (special) {
         add(tokenizer.after());
       }
-      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize()), tokens, reused);
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), next()), tokens, reused);
+    }
+
+    /** The token after each block, of the last one where there is one. */
+    private Chain.Next next() {
+      if (blocks == 0) {
+        return new Chain.Next(new short[0], open.size());
+      }
+      boolean goesOn = open.size() > 0;
+      short[] next = new short[goesOn ? blocks : blocks - 1];
+      System.arraycopy(firsts, 1, next, 0, blocks - 1);
+      if (goesOn) {
+        next[blocks - 1] = BlockHash.fold(open.array()[0]);
+      }
+      return new Chain.Next(next, open.size());
     }
 
     /** Finds where the next pieces end, up to a span's; returns how many there are. */
@@ -194,12 +222,15 @@ final class PrefixMemo {
 
     /** What {@code added} tokens added to a chain of so many blocks. */
     private MemoStep step(int added, int blocksBefore) {
-      return new MemoStep(added, Arrays.copyOfRange(chain, blocksBefore, blocks), open.copyFrom(0));
+      return new MemoStep(
+          added, Arrays.copyOfRange(chain, blocksBefore, blocks), Arrays.copyOfRange(firsts, blocksBefore, blocks),
+          open.copyFrom(0));
     }
 
     private void append(MemoStep step) {
       reserve(step.blocks.length);
       System.arraycopy(step.blocks, 0, chain, blocks, step.blocks.length);
+      System.arraycopy(step.firsts, 0, firsts, blocks, step.firsts.length);
       blocks += step.blocks.length;
       open.clear();
       open.addAll(step.rest);
@@ -233,6 +264,9 @@ final class PrefixMemo {
       reserve(open.size() / size);
       long parent = blocks == 0 ? BlockHash.NONE : chain[blocks - 1];
       int full = namespace.hash().chain(parent, open.array(), 0, open.size(), size, chain, blocks);
+      for (int i = 0; i < full; i++) {
+        firsts[blocks + i] = BlockHash.fold(open.array()[i * size]);
+      }
       blocks += full;
       open.removeFirst(full * size);
     }
@@ -240,6 +274,7 @@ final class PrefixMemo {
     private void reserve(int more) {
       if (blocks + more > chain.length) {
         chain = Arrays.copyOf(chain, Math.max(2 * chain.length, blocks + more));
+        firsts = Arrays.copyOf(firsts, chain.length);
       }
     }
 

@@ -1,7 +1,6 @@
 package io.kvasir.prompt;
 
 import io.kvasir.index.Chain;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,8 +31,6 @@ public record Prompt(Chain chain, int tokens, PromptMode mode, PromptReason reas
   /** This prompt without the block of the last token before a media item, which may merge with what follows. */
   Prompt withoutLastToken() {
     int blocks = Math.max(0, tokens - 1) / chain.blockSize();
-    return blocks >= chain.length()
-        ? this
-        : new Prompt(new Chain(Arrays.copyOf(chain.hashes(), blocks), chain.blockSize()), tokens, mode, reason, detail);
+    return blocks >= chain.length() ? this : new Prompt(chain.first(blocks), tokens, mode, reason, detail);
   }
 }

@@ -5,6 +5,7 @@ import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.GroupListener;
 import io.kvasir.lab.engine.HostTier;
 import io.kvasir.lab.engine.Sequence;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.sim.lmcache.CacheEventReporter;
 import io.kvasir.sim.lmcache.CacheWorker;
 import io.kvasir.sim.lmcache.ChunkNames;
@@ -102,7 +103,21 @@ final class CacheReporter implements GroupListener, HostTier.Listener, AutoClose
     int blockSize = settings.engine().blockSize();
     return new CacheEvent.Stored(
         from == 0 ? null : generation.key(from - 1), keys, generation.tokens(from * blockSize, to * blockSize),
-        blockSize, generation.lora, salt, DEVICE);
+        blockSize, generation.lora, salt, DEVICE, next(generation, from, to));
+  }
+
+  /** The token after each block, where its key depends on that. */
+  private int[] next(GeneratedSequence generation, int from, int to) {
+    if (settings.engine().speculation() != Speculation.LOOKAHEAD) {
+      return new int[0];
+    }
+    int blockSize = settings.engine().blockSize();
+    int[] next = new int[to - from];
+    for (int i = 0; i < next.length; i++) {
+      int after = (from + i + 1) * blockSize;
+      next[i] = generation.tokens(after, after + 1)[0];
+    }
+    return next;
   }
 
   /** Of the blocks that are left out an event has the tokens, and nothing else. */

@@ -4,6 +4,7 @@ import io.kvasir.lab.engine.EngineStep;
 import io.kvasir.lab.engine.HostLink;
 import io.kvasir.lab.engine.HostTier;
 import io.kvasir.lab.engine.PagedCache;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.lab.engine.Scheduler;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
@@ -243,10 +244,15 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
   private static PagedCache cache(SimSettings settings, CacheReporter reporter) {
     int blocks = settings.engine().blocks();
     int blockSize = settings.engine().blockSize();
-    return settings.kv().events().format().encoding() == Encoding.SGLANG
-        ? PagedCache.ofComputed(blocks, blockSize, settings.kv().sessions(), reporter)
+    Speculation speculation = settings.engine().speculation();
+    if (settings.kv().events().format().encoding() == Encoding.SGLANG) {
+      return PagedCache.ofComputed(
+          blocks, blockSize, settings.kv().sessions(), speculation == Speculation.LOOKAHEAD, reporter);
+    }
+    return speculation == Speculation.NONE
         // Of hybrid models' layers the first has a window or a state.
-        : PagedCache.ofGroups(blocks, blockSize, settings.engine().groups(), false, reporter);
+        ? PagedCache.ofGroups(blocks, blockSize, settings.engine().groups(), false, reporter)
+        : PagedCache.ofSpeculation(blocks, blockSize, speculation, reporter);
   }
 
   private void loop() {

@@ -2,6 +2,7 @@ package io.kvasir.sim;
 
 import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.lab.engine.StepTime;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param blockSize tokens per KV block
  * @param capacityBlocks KV blocks per rank; 0 for what the engine's memory would hold
  * @param groups KV cache groups beside that of full attention, which share its blocks, for a hybrid model
+ * @param speculation what a draft model makes of the prefix cache
  * @param maxBatchedTokens tokens computed per iteration at most
  * @param maxSequences sequences per iteration at most
  * @param ranks data-parallel ranks, each with a cache and event ports of its own; 1 to 64
@@ -25,6 +27,7 @@ public record EngineSettings(
     int blockSize,
     int capacityBlocks,
     List<CacheGroup> groups,
+    Speculation speculation,
     int maxBatchedTokens,
     int maxSequences,
     int ranks,

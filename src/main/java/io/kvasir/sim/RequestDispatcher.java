@@ -3,6 +3,7 @@ package io.kvasir.sim;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.engine.KeyChain;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.sim.http.SimHttpExchange;
 import io.kvasir.sim.transfer.ConnectorRequest;
 import io.kvasir.sim.transfer.TransferAgent;
@@ -114,12 +115,17 @@ final class RequestDispatcher {
     GeneratedSequence.SamplingParams nothing = new GeneratedSequence.SamplingParams(0, 0, false);
     CompletableFuture<Integer> most = CompletableFuture.completedFuture(0);
     for (EngineCore rank : ranks) {
-      KeyChain keys = new KeyChain(root, settings.engine().blockSize(), null, salt);
+      KeyChain keys = keys(null, salt);
       GeneratedSequence probe =
           new GeneratedSequence(tokens, keys, syntheticText.writerAfter(tokens, 0), eos, nothing, false, null, salt);
       most = most.thenCombine(rank.hostBlocks(probe), Math::max);
     }
     return most.thenApply(blocks -> blocks * settings.engine().blockSize() / HostTierSettings.CHUNK_TOKENS);
+  }
+
+  private KeyChain keys(@Nullable String lora, @Nullable String salt) {
+    EngineSettings engine = settings.engine();
+    return new KeyChain(root, engine.blockSize(), lora, salt, engine.speculation() == Speculation.LOOKAHEAD);
   }
 
   /** Releases, on other engines, the blocks that a request refused at once would have fetched. */
@@ -151,7 +157,7 @@ final class RequestDispatcher {
       for (int choice = 0; choice < request.choices(); choice++) {
         boolean finds = settings.kv().prefixCaching() && !forgetful;
         String salt = finds ? scope.salt() : UUID.randomUUID().toString();
-        KeyChain keys = new KeyChain(root, settings.engine().blockSize(), scope.lora(), salt);
+        KeyChain keys = keys(scope.lora(), salt);
         GeneratedSequence generation =
             new GeneratedSequence(
                 prompt, keys, syntheticText.writerAfter(prompt, choice), eos, request.sampling(),

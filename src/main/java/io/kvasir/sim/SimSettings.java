@@ -1,6 +1,7 @@
 package io.kvasir.sim;
 
 import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
@@ -97,6 +98,7 @@ public record SimSettings(
     found.addAll(kv.hostTier().validate(engine.blockSize()));
     kv.events().validate(found, engine.ranks());
     validateGroups(found);
+    validateSpeculation(found);
     validateLoadPort(found);
     if (kv.sessions() && (http.api() != EngineApi.SGLANG || kv.events().format().encoding() != Encoding.SGLANG)) {
       found.add("sessions: only an engine with --act-as sglang and SGLang's events keeps what sessions have used");
@@ -122,6 +124,25 @@ public record SimSettings(
     }
     if (kv.transfer().dialect() != TransferDialect.NONE) {
       found.add("cache-groups: transfers are simulated for engines of one group; leave out the dialect");
+    }
+  }
+
+  /** What speculation is simulated with. */
+  private void validateSpeculation(SettingFaults found) {
+    if (engine.speculation() == Speculation.NONE) {
+      return;
+    }
+    Encoding encoding = kv.events().format().encoding();
+    boolean sglang = encoding == Encoding.SGLANG;
+    if (engine.speculation() == Speculation.LOOKAHEAD && !sglang && encoding != Encoding.VLLM_MAP) {
+      found.add("speculation: only the event-encodings vllm-map and sglang tell how prompts go on after a block");
+    }
+    if (engine.speculation() == Speculation.RECOMPUTES_LAST_BLOCK && sglang) {
+      found.add("speculation: SGLang computes no block again; use lookahead");
+    }
+    if (!engine.groups().isEmpty() || kv.hostTier().blocks() > 0 || kv.events().replay().snapshots()
+        || kv.transfer().dialect() != TransferDialect.NONE) {
+      found.add("speculation: is simulated without cache-groups, host-blocks, snapshots and dialect");
     }
   }
 
@@ -154,6 +175,7 @@ public record SimSettings(
     private int blockSize = 16;
     private int capacityBlocks;
     private List<CacheGroup> groups = List.of();
+    private Speculation speculation = Speculation.NONE;
     private String engine = "h100-Llama-3.1-8B-tp1";
     private @Nullable StepTime stepTime;
     private int maxBatchedTokens = 8192;
@@ -230,6 +252,12 @@ public record SimSettings(
     /** KV cache groups beside that of full attention. */
     public Builder groups(List<CacheGroup> value) {
       groups = value;
+      return this;
+    }
+
+    /** What a draft model makes of the prefix cache. */
+    public Builder speculation(Speculation value) {
+      speculation = value;
       return this;
     }
 
@@ -373,7 +401,8 @@ public record SimSettings(
               grpcPort),
           new ModelSettings(model, modelDirectory, loras, maxModelLen),
           new EngineSettings(
-              engine, stepTime, blockSize, capacityBlocks, groups, maxBatchedTokens, maxSequences, ranks, speed),
+              engine, stepTime, blockSize, capacityBlocks, groups, speculation, maxBatchedTokens, maxSequences, ranks,
+              speed),
           role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching, sessions),
           loadPort, new FailureSettings(faults, conditions));
     }

@@ -2,6 +2,7 @@ package io.kvasir.app.command;
 
 import io.kvasir.app.node.StartException;
 import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineCondition;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -83,6 +85,17 @@ public final class SimCommand implements Callable<Integer> {
         "them: layers with a sliding window, layers with a state such as Mamba's; such as window=1024,state."
       })
   private List<String> cacheGroups = List.of();
+
+  @Option(
+      names = "--speculation",
+      paramLabel = "none|recomputes-last-block|lookahead",
+      defaultValue = "none",
+      description = {
+        "What a draft model such as EAGLE or MTP makes of the prefix cache: the last block that is found is computed",
+        "again, as by vLLM up to 0.32, or a block is shared only among prompts that go on with the same token, as by",
+        "vLLM from 0.33 on and by SGLang."
+      })
+  private String speculation = "";
 
   @Option(
       names = "--engine",
@@ -230,6 +243,7 @@ public final class SimCommand implements Callable<Integer> {
         .blockSize(blockSize)
         .capacityBlocks(capacity)
         .groups(groups(wrong))
+        .speculation(speculation(wrong))
         .engine(engine)
         .stepTime(stepTime(wrong))
         .speed(speed)
@@ -257,6 +271,16 @@ public final class SimCommand implements Callable<Integer> {
       }
     }
     return parsed;
+  }
+
+  private Speculation speculation(List<String> wrong) {
+    for (Speculation known : Speculation.values()) {
+      if (known.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(speculation)) {
+        return known;
+      }
+    }
+    wrong.add("speculation: '" + speculation + "' is none of none, recomputes-last-block, lookahead");
+    return Speculation.NONE;
   }
 
   private @Nullable StepTime stepTime(List<String> wrong) {

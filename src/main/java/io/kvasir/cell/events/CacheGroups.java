@@ -1,7 +1,9 @@
 package io.kvasir.cell.events;
 
+import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -13,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * a state need, to go on from a place in a prompt, the blocks before it that they see, and evict theirs on their own.
  * So an engine finds the longest beginning of a prompt whose prefix it holds and at whose end every group has what it
  * needs, as vLLM's {@code HybridKVCacheCoordinator} does.
+ *
+ * <p>Engines that share a block only among prompts that go on alike hold it under a name for each way to go on: what is
+ * known of these names is kept as a group's blocks are, {@link #NEXT}, and needed at the end of the prefix alone.
  *
  * <p>Which blocks a group keeps of a prompt that is being computed is up to the engine. vLLM keeps, by default, only
  * those at the end of the prompt and where it parts from what the prefix has of others, and none of the answer: as soon
@@ -32,6 +37,9 @@ public final class CacheGroups {
 
   /** Blocks of the prompts that are kept for that, 8 MiB: one of a million tokens has 65,536. */
   private static final int MAX_KEPT = 1 << 20;
+
+  /** The number of what is no group of the engine's: the blocks by how prompts go on after them. */
+  static final int NEXT = -2;
 
   private final int prefixBlockSize;
   private volatile GroupBlocks[] groups = new GroupBlocks[0];
@@ -57,24 +65,30 @@ public final class CacheGroups {
 
   /** A place in a prompt that is on its way: the groups will have what they need to go on from there. */
   public final class PredictedEnd {
-    private static final long[] OVER = {};
-
     private final int end;
     private final long expiry;
-    private long[] prompt;
+    private Chain prompt;
 
-    private PredictedEnd(long[] prompt, int end, long expiry) {
+    private PredictedEnd(Chain prompt, int end, long expiry) {
       this.prompt = prompt;
       this.end = end;
       this.expiry = expiry;
     }
 
     private boolean isOver() {
-      return prompt.length == 0;
+      return prompt.length() == 0;
     }
 
     private long hash() {
-      return prompt[end - 1];
+      return prompt.hashes()[end - 1];
+    }
+
+    private long withNext() {
+      return prompt.withNext(end - 1, 1);
+    }
+
+    private boolean is(long hash) {
+      return !isOver() && (hash() == hash || withNext() == hash);
     }
 
     /** The prompt will not be computed. Any thread; idempotent. */
@@ -107,6 +121,17 @@ public final class CacheGroups {
     boolean leftOut = (long) keys.length * stored.blockSize() < stored.tokens().length;
     return new GroupChange.Stored(
         stored.group(), stored.spec(), stored.blockSize(), sparse || leftOut, keys, hashes, counted);
+  }
+
+  /** What it means here that the first {@code count} of these prefix blocks are shared by prompts that go on alike. */
+  GroupChange.Stored storedWithNext(Stored stored, long[] hashes, int count, boolean counted) {
+    long[] names = new long[count];
+    for (int i = 0; i < count; i++) {
+      names[i] = BlockHash.withNext(hashes[i], BlockHash.fold(stored.next().tokens()[i]));
+    }
+    Spec spec = new Spec(Spec.Kind.NEXT, stored.next().least());
+    return new GroupChange.Stored(
+        NEXT, spec, stored.blockSize(), sparse, Arrays.copyOf(stored.keys(), count), names, counted);
   }
 
   /** What it means here that the first {@code count} of these prefix blocks are; null if none was waited for. */
@@ -184,7 +209,7 @@ public final class CacheGroups {
     synchronized (ends) {
       for (long hash : hashes) {
         if (endHashes.contains(hash)) {
-          ends.stream().filter(end -> !end.isOver() && end.hash() == hash).forEach(this::end);
+          ends.stream().filter(end -> end.is(hash)).forEach(this::end);
         }
       }
     }
@@ -231,6 +256,12 @@ public final class CacheGroups {
     return null;
   }
 
+  /** Whether it is a hybrid model's engine: it has groups of its own. Any thread. */
+  public boolean isHybrid() {
+    GroupBlocks[] now = groups;
+    return now.length > 1 || (now.length == 1 && !now[0].isNext());
+  }
+
   /** Whether the engine leaves blocks out, so that it can go on from some places only. Any thread. */
   public boolean isSparse() {
     return sparse;
@@ -239,20 +270,19 @@ public final class CacheGroups {
   /**
    * The longest beginning of a prompt from whose end the engine can go on, by its events. Any thread.
    *
-   * @param prompt the chain hashes of its blocks
    * @param depth leading blocks of which the prefix is held
    * @param reported of these, those that events have confirmed; the rest is predicted
    */
-  public int confirmed(long[] prompt, int depth, int reported) {
+  public int confirmed(Chain prompt, int depth, int reported) {
     return agreed(prompt, depth, reported, false);
   }
 
   /** As {@link #confirmed}, and by what is predicted. Any thread. */
-  public int resumable(long[] prompt, int depth, int reported) {
+  public int resumable(Chain prompt, int depth, int reported) {
     return agreed(prompt, depth, reported, anyExpected);
   }
 
-  private int agreed(long[] prompt, int depth, int reported, boolean withExpected) {
+  private int agreed(Chain prompt, int depth, int reported, boolean withExpected) {
     GroupBlocks[] now = groups;
     int assumed = sparse ? Integer.MAX_VALUE : reported;
     int boundary = depth;
@@ -270,11 +300,10 @@ public final class CacheGroups {
    * Predicts that the engine will be able to go on from a place in a prompt that is being sent there: every group will
    * have the blocks before it that it needs. Any thread.
    *
-   * @param prompt the chain hashes of its blocks, which do not change
    * @param end blocks before that place, at least 1
    * @param expiry when that is no longer believed without an event, on the clock of {@link #expire}
    */
-  public PredictedEnd predict(long[] prompt, int end, long expiry) {
+  public PredictedEnd predict(Chain prompt, int end, long expiry) {
     PredictedEnd predicted = new PredictedEnd(prompt, end, expiry);
     synchronized (ends) {
       int more = 0;
@@ -284,16 +313,19 @@ public final class CacheGroups {
       while (!ends.isEmpty()
           && (ends.size() == MAX_ENDS
               || expectedBlocks + more > MAX_EXPECTED
-              || keptBlocks + prompt.length > MAX_KEPT)) {
+              || keptBlocks + prompt.length() > MAX_KEPT)) {
         end(ends.removeFirst());
       }
       ends.addLast(predicted);
       endHashes.add(predicted.hash(), true);
+      if (predicted.withNext() != BlockHash.NONE) {
+        endHashes.add(predicted.withNext(), true);
+      }
       for (GroupBlocks group : groups) {
         group.expect(prompt, end);
       }
       expectedBlocks += more;
-      keptBlocks += prompt.length;
+      keptBlocks += prompt.length();
       anyExpected = true;
     }
     return predicted;
@@ -311,12 +343,13 @@ public final class CacheGroups {
   private void end(PredictedEnd end) {
     if (!end.isOver()) {
       boolean _ = endHashes.remove(end.hash(), true);
+      boolean _ = end.withNext() != BlockHash.NONE && endHashes.remove(end.withNext(), true);
       for (GroupBlocks group : groups) {
         group.expectNoMore(end.prompt, end.end);
         expectedBlocks -= group.needed(end.end);
       }
-      keptBlocks -= end.prompt.length;
-      end.prompt = PredictedEnd.OVER;
+      keptBlocks -= end.prompt.length();
+      end.prompt = Chain.EMPTY;
       anyExpected = endHashes.size() > 0;
     }
   }

@@ -338,6 +338,11 @@ public final class EventApplier {
         apply(known, placed);
       }
     }
+    if (!stored.next().isAny()) {
+      CacheGroups all = begunGroups();
+      apply(all, all.storedWithNext(stored, hashes, registered, counted));
+      groups = all;
+    }
     orphans.take(stored.keys(), registered, ready);
   }
 
@@ -379,6 +384,10 @@ public final class EventApplier {
     evicted += blocks.remove(keys, keys.length, tier, counted);
     changes.removed(keys, tier, counted);
     salts.removed(keys, blocks);
+    CacheGroups known = groups;
+    if (known != null && known.has(CacheGroups.NEXT)) {
+      apply(known, new GroupChange.Removed(CacheGroups.NEXT, keys, counted));
+    }
   }
 
   /** Whether the event's group makes a prefix: the first group of full attention that shows itself does. */
@@ -411,6 +420,16 @@ public final class EventApplier {
     }
     apply(known, change);
     groups = known;
+  }
+
+  /** The groups, of which there may have been none. */
+  private CacheGroups begunGroups() {
+    CacheGroups known = groups;
+    if (known == null) {
+      known = new CacheGroups(blockSize);
+      changes.ofGroups(new GroupChange.Begun(blockSize));
+    }
+    return known;
   }
 
   private void apply(CacheGroups known, GroupChange change) {

@@ -2,6 +2,7 @@ package io.kvasir.cell.events;
 
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
 import java.util.function.Consumer;
 import org.agrona.collections.Long2LongHashMap;
 import org.agrona.collections.LongArrayList;
@@ -50,12 +51,12 @@ final class GroupBlocks {
     this.blockSize = blockSize;
     this.size = Math.max(1, blockSize / prefixBlockSize);
     // vLLM also keeps states within a block, under the key of the prefix block that ends there.
-    this.step = spec.kind() == Spec.Kind.STATE ? 1 : size;
+    this.step = spec.kind() == Spec.Kind.STATE || spec.kind() == Spec.Kind.NEXT ? 1 : size;
     this.needed =
         switch (spec.kind()) {
           // The next token is the first of those that the window sees.
           case SLIDING_WINDOW -> Math.max(1, Math.ceilDiv(spec.window() - 1, blockSize));
-          case STATE -> 1;
+          case STATE, NEXT -> 1;
           case FULL -> Integer.MAX_VALUE;
           case OTHER, UNSPECIFIED -> throw new IllegalArgumentException(spec + " needs no blocks that are known");
         };
@@ -66,7 +67,7 @@ final class GroupBlocks {
     return switch (spec.kind()) {
       case SLIDING_WINDOW -> spec.window() > 0 && isMultiple(blockSize, prefixBlockSize);
       case FULL -> isMultiple(blockSize, prefixBlockSize);
-      case STATE -> blockSize > 0 && prefixBlockSize > 0;
+      case STATE, NEXT -> blockSize > 0 && prefixBlockSize > 0;
       case OTHER, UNSPECIFIED -> false;
     };
   }
@@ -98,6 +99,11 @@ final class GroupBlocks {
   /** The chain hash of a key's prefix block, {@link BlockHash#NONE} of what is not held. */
   long hashOf(long key) {
     return hashes.get(key);
+  }
+
+  /** Whether it has blocks by how prompts go on after them. */
+  boolean isNext() {
+    return spec.kind() == Spec.Kind.NEXT;
   }
 
   boolean anyWaits() {
@@ -175,30 +181,33 @@ final class GroupBlocks {
   }
 
   /** Predicts that it will hold what it needs to go on from an end of a prompt. */
-  void expect(long[] prompt, int end) {
+  void expect(Chain prompt, int end) {
     int last = end / step;
     for (int block = last - needed(end); block < last; block++) {
-      expected.add(prompt[(block + 1) * step - 1], true);
+      long hash = name(prompt, (block + 1) * step - 1);
+      if (hash != BlockHash.NONE) {
+        expected.add(hash, true);
+      }
     }
   }
 
   /** That is over. */
-  void expectNoMore(long[] prompt, int end) {
+  void expectNoMore(Chain prompt, int end) {
     int last = end / step;
     for (int block = last - needed(end); block < last; block++) {
-      boolean _ = expected.remove(prompt[(block + 1) * step - 1], true);
+      long hash = name(prompt, (block + 1) * step - 1);
+      boolean _ = hash != BlockHash.NONE && expected.remove(hash, true);
     }
   }
 
   /**
    * The longest beginning of a prompt from whose end the group can go on. Wait-free, without allocation.
    *
-   * @param prompt the chain hashes of its blocks
    * @param most its length at most, in blocks
    * @param assumed blocks from this one on count as held
    * @param withExpected whether what is predicted counts, too
    */
-  int boundary(long[] prompt, int most, int assumed, boolean withExpected) {
+  int boundary(Chain prompt, int most, int assumed, boolean withExpected) {
     int end = most / step;
     while (end > 0) {
       int from = Math.max(0, end - needed);
@@ -215,9 +224,21 @@ final class GroupBlocks {
     return end * step;
   }
 
-  private boolean isHeld(long[] prompt, int block, int assumed, boolean withExpected) {
+  private boolean isHeld(Chain prompt, int block, int assumed, boolean withExpected) {
     int end = (block + 1) * step;
-    long hash = prompt[end - 1];
+    if (isNext() && prompt.next() == null) {
+      return true;
+    }
+    long hash = name(prompt, end - 1);
+    return hash != BlockHash.NONE && isHeld(hash, end, assumed, withExpected);
+  }
+
+  private boolean isHeld(long hash, int end, int assumed, boolean withExpected) {
     return (end > assumed && end % size == 0) || held.contains(hash) || (withExpected && expected.contains(hash));
+  }
+
+  /** By what the group knows a block of a prompt; {@link BlockHash#NONE} of one that it cannot hold. */
+  private long name(Chain prompt, int block) {
+    return isNext() ? prompt.withNext(block, spec.window()) : prompt.hashes()[block];
   }
 }

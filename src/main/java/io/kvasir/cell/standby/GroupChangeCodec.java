@@ -20,6 +20,7 @@ final class GroupChangeCodec {
   private static final byte FULL = 1;
   private static final byte SLIDING_WINDOW = 2;
   private static final byte STATE = 3;
+  private static final byte NEXT = 4;
 
   private GroupChangeCodec() {}
 
@@ -78,6 +79,7 @@ final class GroupChangeCodec {
       case FULL -> FULL;
       case SLIDING_WINDOW -> SLIDING_WINDOW;
       case STATE -> STATE;
+      case NEXT -> NEXT;
       case OTHER, UNSPECIFIED -> throw new IllegalArgumentException(spec + " is not followed");
     };
   }
@@ -87,6 +89,7 @@ final class GroupChangeCodec {
       case FULL -> Spec.FULL;
       case SLIDING_WINDOW -> new Spec(Spec.Kind.SLIDING_WINDOW, window);
       case STATE -> Spec.STATE;
+      case NEXT -> new Spec(Spec.Kind.NEXT, window);
       default -> throw new IllegalArgumentException("a group of an unknown kind: " + kind);
     };
   }

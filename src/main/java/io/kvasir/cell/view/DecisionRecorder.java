@@ -231,7 +231,7 @@ public final class DecisionRecorder {
     int resumable = resumable(member, chain, held);
     if (resumable < held) {
       Arrays.fill(blocks, 0);
-      Chain beginning = new Chain(Arrays.copyOf(chain.hashes(), resumable), chain.blockSize());
+      Chain beginning = chain.first(resumable);
       int _ = index.tiers(beginning, worker.slot(), blocks);
     }
     Map<String, Integer> tiers = new TreeMap<>();

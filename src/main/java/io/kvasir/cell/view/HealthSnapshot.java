@@ -32,8 +32,8 @@ final class HealthSnapshot {
   /** The trust in the index of each worker, 0 to 1; null while it is 1 for all. */
   private final double @Nullable [] trust;
 
-  /** A bit for each worker of a hybrid model, of whose groups more is known than what the prefix is; null for none. */
-  private final long @Nullable [] hybrid;
+  /** A bit for each worker that may go on from less than the index has for it; null for none. */
+  private final long @Nullable [] limited;
 
   /**
    * The health of all members of a table.
@@ -44,9 +44,9 @@ final class HealthSnapshot {
     int slots = table.slots();
     long[] trippedBits = new long[slots >>> 6];
     double[] trustBySlot = new double[slots];
-    long[] hybridBits = new long[slots >>> 6];
+    long[] limitedBits = new long[slots >>> 6];
     boolean anyTripped = false;
-    boolean anyHybrid = false;
+    boolean anyLimited = false;
     boolean anyDoubt = false;
     this.table = table;
     this.revision = revision;
@@ -68,9 +68,9 @@ final class HealthSnapshot {
         trippedBits[slot >>> 6] |= 1L << slot;
         anyTripped = true;
       }
-      if (member.cache().groups() != null) {
-        hybridBits[slot >>> 6] |= 1L << slot;
-        anyHybrid = true;
+      if (member.cache().isLimited()) {
+        limitedBits[slot >>> 6] |= 1L << slot;
+        anyLimited = true;
       }
       EngineReport report = member.report();
       waiting[slot] = report.waiting();
@@ -80,7 +80,7 @@ final class HealthSnapshot {
     }
     this.tripped = anyTripped ? trippedBits : null;
     this.trust = anyDoubt ? trustBySlot : null;
-    this.hybrid = anyHybrid ? hybridBits : null;
+    this.limited = anyLimited ? limitedBits : null;
   }
 
   /** Whether this is still the health of the members of a table. */
@@ -168,12 +168,12 @@ final class HealthSnapshot {
   }
 
   /**
-   * Shortens the depth of hybrid models' engines to what they can go on from. Looks up some blocks of each: as many as
+   * Shortens the depth of engines to what they can go on from. Looks up some blocks of each hybrid model's: as many as
    * the windows are long where that is at the depth itself.
    */
   void shorten(Chain chain, Candidates candidates) {
-    for (int word = 0; hybrid != null && word < hybrid.length; word++) {
-      for (long bits = hybrid[word] & candidates.live[word]; bits != 0; bits &= bits - 1) {
+    for (int word = 0; limited != null && word < limited.length; word++) {
+      for (long bits = limited[word] & candidates.live[word]; bits != 0; bits &= bits - 1) {
         int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
         Member member = table.members()[slot];
         if (member != null) {

@@ -15,14 +15,15 @@ import org.jspecify.annotations.Nullable;
  * @param blockSize tokens in a block of the prompt's chain
  * @param depth leading blocks it was found to hold, predicted ones included
  * @param reported whether the worker's events cover such blocks; what it holds of others can only be predicted
+ * @param recomputation what the engine computes though it holds it
  * @param prediction what was predicted; null when there was nothing to predict
  * @param groups the same of a hybrid model's other groups; null for other models, and where nothing was predicted
  * @param hinted ages of the prompt's leading chunks that a cache beside the engine was reported to hold, see {@link
  *     ChunkHints#ages}; empty where there is none
  * @param eventState how far the worker's events had come by then
  */
-public record HitPrediction(int blockSize, int depth, boolean reported, @Nullable Prediction prediction,
-    @Nullable InGroups groups, int[] hinted, EventState eventState) {
+public record HitPrediction(int blockSize, int depth, boolean reported, Recomputation recomputation,
+    @Nullable Prediction prediction, @Nullable InGroups groups, int[] hinted, EventState eventState) {
   private static final int[] NO_HINTS = {};
 
   /**
@@ -41,7 +42,7 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
 
   /** The prediction for a worker that computes nothing of the prompt: no hit is expected, none can be missed. */
   public static HitPrediction none(Chain chain) {
-    return new HitPrediction(chain.blockSize(), 0, true, null, null, NO_HINTS, EventState.START);
+    return new HitPrediction(chain.blockSize(), 0, true, Recomputation.NONE, null, null, NO_HINTS, EventState.START);
   }
 
   /**
@@ -49,7 +50,9 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
    * another decision predicted some of them meanwhile. The same while that is not known.
    */
   public int found() {
-    return prediction == null || !prediction.isPlaced() ? depth : groups == null ? prediction.held() : groups.found();
+    return prediction == null || !prediction.isPlaced()
+        ? depth
+        : groups == null ? recomputation.of(prediction.held()) : groups.found();
   }
 
   /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */
@@ -59,7 +62,8 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
 
   /** Leading blocks that the engine has reported, and can go on from; negative while that is not known. */
   private int reportedBlocks(Prediction placed) {
-    return groups == null ? placed.confirmed() : Math.min(placed.confirmed(), groups.confirmed());
+    int blocks = placed.confirmed() < 0 ? placed.confirmed() : recomputation.of(placed.confirmed());
+    return groups == null ? blocks : Math.min(blocks, groups.confirmed());
   }
 
   /** As {@link #confirmed}, in tokens of a prompt of {@code promptTokens}. */
@@ -74,6 +78,11 @@ public record HitPrediction(int blockSize, int depth, boolean reported, @Nullabl
   public int expectedTokens(int promptTokens) {
     int blocks = prediction == null ? depth : reported ? reportedBlocks(prediction) : prediction.held();
     return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
+  }
+
+  /** Of blocks of which so many tokens were expected, the tokens that the engine holds. */
+  int heldTokens(int expectedTokens) {
+    return expectedTokens + recomputation.again() * blockSize;
   }
 
   /**

@@ -319,13 +319,16 @@ public final class Member {
     if (expected == 0) {
       return null;
     }
+    if (forecast.reported()) {
+      cache.lastBlock().answered(forecast.heldTokens(expected), answer.cachedTokens(), forecast.blockSize());
+    }
     HitOutcome hits = hitOutcome(expected, answer.cachedTokens(), forecast);
     listener.cacheHitsReported(this, expected, answer.cachedTokens(), hits);
     return hits;
   }
 
   private HitOutcome hitOutcome(int expected, int found, HitPrediction forecast) {
-    if (found < expected && forecast.explainedByEviction(expected - found, cache.groups() != null, cache.events())) {
+    if (found < expected && forecast.explainedByEviction(expected - found, cache.isHybrid(), cache.events())) {
       return HitOutcome.OVERTAKEN;
     }
     return accuracy.record(expected, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;

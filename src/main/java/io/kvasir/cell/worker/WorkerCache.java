@@ -29,6 +29,7 @@ public final class WorkerCache {
   private final PredictionSettings prediction;
   private final NanoClock clock;
   private final ChangeCounter changes;
+  private final LastBlock lastBlock;
   private volatile WorkerBlocks blocks;
   private volatile EventState events = EventState.START;
   private volatile @Nullable ChunkHints hints;
@@ -55,6 +56,7 @@ public final class WorkerCache {
     this.prediction = prediction;
     this.clock = clock;
     this.changes = revision;
+    this.lastBlock = new LastBlock(revision);
   }
 
   /** The blocks that it holds, as the index knows. */
@@ -106,6 +108,22 @@ public final class WorkerCache {
     return groups;
   }
 
+  /** Whether it may go on from less than the index has for it. */
+  public boolean isLimited() {
+    return groups != null || lastBlock.isRecomputed();
+  }
+
+  /** Whether it is an engine of a hybrid model. */
+  boolean isHybrid() {
+    CacheGroups known = groups;
+    return known != null && known.isHybrid();
+  }
+
+  /** Whether its engine computes the last block of what it holds of a prompt again. */
+  LastBlock lastBlock() {
+    return lastBlock;
+  }
+
   /** Its engine's other groups are these from now on. */
   @SuppressWarnings("ReferenceEquality") // of one engine's time they are the same, and grow
   public void groups(@Nullable CacheGroups known) {
@@ -117,19 +135,26 @@ public final class WorkerCache {
 
   /**
    * The longest beginning of a prompt from whose end its engine can go on, in blocks: less than it holds where a hybrid
-   * model's other groups lack what they need there.
+   * model's other groups lack what they need there, where it shares blocks only among prompts that go on alike, and
+   * where it computes the last one again.
    *
    * @param depth leading blocks of it that the index has for the worker
    */
   public int resumable(Chain chain, int depth) {
     CacheGroups known = groups;
-    return known == null || depth == 0 ? depth : known.resumable(chain.hashes(), depth, reported(known, chain, depth));
+    int most = recomputation(chain).of(depth);
+    return known == null || most == 0 ? most : known.resumable(chain, most, reported(known, chain, depth));
   }
 
   /** As {@link #resumable}, by what its engine itself has reported: {@code depth} leading blocks, and their groups. */
   public int confirmed(Chain chain, int depth) {
     CacheGroups known = groups;
-    return known == null ? depth : known.confirmed(chain.hashes(), depth, depth);
+    int most = recomputation(chain).of(depth);
+    return known == null ? most : known.confirmed(chain, most, depth);
+  }
+
+  private Recomputation recomputation(Chain chain) {
+    return lastBlock.isRecomputed() ? Recomputation.ofLastBlock(chain) : Recomputation.NONE;
   }
 
   /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */
@@ -153,6 +178,7 @@ public final class WorkerCache {
         chain.blockSize(),
         depth,
         reported,
+        recomputation(chain),
         prediction,
         known == null || prediction == null ? null : inGroups(known, chain, depth, tokens, prediction, expiry),
         HitPrediction.hinted(hints, chain),
@@ -161,22 +187,21 @@ public final class WorkerCache {
 
   private HitPrediction.InGroups inGroups(
       CacheGroups known, Chain chain, int depth, int tokens, Prediction prediction, long expiry) {
-    long[] hashes = chain.hashes();
     int shared = prediction.held();
-    int found = shared > depth ? resumable(chain, shared) : depth;
+    int found = shared > depth ? Math.max(depth, resumable(chain, shared)) : depth;
     List<CacheGroups.PredictedEnd> ends = new ArrayList<>(2);
     // The last token of a prompt is computed in any case.
     int end = Math.min(chain.length(), (tokens - 1) / chain.blockSize());
     int reported = reported(known, chain, depth);
     // What is there already is evicted as events say.
-    boolean there = end <= depth && known.confirmed(hashes, end, Math.min(end, reported)) == end;
+    boolean there = end <= depth && known.confirmed(chain, end, Math.min(end, reported)) == end;
     if (end > 0 && !there) {
-      ends.add(known.predict(hashes, end, expiry));
+      ends.add(known.predict(chain, end, expiry));
     }
     if (shared > depth && shared < end) {
-      ends.add(known.predict(hashes, shared, expiry));
+      ends.add(known.predict(chain, shared, expiry));
     }
-    return new HitPrediction.InGroups(known.confirmed(hashes, depth, reported), found, ends);
+    return new HitPrediction.InGroups(known.confirmed(chain, depth, reported), found, ends);
   }
 
   /** Leading blocks of a prompt that its engine has reported, and can go on from. */
@@ -187,7 +212,7 @@ public final class WorkerCache {
   /** What its engine has reported to hold of a prompt, and nothing that it will have. */
   public HitPrediction held(Chain chain) {
     return new HitPrediction(
-        chain.blockSize(), reported(chain), reports(chain), null, null,
+        chain.blockSize(), reported(chain), reports(chain), recomputation(chain), null, null,
         HitPrediction.hinted(hints, chain), events);
   }
 

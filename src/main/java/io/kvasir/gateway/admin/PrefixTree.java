@@ -3,7 +3,6 @@ package io.kvasir.gateway.admin;
 import io.kvasir.gateway.SampledChains.Sample;
 import io.kvasir.index.Chain;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -109,7 +108,7 @@ final class PrefixTree {
     run.path = paths.size();
     if (run.children.isEmpty()) {
       Chain chain = run.samples.getFirst().chain();
-      paths.add(new Chain(Arrays.copyOf(chain.hashes(), run.to), chain.blockSize()));
+      paths.add(chain.first(run.to));
     } else {
       run.children.forEach(this::addPaths);
     }

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The keys of a sequence's full blocks, as vLLM's {@code sha256_cbor} makes them: the digest of the canonical CBOR of
  * (digest of the block before, tokens, extra keys), of which the last eight bytes are the key. The LoRA
- * name is an extra key of every block, the cache salt of the first. The digest before the first block is
- * that of the engine's seed, so two engines give the same block different keys, and no router can
- * rely on them.
+ * name is an extra key of every block, the cache salt of the first, and with lookahead the token after a block that of
+ * this block, which has no key before. The digest before the first block is that of the engine's seed, so two engines
+ * give the same block different keys, and no router can rely on them.
  *
  * <p>Tokens are unsigned 32-bit numbers. Not thread-safe.
  */
@@ -24,6 +24,7 @@ public final class KeyChain {
   private final @Nullable String salt;
   private final MessageDigest sha256 = sha256();
   private final Cbor cbor;
+  private final boolean lookahead;
   private final int[] pending;
   private int pendingCount;
   private byte[] parent;
@@ -36,8 +37,11 @@ public final class KeyChain {
    * @param root the engine's digest before any block, from {@link #root(String)}
    * @param lora LoRA name, or null
    * @param salt cache salt, or null
+   * @param lookahead whether a block's key depends on the token after it
    */
-  public KeyChain(byte[] root, int blockSize, @Nullable String lora, @Nullable String salt) {
+  public KeyChain(
+      byte[] root, int blockSize, @Nullable String lora, @Nullable String salt, boolean lookahead) {
+    this.lookahead = lookahead;
     this.parent = root.clone();
     this.blockSize = blockSize;
     this.lora = lora;
@@ -62,15 +66,22 @@ public final class KeyChain {
 
   /** Appends one token. */
   public void append(int token) {
-    pending[pendingCount++] = token;
-    if (pendingCount == blockSize) {
-      pendingCount = 0;
-      parent = digest();
-      if (size == keys.length) {
-        keys = Arrays.copyOf(keys, size * 2);
-      }
-      keys[size++] = ByteBuffer.wrap(parent, DIGEST - Long.BYTES, Long.BYTES).getLong();
+    if (lookahead && pendingCount == blockSize) {
+      complete(token);
     }
+    pending[pendingCount++] = token;
+    if (!lookahead && pendingCount == blockSize) {
+      complete(0);
+    }
+  }
+
+  private void complete(int next) {
+    pendingCount = 0;
+    parent = digest(next);
+    if (size == keys.length) {
+      keys = Arrays.copyOf(keys, size * 2);
+    }
+    keys[size++] = ByteBuffer.wrap(parent, DIGEST - Long.BYTES, Long.BYTES).getLong();
   }
 
   /** The number of full blocks so far. */
@@ -83,7 +94,7 @@ public final class KeyChain {
     return keys[block];
   }
 
-  private byte[] digest() {
+  private byte[] digest(int next) {
     cbor.reset();
     cbor.head(4, 3);
     cbor.byteString(parent);
@@ -91,6 +102,18 @@ public final class KeyChain {
     for (int token : pending) {
       cbor.head(0, Integer.toUnsignedLong(token));
     }
+    if (lookahead) {
+      cbor.head(4, 2);
+      extraKeys();
+      cbor.head(0, Integer.toUnsignedLong(next));
+    } else {
+      extraKeys();
+    }
+    sha256.update(cbor.buffer, 0, cbor.length);
+    return sha256.digest();
+  }
+
+  private void extraKeys() {
     String firstSalt = size == 0 ? salt : null;
     int extras = (lora == null ? 0 : 1) + (firstSalt == null ? 0 : 1);
     if (extras == 0) {
@@ -104,8 +127,6 @@ public final class KeyChain {
         cbor.text(firstSalt);
       }
     }
-    sha256.update(cbor.buffer, 0, cbor.length);
-    return sha256.digest();
   }
 
   private static MessageDigest sha256() {

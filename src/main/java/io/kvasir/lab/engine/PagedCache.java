@@ -31,17 +31,19 @@ public final class PagedCache {
   private final GroupCache[] groups;
   private final boolean prefixFirst;
   private final boolean onceComputed;
+  private final Speculation speculation;
 
   /** An empty cache of {@code capacity} blocks of {@code blockSize} tokens. */
   public PagedCache(int capacity, int blockSize, CacheListener listener) {
     this(
         blockSize, listener, new BlockPool(checked(capacity, blockSize), false, false, listener), new GroupCache[0],
-        true, false);
+        true, false, Speculation.NONE);
   }
 
   private PagedCache(
       int blockSize, CacheListener listener, BlockPool pool, GroupCache[] groups, boolean prefixFirst,
-      boolean onceComputed) {
+      boolean onceComputed, Speculation speculation) {
+    this.speculation = speculation;
     this.prefixFirst = prefixFirst;
     this.onceComputed = onceComputed;
     this.blockSize = blockSize;
@@ -66,7 +68,13 @@ public final class PagedCache {
     for (int i = 0; i < caches.length; i++) {
       caches[i] = GroupCache.of(groups.get(i), i + 1, blockSize, pool, listener);
     }
-    return new PagedCache(blockSize, listener, pool, caches, prefixFirst, false);
+    return new PagedCache(blockSize, listener, pool, caches, prefixFirst, false, Speculation.NONE);
+  }
+
+  /** An empty cache of an engine that speculates. */
+  public static PagedCache ofSpeculation(int capacity, int blockSize, Speculation speculation, CacheListener listener) {
+    BlockPool pool = new BlockPool(checked(capacity, blockSize), false, false, listener);
+    return new PagedCache(blockSize, listener, pool, new GroupCache[0], true, false, speculation);
   }
 
   /**
@@ -74,10 +82,14 @@ public final class PagedCache {
    *
    * @param sessions whether what a {@linkplain Sequence#session session} has used is evicted after all else, until that
    *     {@linkplain #endSession ends} (SGLang {@code mem_cache/unified_cache/session_ref_tracker.py})
+   * @param lookahead whether it speculates, and so keeps pairs of tokens
    */
-  public static PagedCache ofComputed(int capacity, int blockSize, boolean sessions, CacheListener listener) {
+  public static PagedCache ofComputed(
+      int capacity, int blockSize, boolean sessions, boolean lookahead, CacheListener listener) {
     BlockPool pool = new BlockPool(checked(capacity, blockSize), false, sessions, listener);
-    return new PagedCache(blockSize, listener, pool, new GroupCache[0], true, true);
+    return new PagedCache(
+        blockSize, listener, pool, new GroupCache[0], true, true,
+        lookahead ? Speculation.LOOKAHEAD : Speculation.NONE);
   }
 
   private static int checked(int capacity, int blockSize) {
@@ -125,10 +137,15 @@ public final class PagedCache {
    * token is left to compute.
    */
   int hits(Sequence sequence) {
-    int max = (sequence.length() - 1) / blockSize;
+    // SGLang does not look up the last token, so that the one before it makes no pair.
+    int unseen = onceComputed && speculation == Speculation.LOOKAHEAD ? 2 : 1;
+    int max = Math.max(0, sequence.length() - unseen) / blockSize;
     int hits = 0;
     while (hits < max && pool.find(sequence.key(hits)) != BlockPool.NONE) {
       hits++;
+    }
+    if (speculation == Speculation.RECOMPUTES_LAST_BLOCK) {
+      return Math.max(0, hits - 1);
     }
     return groups.length == 0 ? hits : agreed(sequence, hits);
   }
@@ -210,7 +227,7 @@ public final class PagedCache {
 
   /** Caches the full blocks of the first {@code tokens} tokens of a sequence, which are in its blocks. */
   void makeFindable(Sequence sequence, int tokens) {
-    int full = tokens / blockSize;
+    int full = findable(sequence, tokens) / blockSize;
     int from = sequence.keyed;
     if (full > from) {
       for (int i = from; i < full; i++) {
@@ -222,6 +239,14 @@ public final class PagedCache {
     for (GroupCache group : groups) {
       group.makeFindable(sequence, full);
     }
+  }
+
+  /** Tokens of which blocks can be found, of so many that are in a sequence's blocks. */
+  private int findable(Sequence sequence, int tokens) {
+    if (speculation != Speculation.LOOKAHEAD) {
+      return tokens;
+    }
+    return onceComputed ? Math.max(0, tokens - 1) : Math.min(tokens, sequence.length() - 1);
   }
 
   /**
@@ -251,7 +276,7 @@ public final class PagedCache {
    */
   void computed(Sequence sequence) {
     if (onceComputed) {
-      int full = sequence.computed / blockSize;
+      int full = findable(sequence, sequence.computed) / blockSize;
       while (sequence.keyed < full && shareOlder(sequence, sequence.keyed)) {
         sequence.keyed++;
       }
@@ -288,7 +313,7 @@ public final class PagedCache {
   int plainTokens(Sequence sequence, int tokens) {
     int held = sequence.blockCount * blockSize;
     int fills = onceComputed ? held : (sequence.keyed + 1) * blockSize - 1;
-    return Math.min(held, fills) - tokens;
+    return Math.max(0, Math.min(held, fills) - tokens);
   }
 
   /** Releases all blocks of {@code sequence}; cached ones can still be found. Idempotent. */

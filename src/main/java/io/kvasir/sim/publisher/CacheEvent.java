@@ -14,6 +14,7 @@ public sealed interface CacheEvent {
    * @param lora LoRA name, or null
    * @param salt cache salt, or null
    * @param medium where they are: {@code GPU}, {@code CPU} …
+   * @param next the token after each block, on which its key depends; none where it does not
    */
   record Stored(
       @Nullable Long parent,
@@ -22,8 +23,23 @@ public sealed interface CacheEvent {
       int blockSize,
       @Nullable String lora,
       @Nullable String salt,
-      String medium)
-      implements CacheEvent {}
+      String medium,
+      int[] next)
+      implements CacheEvent {
+    private static final int[] ANY = {};
+
+    /** Of blocks whose keys do not depend on what comes after them. */
+    public Stored(
+        @Nullable Long parent,
+        long[] keys,
+        int[] tokens,
+        int blockSize,
+        @Nullable String lora,
+        @Nullable String salt,
+        String medium) {
+      this(parent, keys, tokens, blockSize, lora, salt, medium, ANY);
+    }
+  }
 
   /** One copy of each block was removed. */
   record Removed(long[] keys, String medium) implements CacheEvent {}

@@ -76,7 +76,8 @@ public final class EventEncoder {
 
   private void packStoredMap(MessageBufferPacker out, Group group, Stored stored) throws IOException {
     boolean anyKeys = stored.keys().length > 0;
-    out.packMapHeader(10 + (anyKeys ? 1 : 0) + (group.window() == null ? 0 : 1));
+    boolean lookahead = stored.next().length > 0;
+    out.packMapHeader(10 + (anyKeys ? 1 : 0) + (group.window() == null ? 0 : 1) + (lookahead ? 1 : 0));
     packBlocks(out, stored);
     out.packString("lora_id");
     packLoraId(out, stored.lora());
@@ -91,6 +92,12 @@ public final class EventEncoder {
     out.packString("kv_cache_spec_kind").packString(group.kind());
     if (group.window() != null) {
       out.packString("kv_cache_spec_sliding_window").packInt(group.window());
+    }
+    if (lookahead) {
+      out.packString("lookahead_token_ids").packArrayHeader(stored.next().length);
+      for (int token : stored.next()) {
+        packTokens(out, new int[] {token});
+      }
     }
   }
 
@@ -108,7 +115,11 @@ public final class EventEncoder {
     out.packString("parent_block_hash");
     packParent(out, stored.parent());
     out.packString("token_ids");
-    packTokens(out, stored.tokens());
+    if (format.encoding() == Encoding.SGLANG && stored.next().length > 0) {
+      packPairs(out, stored);
+    } else {
+      packTokens(out, stored.tokens());
+    }
     out.packString("block_size").packInt(stored.blockSize());
   }
 
@@ -247,6 +258,16 @@ public final class EventEncoder {
     }
   }
 
+  /** Each token with the one after it. */
+  private static void packPairs(MessageBufferPacker out, Stored stored) throws IOException {
+    int[] tokens = stored.tokens();
+    out.packArrayHeader(tokens.length);
+    for (int i = 0; i < tokens.length; i++) {
+      boolean last = (i + 1) % stored.blockSize() == 0;
+      packTokens(out, new int[] {tokens[i], last ? stored.next()[i / stored.blockSize()] : tokens[i + 1]});
+    }
+  }
+
   /** Engines number their adapters; a name's number only has to be its own. */
   private static void packLoraId(MessageBufferPacker out, @Nullable String lora) throws IOException {
     if (lora == null) {
@@ -328,8 +349,11 @@ public final class EventEncoder {
   private static Stored joined(Stored run, Stored next) {
     int[] tokens = Arrays.copyOf(run.tokens(), run.tokens().length + next.tokens().length);
     System.arraycopy(next.tokens(), 0, tokens, run.tokens().length, next.tokens().length);
+    int[] after = Arrays.copyOf(run.next(), run.next().length + next.next().length);
+    System.arraycopy(next.next(), 0, after, run.next().length, next.next().length);
     return new Stored(
-        run.parent(), concat(run.keys(), next.keys()), tokens, run.blockSize(), run.lora(), run.salt(), run.medium());
+        run.parent(), concat(run.keys(), next.keys()), tokens, run.blockSize(), run.lora(), run.salt(), run.medium(),
+        after);
   }
 
   private static long[] concat(long[] first, long[] second) {

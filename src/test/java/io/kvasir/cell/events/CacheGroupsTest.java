@@ -10,6 +10,7 @@ import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.BlockIndex;
+import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
 import java.util.ArrayList;
@@ -31,7 +32,7 @@ final class CacheGroupsTest {
 
   private final WorkerBlocks blocks = new BlockIndex(64, 64 << 20).open(0);
   private final EventApplier applier = new EventApplier(blocks, BLOCK);
-  private final long[] prompt = chain(12);
+  private final Chain prompt = new Chain(chain(12), BLOCK);
 
   private static long[] chain(int length) {
     int[] tokens = IntStream.range(100, 100 + length * BLOCK).toArray();
@@ -265,7 +266,7 @@ final class CacheGroupsTest {
     for (int i = 1; i <= 4; i++) {
       assertThat(groups().resumable(prompt, 12, 6)).isEqualTo(11);
       long[] other = LongStream.range(i * 1_000_000L, i * 1_000_000L + (1 << 18)).toArray();
-      PredictedEnd _ = groups().predict(other, other.length, LATER);
+      PredictedEnd _ = groups().predict(new Chain(other, BLOCK), other.length, LATER);
     }
     assertThat(groups().resumable(prompt, 12, 6)).as("the oldest of too much").isEqualTo(6);
   }
@@ -276,7 +277,7 @@ final class CacheGroupsTest {
     CacheGroups groups = groups();
     PredictedEnd _ = groups.predict(prompt, 12, LATER);
     for (int i = 0; i < 4_096; i++) {
-      PredictedEnd _ = groups.predict(new long[] {1_000_000 + i}, 1, LATER);
+      PredictedEnd _ = groups.predict(new Chain(new long[] {1_000_000 + i}, BLOCK), 1, LATER);
     }
     assertThat(groups.resumable(prompt, 12, 6)).as("the oldest of too many").isEqualTo(6);
   }
@@ -293,7 +294,7 @@ final class CacheGroupsTest {
         events.apply(new KvBatch(i, 0, KvBatch.UNKNOWN_RANK, List.of(engine.event())), 0);
         CacheGroups groups = events.groups();
         int depth = engine.depth();
-        assertThat(groups == null ? depth : groups.resumable(engine.prompt, depth, depth))
+        assertThat(groups == null ? depth : groups.resumable(new Chain(engine.prompt, BLOCK), depth, depth))
             .as("seed %d, event %d of %s", seed, i, engine.specs)
             .isEqualTo(engine.hit());
       }

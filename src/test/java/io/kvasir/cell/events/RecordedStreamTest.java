@@ -91,7 +91,7 @@ final class RecordedStreamTest {
         long[] hashes = hashes(line);
         int depth = index.search(new Chain(hashes, BLOCK), new long[] {1}, new int[64]);
         CacheGroups groups = applier.groups();
-        int boundary = groups == null ? depth : groups.resumable(hashes, depth, depth);
+        int boundary = groups == null ? depth : groups.resumable(new Chain(hashes, BLOCK), depth, depth);
         assertThat(cached(line, boundary)).as("request %d", requests).isEqualTo(line.get("cached_tokens").asInt());
         shortened += boundary < depth ? 1 : 0;
         requests++;

@@ -294,8 +294,9 @@ final class CellReplicaTest {
       return;
     }
     assertThat(copied.isSparse()).isEqualTo(known.isSparse());
-    for (long[] chain : home.engine.chains.values()) {
-      for (int depth = 1; depth <= chain.length; depth++) {
+    for (long[] hashes : home.engine.chains.values()) {
+      Chain chain = new Chain(hashes, 1);
+      for (int depth = 1; depth <= chain.length(); depth++) {
         assertThat(copied.confirmed(chain, depth, depth)).isEqualTo(known.confirmed(chain, depth, depth));
       }
     }

@@ -72,6 +72,6 @@ final class KeyChainTest {
   }
 
   private static KeyChain chain(String seed, int blockSize, @Nullable String lora, @Nullable String salt) {
-    return new KeyChain(KeyChain.root(seed), blockSize, lora, salt);
+    return new KeyChain(KeyChain.root(seed), blockSize, lora, salt, false);
   }
 }

@@ -116,7 +116,7 @@ final class SchedulerTest {
       @Override
       public void cleared() {}
     };
-    PagedCache cache = PagedCache.ofComputed(100, BLOCK, false, listener);
+    PagedCache cache = PagedCache.ofComputed(100, BLOCK, false, false, listener);
     Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 100, 8);
     TestSequence first = sequence(16, 1, 1);
     TestSequence beside = sequence(16, 1, 1);
@@ -153,7 +153,7 @@ final class SchedulerTest {
       public void cleared() {}
     };
     int blocks = 12;
-    PagedCache cache = PagedCache.ofComputed(blocks, BLOCK, true, listener);
+    PagedCache cache = PagedCache.ofComputed(blocks, BLOCK, true, false, listener);
     Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 1_000, 8);
     run(scheduler, sequence(4 * BLOCK, 1, 1).in("one"));
     run(scheduler, sequence(4 * BLOCK, 1, 1).in("two"));
@@ -186,7 +186,7 @@ final class SchedulerTest {
   /** More than there is room for: sessions then evict each other, the one that was used least recently first. */
   @Test
   void sessions_thatKeepAllBlocks_giveWayInTheirTurn() {
-    PagedCache cache = PagedCache.ofComputed(8, BLOCK, true, DEAF);
+    PagedCache cache = PagedCache.ofComputed(8, BLOCK, true, false, DEAF);
     Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 1_000, 8);
     for (int seed = 1; seed <= 3; seed++) {
       run(scheduler, sequence(3 * BLOCK + 1, 1, seed).in("s" + seed));

@@ -84,7 +84,7 @@ final class SnapshotTest {
       Set<Long> known = new HashSet<>();
       for (List<CacheEvent> message : cache.snapshot()) {
         for (CacheEvent event : message) {
-          if (event instanceof CacheEvent.Stored(Long parent, long[] keys, int[] tokens, _, _, _, _)) {
+          if (event instanceof CacheEvent.Stored(Long parent, long[] keys, int[] tokens, _, _, _, _, _)) {
             assertThat(parent == null || known.contains(parent)).as("seed %d: a parent is there", seed).isTrue();
             assertThat(tokens).hasSize(keys.length * 2);
             for (int i = 0; i < keys.length; i++) {

@@ -1,0 +1,26 @@
+package io.kvasir.cell.worker;
+
+import io.kvasir.index.Chain;
+
+/**
+ * What an engine computes of a prompt though it holds it.
+ *
+ * @param most leading blocks that it goes on from at most
+ * @param again of those that it holds, the last ones that it computes again: 0 or 1
+ */
+record Recomputation(int most, int again) {
+  /** Nothing that decides: the last token is computed by all. */
+  static final Recomputation NONE = new Recomputation(Integer.MAX_VALUE, 0);
+
+  /** The last block that is held, of a prompt whose last token is looked up nowhere. */
+  static Recomputation ofLastBlock(Chain chain) {
+    Chain.Next next = chain.next();
+    int rest = next == null ? 1 : next.rest();
+    return new Recomputation(rest == 0 ? chain.length() - 1 : chain.length(), 1);
+  }
+
+  /** Leading blocks that it goes on from where it holds so many. */
+  int of(int held) {
+    return Math.max(0, Math.min(held, most) - again);
+  }
+}
