@@ -21,7 +21,9 @@ enum VllmRule {
   /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */
   MACRO_CONTENT(30),
   /** A first line of system texts that differs in each request of some clients is left out. */
-  BILLING_HEADER(32);
+  BILLING_HEADER(32),
+  /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */
+  NAMESPACE_MESSAGES(33);
 
   /** Of version 0. */
   private final int minor;

@@ -279,28 +279,4 @@ final class ChatPromptTest {
       assertThat(VllmVersion.of(unknown)).as(unknown).isEqualTo(VllmVersion.NEWEST);
     }
   }
-
-  @Test
-  void contentFormat_asVllmDetectsIt() {
-    Map<String, ContentFormat> expected = new HashMap<>();
-    expected.put("{{ messages[0].content }}", ContentFormat.STRING);
-    expected.put("{% for m in messages %}{{ m['content'] }}{% endfor %}", ContentFormat.STRING);
-    expected.put("{% for m in messages %}{% for c in m['content'] %}{% endfor %}{% endfor %}", ContentFormat.OPENAI);
-    expected.put("{% for m in messages %}{% for c in m.content | selectattr('type') %}{% endfor %}{% endfor %}",
-        ContentFormat.OPENAI);
-    expected.put("{% set l = messages[1:] %}{% for m in l %}{% for c in m.content %}{% endfor %}{% endfor %}",
-        ContentFormat.OPENAI);
-    expected.put("{% for m in messages %}{% set c = m.content %}{% for p in c %}{% endfor %}{% endfor %}",
-        ContentFormat.STRING);
-    expected.put("{% for m in messages %}{% for c in m.tool_calls %}{% endfor %}{% endfor %}", ContentFormat.STRING);
-    expected.put("{% macro r(c) %}{% for p in c %}{% endfor %}{% endmacro %}{% for m in messages %}{{ r(m.content) }}"
-        + "{% endfor %}", ContentFormat.OPENAI);
-    expected.put("{% macro r(c) %}{% for p in c %}{% endfor %}{% endmacro %}{% for m in messages %}{{ r(m.role) }}"
-        + "{% endfor %}", ContentFormat.STRING);
-    expected.put("{% for content in messages %}{% set content = content.content %}{% for p in content %}{% endfor %}"
-        + "{% endfor %}", ContentFormat.OPENAI);
-    expected.put("{% for x in tools %}{% for c in x.content %}{% endfor %}{% endfor %}", ContentFormat.STRING);
-    expected.forEach((template, format) ->
-        assertThat(ChatTemplate.parse(template).contentFormat(VllmVersion.NEWEST)).as(template).isEqualTo(format));
-  }
 }

@@ -20,7 +20,7 @@ from unittest.mock import MagicMock
 import pydantic
 from pydantic import *
 
-VERSIONS = ["0.20.0", "0.22.0", "0.25.0", "0.29.0", "0.31.0", "0.32.0"]
+VERSIONS = ["0.20.0", "0.22.0", "0.25.0", "0.29.0", "0.31.0", "0.32.0", "0.33.0"]
 
 ROOT = os.environ.get("VLLM", "")
 class Mod(types.ModuleType):
@@ -44,6 +44,8 @@ class Mod(types.ModuleType):
         setattr(self,n,v); return v
 class F(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self,name,path,target=None):
+        if name.startswith('vllm.renderers.chat_utils.'):
+            return importlib.util.spec_from_file_location(name,ROOT+'/'+name.removeprefix('vllm.').replace('.','/')+'.py')
         top=name.split('.')[0]
         if top in('vllm','torch','PIL','openai_harmony','mistral_common','xgrammar','partial_json_parser','msgspec','zmq','cloudpickle','ray','fastapi','regex','prometheus_client','cbor2','blake3','cv2','psutil'):
             return importlib.machinery.ModuleSpec(name,self,is_package=True)
@@ -54,9 +56,9 @@ def load(name,path):
     spec=importlib.util.spec_from_file_location(name,path); m=importlib.util.module_from_spec(spec); sys.modules[name]=m; spec.loader.exec_module(m); return m
 
 if ROOT:
-    CU=ROOT+'/renderers/chat_utils.py'
-    old=not os.path.exists(CU)
-    cu=load('vllm.entrypoints.chat_utils',ROOT+'/entrypoints/chat_utils.py') if old else load('vllm.renderers.chat_utils',CU)
+    CU=next(p for p in ('renderers/chat_utils/__init__.py','renderers/chat_utils.py','entrypoints/chat_utils.py')
+            if os.path.exists(ROOT+'/'+p))
+    cu=load('vllm.'+CU.removesuffix('.py').removesuffix('/__init__').replace('/','.'),ROOT+'/'+CU)
     hf=load('vllm.renderers.hf',ROOT+'/renderers/hf.py')
     import transformers.utils.chat_template_utils as tr
     # protocol's own classes, extracted
