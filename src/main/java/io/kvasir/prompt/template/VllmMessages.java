@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * server's own types, which shows where a template prints them as JSON, {@code arguments} before {@code name} in a
  * call; fields that the API does not have follow. Versions differ ({@link VllmRule}); {@link ToolSchema} has the tools.
  *
- * <p>Source: vLLM {@code renderers/chat_utils.py} and {@code renderers/hf.py} (formerly {@code
- * entrypoints/chat_utils.py}) and {@code entrypoints/openai/chat_completion/protocol.py}; the types of the OpenAI
+ * <p>Source: vLLM {@code renderers/chat_utils} (a file until 0.32, formerly {@code entrypoints/chat_utils.py}), {@code
+ * renderers/hf.py} and {@code entrypoints/openai/chat_completion/protocol.py}; the types of the OpenAI
  * Python library.
  */
 final class VllmMessages {
