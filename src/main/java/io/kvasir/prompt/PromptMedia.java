@@ -2,12 +2,14 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Set;
 
 /**
- * The media items of a conversation: images, audio, video. An item's tokens depend on the engine, so a chain ends
- * before the first one: a mark is inserted before it, and the rendered text is cut at the mark.
+ * The media items of a conversation: images, audio, video, and embeddings instead of a text. An item's tokens depend on
+ * the engine, so a chain ends before the first one: a mark is inserted before it, and the rendered text is cut at the
+ * mark.
  */
 final class PromptMedia {
   /** A text that does not occur in messages; if it does, only that request's chain is shorter. */
@@ -25,7 +27,7 @@ final class PromptMedia {
   static int firstMessage(JsonNode chat) {
     int index = 0;
     for (JsonNode message : chat.path("messages")) {
-      if (firstPart(message.path("content")) >= 0) {
+      if (hasEmbeddedReasoning(message) || firstPart(message.path("content")) >= 0) {
         return index;
       }
       index++;
@@ -51,6 +53,16 @@ final class PromptMedia {
     return (int) Math.min(Integer.MAX_VALUE, characters / CHARACTERS_PER_TOKEN + items * TOKENS_PER_ITEM);
   }
 
+  /** Whether an assistant's reasoning is given as embeddings, which vLLM takes since 0.33. */
+  private static boolean hasEmbeddedReasoning(JsonNode message) {
+    return message.path("role").asText().equals("assistant")
+        && (isEmbedded(message.path("reasoning")) || isEmbedded(message.path("reasoning_content")));
+  }
+
+  private static boolean isEmbedded(JsonNode reasoning) {
+    return reasoning.path("type").asText().equals("prompt_embeds");
+  }
+
   private static int firstPart(JsonNode content) {
     if (!content.isArray()) {
       return -1;
@@ -69,7 +81,8 @@ final class PromptMedia {
 
   /**
    * The conversation with the mark in message {@code message}: before the item where the template iterates over parts
-   * ({@code inPlace}), else before the message's text, where engines then put an item's placeholder.
+   * ({@code inPlace}), else before the message's text, where engines then put an item's placeholder. Reasoning in
+   * embeddings becomes the mark; one before the content is for templates that do not print reasoning.
    */
   static ObjectNode marked(ObjectNode chat, int message, boolean inPlace) {
     ObjectNode copy = chat.objectNode();
@@ -77,13 +90,26 @@ final class PromptMedia {
     ArrayNode messages = copy.arrayNode().addAll((ArrayNode) chat.get("messages"));
     ObjectNode turn = copy.objectNode();
     turn.setAll((ObjectNode) messages.get(message));
-    ArrayNode content = copy.arrayNode().addAll((ArrayNode) turn.get("content"));
-    ObjectNode mark = copy.objectNode().put("type", "text").put("text", MARK);
-    content.insert(inPlace ? firstPart(content) : 0, mark);
-    turn.set("content", content);
+    int place = inPlace ? firstPart(turn.path("content")) : 0;
+    if (hasEmbeddedReasoning(turn)) {
+      turn.remove("reasoning_content");
+      turn.put("reasoning", MARK);
+      place = 0;
+    }
+    turn.set("content", withMark(turn.path("content"), place));
     messages.set(message, turn);
     copy.set("messages", messages);
     return copy;
+  }
+
+  private static ArrayNode withMark(JsonNode content, int place) {
+    ArrayNode parts = JsonNodeFactory.instance.arrayNode();
+    if (content.isTextual()) {
+      parts.add(content);
+    }
+    content.forEach(parts::add);
+    parts.insert(place, parts.objectNode().put("type", "text").put("text", MARK));
+    return parts;
   }
 
   /** The conversation before message {@code message}. */

@@ -24,6 +24,8 @@ import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Conversations, from body to chain. */
 final class ChatPromptsTest {
@@ -202,6 +204,18 @@ final class ChatPromptsTest {
         .add(json("{'type': 'image_url', 'image_url': {'url': 'u'}}"))
         .add(Bodies.object("{'type': 'text'}").put("text", LONG));
     Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body);
+    assertThat(prompt.chain().length()).isEqualTo((DEMO.encode(LONG, false).length - 1) / 16);
+    assertThat(chain(LONG).hashes()).startsWith(prompt.chain().hashes());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{{ m.reasoning }}{{ m.content }}", "{{ m.content }}"})
+  void prepare_reasoningInEmbeddings_endsTheChainBeforeIt(String message, @TempDir Path dir) throws IOException {
+    Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{% for m in messages %}" + message + "{% endfor %}"));
+    ObjectNode body = conversation("user", LONG, "assistant", LONG);
+    ((ObjectNode) body.at("/messages/1")).set("reasoning", json("{'type': 'prompt_embeds', 'data': 'AAAA'}"));
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", body);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.MULTIMODAL);
     assertThat(prompt.chain().length()).isEqualTo((DEMO.encode(LONG, false).length - 1) / 16);
     assertThat(chain(LONG).hashes()).startsWith(prompt.chain().hashes());
   }
