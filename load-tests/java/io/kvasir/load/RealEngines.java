@@ -54,11 +54,24 @@ final class RealEngines implements TruthFleet {
    *
    * @param vllm the program
    * @param group of the {@link WordModel}, beside full attention; null for none
+   * @param drafts whether they speculate with its draft model
    * @throws IOException when one does not come up; its log is named
    */
-  static RealEngines vllm(Path vllm, int count, @Nullable CacheGroup group, HttpClient http)
+  static RealEngines vllm(Path vllm, int count, @Nullable CacheGroup group, boolean drafts, HttpClient http)
       throws IOException, InterruptedException {
-    return start("vLLM", (model, port, events) -> vllm(vllm, model, port, events), count, group, http);
+    return start(
+        "vLLM",
+        (model, port, events) -> {
+          List<String> words = new ArrayList<>(vllm(vllm, model, port, events));
+          if (drafts) {
+            words.add("--speculative-config");
+            words.add(
+                """
+                {"method": "eagle", "model": "%s", "num_speculative_tokens": 2}""".formatted(WordModel.draft(model)));
+          }
+          return words;
+        },
+        count, group, http);
   }
 
   /**
@@ -77,6 +90,7 @@ final class RealEngines implements TruthFleet {
     try {
       Path work = Files.createTempDirectory("kvasir-engines-");
       Path model = WordModel.write(work.resolve(WordModel.NAME), group);
+      WordModel.writeDraft(model);
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, work.resolve("engine-" + i + ".log"));
       }

@@ -2,6 +2,7 @@ package io.kvasir.load;
 
 import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.sim.EngineCondition;
 import java.io.IOException;
 import java.net.URI;
@@ -114,6 +115,14 @@ final class Truth implements Callable<Integer> {
   private List<String> cacheGroups = List.of();
 
   @Option(
+      names = "--speculation",
+      paramLabel = "none|recomputes-last-block|lookahead",
+      defaultValue = "none",
+      description = "What a draft model makes of the simulated engines' caches, but of the pairs'; with --with-vllm they"
+          + " have one, EAGLE's, and their version decides.")
+  private String speculation = "";
+
+  @Option(
       names = "--condition",
       split = ",",
       description = "What is wrong with the simulated engines from the start, such as stores-only.")
@@ -166,6 +175,7 @@ final class Truth implements Callable<Integer> {
   /** Engines of its own; null where there are others. */
   private @Nullable TruthFleet fleet() throws IOException, InterruptedException {
     List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
+    Speculation drafts = Speculation.parse(speculation);
     if (vllms > 0 || sglangs > 0) {
       if (!engines.isEmpty() || gateway != null || (vllms > 0 && sglangs > 0)) {
         throw new IOException(
@@ -176,17 +186,22 @@ final class Truth implements Callable<Integer> {
             "--cache-groups: engines of vLLM have one beside full attention, window=TOKENS or state, and those of"
                 + " SGLang none");
       }
+      if (sglangs > 0 && drafts != Speculation.NONE) {
+        throw new IOException("--speculation: SGLang does not speculate on CPUs");
+      }
       return vllms > 0
-          ? RealEngines.vllm(vllm, vllms, groups.isEmpty() ? null : groups.getFirst(), http)
+          ? RealEngines.vllm(
+              vllm, vllms, groups.isEmpty() ? null : groups.getFirst(), drafts != Speculation.NONE, http)
           : RealEngines.sglang(sglang, sglangs, http);
     }
     if (!engines.isEmpty() || gateway != null) {
-      if (!groups.isEmpty()) {
-        throw new IOException("--cache-groups is for engines that this starts: those named have their own");
+      if (!groups.isEmpty() || drafts != Speculation.NONE) {
+        throw new IOException(
+            "--cache-groups and --speculation are for engines that this starts: those named have their own");
       }
       return null;
     }
-    return new TruthSimulators(simulators, pairs, blocks, groups, conditions());
+    return new TruthSimulators(simulators, pairs, blocks, groups, drafts, conditions());
   }
 
   private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {

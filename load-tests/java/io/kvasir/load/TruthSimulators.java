@@ -1,6 +1,7 @@
 package io.kvasir.load;
 
 import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
@@ -26,17 +27,21 @@ final class TruthSimulators implements TruthFleet {
    * @param pairs prefill engines, and as many decode engines
    * @param blocks KV blocks of each
    * @param groups KV cache groups of the aggregated ones beside full attention
+   * @param speculation what a draft model makes of the aggregated ones' caches
    * @param conditions what is wrong with the aggregated ones from the start
    */
-  TruthSimulators(int workers, int pairs, int blocks, List<CacheGroup> groups, Set<EngineCondition> conditions)
+  TruthSimulators(
+      int workers, int pairs, int blocks, List<CacheGroup> groups, Speculation speculation,
+      Set<EngineCondition> conditions)
       throws IOException {
     try {
       for (int i = 0; i < workers; i++) {
-        start(Role.BOTH, blocks, groups, TransferSettings.NONE, conditions);
+        start(Role.BOTH, blocks, groups, speculation, TransferSettings.NONE, conditions);
       }
       for (int i = 0; i < pairs; i++) {
         for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
-          start(role, blocks, List.of(), TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
+          start(
+              role, blocks, List.of(), Speculation.NONE, TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
         }
       }
     } catch (IOException e) {
@@ -56,7 +61,8 @@ final class TruthSimulators implements TruthFleet {
   }
 
   private void start(
-      Role role, int blocks, List<CacheGroup> groups, TransferSettings transfer, Set<EngineCondition> conditions)
+      Role role, int blocks, List<CacheGroup> groups, Speculation speculation, TransferSettings transfer,
+      Set<EngineCondition> conditions)
       throws IOException {
     SimEngine engine =
         SimEngine.start(
@@ -68,6 +74,7 @@ final class TruthSimulators implements TruthFleet {
                 .seed(engines.size())
                 .capacityBlocks(blocks)
                 .groups(groups)
+                .speculation(speculation)
                 .maxModelLen(Math.min(blocks, 1024) * 16)
                 .role(role)
                 .transfer(transfer)

@@ -79,6 +79,23 @@ final class WordModel {
     return directory;
   }
 
+  /** Where the draft model of one in a directory is. */
+  static Path draft(Path model) {
+    return model.resolveSibling(NAME + "-draft");
+  }
+
+  /** Writes a draft model beside one, as EAGLE has it: a layer over embeddings and hidden states of the model's. */
+  static void writeDraft(Path model) throws IOException {
+    Path directory = Files.createDirectories(draft(model));
+    Files.writeString(directory.resolve("config.json"), config(null));
+    Random random = new Random(2);
+    List<Tensor> tensors = new ArrayList<>();
+    tensors.add(random(random, 0.1f, "fc.weight", HIDDEN, 2 * HIDDEN));
+    addLayer(tensors, random, "layers.0.");
+    tensors.removeIf(tensor -> tensor.name.endsWith("input_layernorm.weight"));
+    writeTensors(directory.resolve("model.safetensors"), tensors);
+  }
+
   private static String config(@Nullable CacheGroup group) {
     String own =
         switch (group) {
@@ -136,15 +153,7 @@ final class WordModel {
     List<Tensor> tensors = new ArrayList<>();
     tensors.add(random(random, 1, "model.embed_tokens.weight", VOCABULARY, HIDDEN));
     for (int i = 0; i < layers; i++) {
-      String layer = "model.layers." + i + ".";
-      tensors.add(ones(layer + "input_layernorm.weight", HIDDEN));
-      tensors.add(ones(layer + "post_attention_layernorm.weight", HIDDEN));
-      for (String projection : List.of("q", "k", "v", "o")) {
-        tensors.add(random(random, 0.1f, layer + "self_attn." + projection + "_proj.weight", HIDDEN, HIDDEN));
-      }
-      tensors.add(random(random, 0.1f, layer + "mlp.gate_proj.weight", INTERMEDIATE, HIDDEN));
-      tensors.add(random(random, 0.1f, layer + "mlp.up_proj.weight", INTERMEDIATE, HIDDEN));
-      tensors.add(random(random, 0.1f, layer + "mlp.down_proj.weight", HIDDEN, INTERMEDIATE));
+      addLayer(tensors, random, "model.layers." + i + ".");
     }
     tensors.add(ones("model.norm.weight", HIDDEN));
     Tensor head = random(random, 3, "lm_head.weight", VOCABULARY, HIDDEN);
@@ -153,6 +162,17 @@ final class WordModel {
     }
     tensors.add(head);
     return tensors;
+  }
+
+  private static void addLayer(List<Tensor> tensors, Random random, String layer) {
+    tensors.add(ones(layer + "input_layernorm.weight", HIDDEN));
+    tensors.add(ones(layer + "post_attention_layernorm.weight", HIDDEN));
+    for (String projection : List.of("q", "k", "v", "o")) {
+      tensors.add(random(random, 0.1f, layer + "self_attn." + projection + "_proj.weight", HIDDEN, HIDDEN));
+    }
+    tensors.add(random(random, 0.1f, layer + "mlp.gate_proj.weight", INTERMEDIATE, HIDDEN));
+    tensors.add(random(random, 0.1f, layer + "mlp.up_proj.weight", INTERMEDIATE, HIDDEN));
+    tensors.add(random(random, 0.1f, layer + "mlp.down_proj.weight", HIDDEN, INTERMEDIATE));
   }
 
   /** Its head are its embeddings, so those of what is no word are small: norms make them as large as others. */

@@ -18,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -274,13 +273,12 @@ public final class SimCommand implements Callable<Integer> {
   }
 
   private Speculation speculation(List<String> wrong) {
-    for (Speculation known : Speculation.values()) {
-      if (known.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(speculation)) {
-        return known;
-      }
+    try {
+      return Speculation.parse(speculation);
+    } catch (IllegalArgumentException unknown) {
+      wrong.add("speculation: " + unknown.getMessage());
+      return Speculation.NONE;
     }
-    wrong.add("speculation: '" + speculation + "' is none of none, recomputes-last-block, lookahead");
-    return Speculation.NONE;
   }
 
   private @Nullable StepTime stepTime(List<String> wrong) {

@@ -224,7 +224,7 @@ public final class CacheGroups {
       for (PredictedEnd end : ends) {
         if (!end.isOver()) {
           group.expect(end.prompt, end.end);
-          expectedBlocks += group.needed(end.end);
+          expectedBlocks += group.expected(end.end);
         }
       }
       groups = more;
@@ -308,7 +308,7 @@ public final class CacheGroups {
     synchronized (ends) {
       int more = 0;
       for (GroupBlocks group : groups) {
-        more += group.needed(end);
+        more += group.expected(end);
       }
       while (!ends.isEmpty()
           && (ends.size() == MAX_ENDS
@@ -346,7 +346,7 @@ public final class CacheGroups {
       boolean _ = end.withNext() != BlockHash.NONE && endHashes.remove(end.withNext(), true);
       for (GroupBlocks group : groups) {
         group.expectNoMore(end.prompt, end.end);
-        expectedBlocks -= group.needed(end.end);
+        expectedBlocks -= group.expected(end.end);
       }
       keptBlocks -= end.prompt.length();
       end.prompt = Chain.EMPTY;

@@ -175,16 +175,19 @@ final class GroupBlocks {
     }
   }
 
-  /** Blocks before an end of a prompt, in blocks of the prefix, that it needs to go on from there. */
-  int needed(int end) {
-    return Math.min(needed, end / step);
+  /**
+   * Blocks before an end of a prompt that it will hold when the prompt is computed up to there, as far as that matters:
+   * those that it needs to go on from there, or from anywhere before where it keeps all.
+   */
+  int expected(int end) {
+    return isNext() ? end : Math.min(needed, end / step);
   }
 
-  /** Predicts that it will hold what it needs to go on from an end of a prompt. */
+  /** Predicts that a prompt will be computed up to an end. */
   void expect(Chain prompt, int end) {
     int last = end / step;
-    for (int block = last - needed(end); block < last; block++) {
-      long hash = name(prompt, (block + 1) * step - 1);
+    for (int block = last - expected(end); block < last; block++) {
+      long hash = name(prompt, (block + 1) * step - 1, 1);
       if (hash != BlockHash.NONE) {
         expected.add(hash, true);
       }
@@ -194,8 +197,8 @@ final class GroupBlocks {
   /** That is over. */
   void expectNoMore(Chain prompt, int end) {
     int last = end / step;
-    for (int block = last - needed(end); block < last; block++) {
-      long hash = name(prompt, (block + 1) * step - 1);
+    for (int block = last - expected(end); block < last; block++) {
+      long hash = name(prompt, (block + 1) * step - 1, 1);
       boolean _ = hash != BlockHash.NONE && expected.remove(hash, true);
     }
   }
@@ -204,7 +207,7 @@ final class GroupBlocks {
    * The longest beginning of a prompt from whose end the group can go on. Wait-free, without allocation.
    *
    * @param most its length at most, in blocks
-   * @param assumed blocks from this one on count as held
+   * @param assumed blocks from this one on count as held, but for those by how prompts go on
    * @param withExpected whether what is predicted counts, too
    */
   int boundary(Chain prompt, int most, int assumed, boolean withExpected) {
@@ -229,16 +232,22 @@ final class GroupBlocks {
     if (isNext() && prompt.next() == null) {
       return true;
     }
-    long hash = name(prompt, end - 1);
+    long hash = name(prompt, end - 1, spec.window());
     return hash != BlockHash.NONE && isHeld(hash, end, assumed, withExpected);
   }
 
   private boolean isHeld(long hash, int end, int assumed, boolean withExpected) {
-    return (end > assumed && end % size == 0) || held.contains(hash) || (withExpected && expected.contains(hash));
+    return (end > assumed && end % size == 0 && !isNext())
+        || held.contains(hash)
+        || (withExpected && expected.contains(hash));
   }
 
-  /** By what the group knows a block of a prompt; {@link BlockHash#NONE} of one that it cannot hold. */
-  private long name(Chain prompt, int block) {
-    return isNext() ? prompt.withNext(block, spec.window()) : prompt.hashes()[block];
+  /**
+   * By what the group knows a block of a prompt; {@link BlockHash#NONE} of one that it cannot hold.
+   *
+   * @param least tokens that have to follow, where it matters how prompts go on
+   */
+  private long name(Chain prompt, int block, int least) {
+    return isNext() ? prompt.withNext(block, least) : prompt.hashes()[block];
   }
 }
