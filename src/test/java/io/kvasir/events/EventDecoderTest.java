@@ -198,7 +198,7 @@ final class EventDecoderTest {
   }
 
   @Test
-  void decode_sglangBigram_firstOfEachPair() throws IOException {
+  void decode_sglangBigram_firstOfEachPair_andTheTokenAfterTheBlock() throws IOException {
     Stored stored =
         stored(
             p -> {
@@ -209,7 +209,60 @@ final class EventDecoderTest {
               p.packInt(2).packNil().packString("gpu");
             });
     assertThat(stored.tokens()).containsExactly(11, 12);
+    assertThat(stored.next().tokens()).containsExactly(13);
+    assertThat(stored.next().least()).as("a prompt's last token makes no pair").isEqualTo(2);
     assertThat(stored.tier()).isEqualTo(Tier.DEVICE);
+  }
+
+  /** vLLM from 0.33 on, where a draft model looks ahead; MTP's may look at several tokens. */
+  @Test
+  void decode_vllmLookahead_theFirstTokenAfterEachBlock() throws IOException {
+    Stored stored =
+        stored(
+            p -> {
+              p.packMapHeader(8);
+              p.packString("lookahead_token_ids").packArrayHeader(2);
+              p.packArrayHeader(2).packInt(5).packInt(6);
+              p.packArrayHeader(2).packLong(4_294_967_295L).packInt(1);
+              p.packString("type").packString("BlockStored");
+              p.packString("block_hashes").packArrayHeader(2).packLong(8).packLong(9);
+              p.packString("parent_block_hash").packNil();
+              p.packString("token_ids").packArrayHeader(4).packInt(1).packInt(2).packInt(5).packInt(6);
+              p.packString("block_size").packInt(2);
+              p.packString("group_idx").packInt(0);
+              p.packString("medium").packString("GPU");
+            });
+    assertThat(stored.tokens()).containsExactly(1, 2, 5, 6);
+    assertThat(stored.next().tokens()).containsExactly(5, -1);
+    assertThat(stored.next().least()).isEqualTo(1);
+    assertThat(stored.onceComputed()).isFalse();
+  }
+
+  @Test
+  void decode_lookaheadNullOrOfOtherBlocks_doesNotMatter() throws IOException {
+    for (int blocks = 0; blocks < 3; blocks += 2) {
+      int count = blocks;
+      Stored stored =
+          stored(
+              p -> {
+                p.packMapHeader(6);
+                p.packString("type").packString("BlockStored");
+                p.packString("block_hashes").packArrayHeader(1).packLong(8);
+                p.packString("parent_block_hash").packNil();
+                p.packString("token_ids").packArrayHeader(2).packInt(1).packInt(2);
+                p.packString("block_size").packInt(2);
+                p.packString("lookahead_token_ids");
+                if (count == 0) {
+                  p.packNil();
+                } else {
+                  p.packArrayHeader(count);
+                  for (int i = 0; i < count; i++) {
+                    p.packArrayHeader(1).packInt(3);
+                  }
+                }
+              });
+      assertThat(stored.next().isAny()).as("%d blocks", count).isTrue();
+    }
   }
 
   @Test

@@ -86,9 +86,27 @@ final class JsonDecoderTest {
                 .getFirst();
     assertThat(stored.root()).isTrue();
     assertThat(stored.tokens()).containsExactly(1, 3);
+    assertThat(stored.next().tokens()).containsExactly(4);
     assertThat(stored.cacheSalt()).isEqualTo("tenant");
     assertThat(stored.lora()).isEqualTo("lora id 3");
     assertThat(stored.tier()).isEqualTo(Tier.REMOTE);
+  }
+
+  @Test
+  void lookahead_isUnderstood_andCheckedLikeTheRest() {
+    String event =
+        """
+        {"type": "BlockStored", "block_hashes": [8, 9], "token_ids": [1, 2, 3, 4], "block_size": 2,
+          "lookahead_token_ids": %s}
+        """;
+    KvEvent.Stored stored = (KvEvent.Stored) decode(event.formatted("[[3], [7]]")).batch().events().getFirst();
+    assertThat(stored.next().tokens()).containsExactly(3, 7);
+    assertThat(stored.next().least()).isEqualTo(1);
+    assertThat(decode(event.formatted("[[3]]")).detail())
+        .isEqualTo(
+            "lookahead_token_ids: has to be a list with a list of token ids for each block, not [[3]]");
+    assertThat(decode(event.formatted("[[3], []]")).detail())
+        .startsWith("lookahead_token_ids[1][0]: has to be a token id");
   }
 
   @Test

@@ -56,6 +56,23 @@ final class KeyChainTest {
     assertThat(single.key(1)).isEqualTo(whole.key(1));
   }
 
+  /** With the token after a block among its extra keys, as vLLM 0.33's {@code get_request_block_hasher} has it. */
+  @Test
+  void key_withLookahead_isVllms_andComesWithTheNextToken() {
+    KeyChain plain = new KeyChain(KeyChain.root("0"), 16, null, null, true);
+    plain.append(FIRST, 0, 16);
+    assertThat(plain.size()).isZero();
+    plain.append(SECOND, 0, 16);
+    assertThat(plain.size()).isEqualTo(1);
+    plain.append(7);
+    assertThat(plain.key(0)).isEqualTo(Long.parseUnsignedLong("3705505095153596607"));
+    assertThat(plain.key(1)).isEqualTo(Long.parseUnsignedLong("6430275681121692418"));
+    KeyChain extra = new KeyChain(KeyChain.root("0"), 16, "sql-lora", "tenant-a", true);
+    extra.append(FIRST, 0, 16);
+    extra.append(100);
+    assertThat(extra.key(0)).isEqualTo(Long.parseUnsignedLong("18404009999960294544"));
+  }
+
   @Test
   void size_withPartOfABlock_countsFullOnesOnly() {
     KeyChain chain = chain("0", 16, null, null);
