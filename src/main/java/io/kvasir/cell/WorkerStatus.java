@@ -77,6 +77,7 @@ public record WorkerStatus(
    * @param resyncs how often it was dropped and read again because it was wrong
    * @param lastSequence sequence number of its last event message, -1 before the first
    * @param promises how its answers compared with the index
+   * @param speculation what a draft model makes of its prefix cache
    */
   public record IndexState(
       int blocks,
@@ -86,11 +87,26 @@ public record WorkerStatus(
       double trust,
       int resyncs,
       long lastSequence,
-      Promises promises) {
+      Promises promises,
+      Speculation speculation) {
     /** Takes the state of a node of an earlier version, too. */
     public IndexState {
       promises = Objects.requireNonNullElse(promises, Promises.NONE);
+      speculation = Objects.requireNonNullElse(speculation, Speculation.NONE);
     }
+  }
+
+  /**
+   * What a draft model that reads hidden states, such as EAGLE or MTP, makes of an engine's prefix cache, as far as its
+   * events and answers have shown.
+   */
+  public enum Speculation {
+    /** Nothing. */
+    NONE,
+    /** The last block that is found is computed again. */
+    RECOMPUTES_LAST_BLOCK,
+    /** Blocks are shared only among prompts that go on alike. */
+    LOOKAHEAD
   }
 
   /**

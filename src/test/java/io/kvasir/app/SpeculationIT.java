@@ -47,6 +47,8 @@ final class SpeculationIT {
         }
       }
       assertThat(ask(node, base).found()).as("hits").isGreaterThan(100);
+      assertThat(node.fleet().workers())
+          .allSatisfy(worker -> assertThat(worker.index().speculation()).hasToString(speculation.name()));
     }
   }
 

@@ -262,6 +262,15 @@ public final class CacheGroups {
     return now.length > 1 || (now.length == 1 && !now[0].isNext());
   }
 
+  /** Whether the engine shares blocks only among prompts that go on alike. Any thread. */
+  public boolean sharesAlike() {
+    boolean alike = false;
+    for (GroupBlocks group : groups) {
+      alike |= group.isNext();
+    }
+    return alike;
+  }
+
   /** Whether the engine leaves blocks out, so that it can go on from some places only. Any thread. */
   public boolean isSparse() {
     return sparse;

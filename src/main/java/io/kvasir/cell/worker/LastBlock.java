@@ -31,16 +31,19 @@ final class LastBlock {
    *
    * @param held tokens that the engine had reported to hold of its prompt, whole blocks
    * @param found tokens that it has not computed
+   * @return whether it shows something else than before
    */
-  synchronized void answered(int held, int found, int blockSize) {
+  synchronized boolean answered(int held, int found, int blockSize) {
     boolean shorter = found == held - blockSize;
     if (shorter || found == held) {
       contrary = shorter == recomputed ? 0 : contrary + 1;
     }
-    if (contrary == ANSWERS) {
-      contrary = 0;
-      recomputed = !recomputed;
-      changes.increment();
+    if (contrary < ANSWERS) {
+      return false;
     }
+    contrary = 0;
+    recomputed = !recomputed;
+    changes.increment();
+    return true;
   }
 }

@@ -15,12 +15,15 @@ import io.kvasir.routing.Worker;
 import io.kvasir.routing.cost.PrefillSample;
 import io.kvasir.time.NanoClock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A worker in its slot: who it is, what is booked on it, whether it is well, what it holds ({@link WorkerCache}) and
  * how its event stream comes along. The same worker that comes back after its removal is a new member.
  */
 public final class Member {
+  private static final Logger log = LoggerFactory.getLogger(Member.class);
   private static final int TOO_MANY_REQUESTS = 429;
 
   private volatile Worker worker;
@@ -319,8 +322,11 @@ public final class Member {
     if (expected == 0) {
       return null;
     }
-    if (forecast.reported()) {
-      cache.lastBlock().answered(forecast.heldTokens(expected), answer.cachedTokens(), forecast.blockSize());
+    int held = forecast.heldTokens(expected);
+    if (forecast.reported() && cache.lastBlock().answered(held, answer.cachedTokens(), forecast.blockSize())) {
+      log.info(
+          "worker {}: its engine {} the last block of what it holds of a prompt, as its answers show", worker.id(),
+          cache.lastBlock().isRecomputed() ? "computes again" : "does not compute again any more");
     }
     HitOutcome hits = hitOutcome(expected, answer.cachedTokens(), forecast);
     listener.cacheHitsReported(this, expected, answer.cachedTokens(), hits);

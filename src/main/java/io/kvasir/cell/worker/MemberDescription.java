@@ -58,6 +58,7 @@ public final class MemberDescription {
         accuracy.trust(),
         accuracy.resyncs(),
         events.lastSequence(),
-        accuracy.promises());
+        accuracy.promises(),
+        member.cache().speculation());
   }
 }

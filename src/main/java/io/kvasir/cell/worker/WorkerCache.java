@@ -2,6 +2,7 @@ package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.PredictionSettings;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventState;
@@ -117,6 +118,14 @@ public final class WorkerCache {
   boolean isHybrid() {
     CacheGroups known = groups;
     return known != null && known.isHybrid();
+  }
+
+  /** What a draft model makes of its engine's cache. */
+  WorkerStatus.Speculation speculation() {
+    CacheGroups known = groups;
+    return known != null && known.sharesAlike()
+        ? WorkerStatus.Speculation.LOOKAHEAD
+        : lastBlock.isRecomputed() ? WorkerStatus.Speculation.RECOMPUTES_LAST_BLOCK : WorkerStatus.Speculation.NONE;
   }
 
   /** Whether its engine computes the last block of what it holds of a prompt again. */

@@ -224,6 +224,7 @@ final class FleetJson {
         .put("blocks", status.index().blocks())
         .put("predicted_blocks", status.index().predictedBlocks())
         .put("trust", status.index().trust())
+        .put("speculation", lower(status.index().speculation()).replace('_', '-'))
         .put("resyncs", status.index().resyncs())
         .put("last_sequence", status.index().lastSequence())
         .put("capacity_blocks", status.index().capacityBlocks());

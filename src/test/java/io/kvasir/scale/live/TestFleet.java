@@ -37,7 +37,8 @@ public final class TestFleet {
         id,
         new WorkerStatus(
             worker, cell, health, "", false, new WorkerStatus.Load(inFlight, 0, report, null, work),
-            new WorkerStatus.IndexState(0, 0, 0, false, 1, 0, 0, WorkerStatus.Promises.NONE),
+            new WorkerStatus.IndexState(
+                0, 0, 0, false, 1, 0, 0, WorkerStatus.Promises.NONE, WorkerStatus.Speculation.NONE),
             WorkerStatus.EventStream.NONE));
   }
 
