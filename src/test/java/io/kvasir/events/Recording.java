@@ -46,7 +46,8 @@ public final class Recording {
     return lines("sglang-0.5.23");
   }
 
-  private static List<JsonNode> lines(String name) throws IOException {
+  /** Those of one recording, such as {@code vllm-0.33.0-eagle}. */
+  public static List<JsonNode> lines(String name) throws IOException {
     List<JsonNode> lines = new ArrayList<>();
     ObjectMapper mapper = new ObjectMapper();
     try (BufferedReader reader =

@@ -284,8 +284,11 @@ public final class PagedCache {
     }
   }
 
-  /** A sequence has ended: its session keeps what it has used. */
+  /** A sequence has ended: its session keeps what it has used, and its last token is what comes after a block. */
   void ended(Sequence sequence) {
+    if (speculation == Speculation.LOOKAHEAD && !onceComputed) {
+      makeFindable(sequence, sequence.computed);
+    }
     String session = sequence.session();
     for (int i = 0; session != null && i < sequence.keyed; i++) {
       pool.keep(session, sequence.key(i));

@@ -19,6 +19,8 @@ import java.util.Objects;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.msgpack.core.MessagePack;
 
 /**
@@ -35,6 +37,7 @@ final class RecordedVllmTest {
   private final Map<Long, String> names = new HashMap<>();
   /** In the recording; the other one is 1 here. */
   private int prefixGroup;
+  private boolean lookahead;
 
   /** A request, or none after a reset, and the changes vLLM reported next. */
   private record Episode(@Nullable JsonNode request, List<Change> changes) {}
@@ -60,6 +63,15 @@ final class RecordedVllmTest {
     List<CacheGroup> groups = List.of(new CacheGroup.State());
     prefixGroup = 1;
     replay("vllm-0.32.0-state", PagedCache.ofGroups(159, BLOCK, groups, false, new Recorder()), 150, 1272);
+  }
+
+  /** Engines that draft with EAGLE, of which nothing is evicted. */
+  @ParameterizedTest
+  @CsvSource({"vllm-0.32.0-eagle, RECOMPUTES_LAST_BLOCK", "vllm-0.33.0-eagle, LOOKAHEAD"})
+  void recordedRequestsOfSpeculation_hitAndStore_asVllmDid(String recording, Speculation speculation)
+      throws IOException {
+    lookahead = speculation == Speculation.LOOKAHEAD;
+    replay(recording, PagedCache.ofSpeculation(2047, BLOCK, speculation, new Recorder()), 39, 0);
   }
 
   private void replay(String recording, PagedCache cache, int allRequests, int allEvictions) throws IOException {
@@ -89,7 +101,7 @@ final class RecordedVllmTest {
   }
 
   /** The request, answered with the tokens that vLLM's own blocks show; what no full block shows is made up. */
-  private static TestSequence sequence(JsonNode request, List<Change> changes) {
+  private TestSequence sequence(JsonNode request, List<Change> changes) {
     int[] prompt = ints(request.path("prompt"));
     int[] answer = new int[request.path("max_tokens").asInt()];
     Arrays.fill(answer, -1);
@@ -98,8 +110,11 @@ final class RecordedVllmTest {
         answer[i - prompt.length] = change.tokens[i];
       }
     }
+    if (request.path("output").isArray()) {
+      answer = ints(request.path("output"));
+    }
     JsonNode salt = request.path("cache_salt");
-    return new TestSequence(prompt, answer, BLOCK, salt.isTextual() ? salt.textValue() : null);
+    return new TestSequence(prompt, answer, BLOCK, salt.isTextual() ? salt.textValue() : null).lookingAhead(lookahead);
   }
 
   private List<Episode> recording(String name) throws IOException {

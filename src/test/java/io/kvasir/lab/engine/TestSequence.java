@@ -12,6 +12,7 @@ final class TestSequence extends Sequence {
   private final @Nullable String salt;
   private int sampled;
   private @Nullable String session;
+  private boolean lookahead;
 
   /** A sequence with an answer that depends on its prompt. */
   TestSequence(int[] prompt, int answer, int blockSize) {
@@ -29,6 +30,12 @@ final class TestSequence extends Sequence {
     System.arraycopy(answer, 0, tokens, prompt.length, answer.length);
   }
 
+  /** The same for an engine whose keys depend on the token after a block. */
+  TestSequence lookingAhead(boolean ahead) {
+    lookahead = ahead;
+    return this;
+  }
+
   /** The same in a session. */
   TestSequence in(String its) {
     session = its;
@@ -43,7 +50,7 @@ final class TestSequence extends Sequence {
   @Override
   protected long key(int block) {
     long key = Objects.hashCode(salt);
-    for (int i = 0; i < (block + 1) * blockSize; i++) {
+    for (int i = 0; i < (block + 1) * blockSize + (lookahead ? 1 : 0); i++) {
       key = (key ^ tokens[i]) * 0x9E3779B97F4A7C15L;
       key ^= key >>> 29;
     }
