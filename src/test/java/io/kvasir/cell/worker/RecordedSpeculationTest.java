@@ -39,7 +39,8 @@ final class RecordedSpeculationTest {
         applier.apply(decoder.decode(message.sequence(), message.payload()).batch(), 0);
         continue;
       }
-      int[] prompt = IntStream.range(0, line.get("prompt").size()).map(i -> line.get("prompt").get(i).asInt()).toArray();
+      JsonNode ids = line.get("prompt");
+      int[] prompt = IntStream.range(0, ids.size()).map(i -> ids.get(i).asInt()).toArray();
       Chain chain = chain(prompt, blockSize, line.path("cache_salt").textValue());
       int depth = index.search(chain, new long[] {1}, new int[64]);
       int most = (recomputes ? Recomputation.ofLastBlock(chain) : Recomputation.NONE).of(depth);
