@@ -15,6 +15,7 @@ import io.kvasir.events.EventFeed;
 import io.kvasir.events.SnapshotFormat;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.lab.engine.Speculation;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.sim.EngineApi;
@@ -44,6 +45,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -458,6 +460,16 @@ final class DoctorTest {
   void promise_isNotKept() throws Exception {
     assertThat(only(examine(target(start(EngineCondition.FORGETFUL))), "promise", Severity.ERROR).problem())
         .isEqualTo("of 48 tokens promised 0 were found in its cache");
+  }
+
+  /** A draft model costs a block of a hit, which routers learn or are told. */
+  @ParameterizedTest
+  @CsvSource({"VLLM_MAP, RECOMPUTES_LAST_BLOCK", "VLLM_MAP, LOOKAHEAD", "SGLANG, LOOKAHEAD"})
+  void promise_ofEnginesThatSpeculate_isKept(EventFormat.Encoding encoding, Speculation speculation) throws Exception {
+    EventFormat format = new EventFormat(encoding, false, false);
+    SimEngine engine =
+        start(settings().speculation(speculation).events(EventSettings.DEFAULT.withLoopback().withFormat(format)));
+    assertThat(examine(target(engine)).findings()).extracting(Finding::check).doesNotContain("promise");
   }
 
   @Test
