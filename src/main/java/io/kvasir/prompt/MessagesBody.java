@@ -28,6 +28,10 @@ final class MessagesBody {
     if (body.hasNonNull("chat_template_kwargs")) {
       chat.set("chat_template_kwargs", body.get("chat_template_kwargs"));
     }
+    // Which effort stands for no thinking at all the engine finds out from its template, and that alone.
+    if (body.path("output_config").hasNonNull("effort") && !body.at("/thinking/type").asText().equals("disabled")) {
+      chat.set("reasoning_effort", body.path("output_config").get("effort"));
+    }
     return chat;
   }
 

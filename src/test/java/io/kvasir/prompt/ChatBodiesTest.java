@@ -50,6 +50,17 @@ final class ChatBodiesTest {
   }
 
   @Test
+  void messages_effort_isThatOfReasoning_unlessThereIsNoThinking() {
+    String body = "{'messages': [{'role': 'user', 'content': 'Hello'}], 'output_config': {'effort': 'high'}%s}";
+    String messages = "{'messages': [{'role': 'user', 'content': 'Hello'}]%s}";
+    becomes(
+        MessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'adaptive'}"))),
+        messages.formatted(", 'reasoning_effort': 'high'"));
+    becomes(
+        MessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'disabled'}"))), messages.formatted(""));
+  }
+
+  @Test
   void messages_systemBlocks_areJoinedWithoutBilling() {
     becomes(MessagesBody.chat(object("""
         {'system': [{'type': 'text', 'text': 'x-anthropic-billing-header: cc=7f3a'},
