@@ -339,9 +339,8 @@ public final class EventApplier {
       }
     }
     if (!stored.next().isAny()) {
-      CacheGroups all = begunGroups();
-      apply(all, all.storedWithNext(stored, hashes, registered, counted));
-      groups = all;
+      CacheGroups alike = groupsOrNew();
+      applyFirst(alike, alike.storedWithNext(stored, hashes, registered, counted));
     }
     orphans.take(stored.keys(), registered, ready);
   }
@@ -409,27 +408,26 @@ public final class EventApplier {
       otherGroup++;
       return;
     }
-    CacheGroups known = groups == null ? new CacheGroups(blockSize) : groups;
+    CacheGroups known = groupsOrNew();
     GroupChange.Stored change = known.stored(stored, blocks::hashOf, counted);
     if (change == null) {
       otherGroup++;
-      return;
+    } else {
+      applyFirst(known, change);
     }
+  }
+
+  private CacheGroups groupsOrNew() {
+    return groups == null ? new CacheGroups(blockSize) : groups;
+  }
+
+  /** Applies a change that may be the first of all. */
+  private void applyFirst(CacheGroups known, GroupChange change) {
     if (groups == null) {
       changes.ofGroups(new GroupChange.Begun(blockSize));
     }
     apply(known, change);
     groups = known;
-  }
-
-  /** The groups, of which there may have been none. */
-  private CacheGroups begunGroups() {
-    CacheGroups known = groups;
-    if (known == null) {
-      known = new CacheGroups(blockSize);
-      changes.ofGroups(new GroupChange.Begun(blockSize));
-    }
-    return known;
   }
 
   private void apply(CacheGroups known, GroupChange change) {

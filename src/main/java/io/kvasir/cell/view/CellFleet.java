@@ -124,12 +124,11 @@ public final class CellFleet implements Fleet {
    * have in common.
    */
   boolean isOutdated(HitPrediction made, Chain chain, int slot) {
-    int found = made.found();
-    if (found <= made.depth() || !health.isTrusted(slot)) {
+    if (made.found() <= made.depth() || !health.isTrusted(slot)) {
       return false;
     }
     long[] latest = table.index().latestEvicted();
-    return latest == null || !isNextEvicted(latest[slot], chain.hashes(), found);
+    return latest == null || !isNextEvicted(latest[slot], chain.hashes(), made.held());
   }
 
   @Override

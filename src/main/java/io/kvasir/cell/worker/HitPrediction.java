@@ -55,6 +55,11 @@ public record HitPrediction(int blockSize, int depth, boolean reported, Recomput
         : groups == null ? recomputation.of(prediction.held()) : groups.found();
   }
 
+  /** Leading blocks that it turned out to hold, of which it can go on from {@link #found}. */
+  public int held() {
+    return prediction == null || !prediction.isPlaced() ? depth : prediction.held();
+  }
+
   /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */
   public int confirmed() {
     return reported ? Math.min(depth, prediction == null ? depth : Math.max(0, reportedBlocks(prediction))) : 0;
