@@ -318,6 +318,7 @@ final class WireMessagesTest {
     }
     return switch (plain.getName()) {
       case "byte" -> (byte) 5;
+      case "short" -> (short) -6;
       case "int", "java.lang.Integer" -> 7;
       case "long", "java.lang.Long" -> 1L << 40;
       case "double", "java.lang.Double" -> 0.5;
