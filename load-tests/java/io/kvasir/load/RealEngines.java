@@ -71,7 +71,7 @@ final class RealEngines implements TruthFleet {
           }
           return words;
         },
-        count, group, http);
+        count, group, drafts, http);
   }
 
   /**
@@ -81,16 +81,19 @@ final class RealEngines implements TruthFleet {
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines sglang(Path python, int count, HttpClient http) throws IOException, InterruptedException {
-    return start("SGLang", (model, port, events) -> sglang(python, model, port, events), count, null, http);
+    return start("SGLang", (model, port, events) -> sglang(python, model, port, events), count, null, false, http);
   }
 
-  private static RealEngines start(String kind, Command command, int count, @Nullable CacheGroup group, HttpClient http)
+  private static RealEngines start(
+      String kind, Command command, int count, @Nullable CacheGroup group, boolean drafts, HttpClient http)
       throws IOException, InterruptedException {
     RealEngines engines = new RealEngines(kind);
     try {
       Path work = Files.createTempDirectory("kvasir-engines-");
       Path model = WordModel.write(work.resolve(WordModel.NAME), group);
-      WordModel.writeDraft(model);
+      if (drafts) {
+        WordModel.writeDraft(model);
+      }
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, work.resolve("engine-" + i + ".log"));
       }

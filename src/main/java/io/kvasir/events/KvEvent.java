@@ -48,26 +48,7 @@ public sealed interface KvEvent {
       boolean onceComputed,
       Next next)
       implements KvEvent {
-    /** Of an engine that shares blocks however prompts go on. */
-    public Stored(
-        boolean root,
-        long parentKey,
-        long[] keys,
-        int[] tokens,
-        int blockSize,
-        Tier tier,
-        @Nullable String lora,
-        @Nullable String cacheSalt,
-        int group,
-        Spec spec,
-        List<List<ExtraKey>> extraKeys,
-        boolean onceComputed) {
-      this(
-          root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, onceComputed,
-          Next.ANY);
-    }
-
-    /** Of an engine that shares what it has planned. */
+    /** Of an engine that shares what it has planned, however prompts go on. */
     public Stored(
         boolean root,
         long parentKey,
@@ -80,7 +61,8 @@ public sealed interface KvEvent {
         int group,
         Spec spec,
         List<List<ExtraKey>> extraKeys) {
-      this(root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, false);
+      this(root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, false,
+          Next.ANY);
     }
   }
 

@@ -40,6 +40,17 @@ public record Chain(long[] hashes, int blockSize, @Nullable Next next) {
     this(hashes, blockSize, null);
   }
 
+  /** The chain of a prompt of these tokens. */
+  public static Chain of(BlockHash hash, int[] tokens, int blockSize) {
+    long[] hashes = new long[tokens.length / blockSize];
+    hash.chain(BlockHash.NONE, tokens, 0, tokens.length, blockSize, hashes, 0);
+    short[] next = new short[Math.max(0, tokens.length - 1) / blockSize];
+    for (int i = 0; i < next.length; i++) {
+      next[i] = BlockHash.fold(tokens[(i + 1) * blockSize]);
+    }
+    return new Chain(hashes, blockSize, new Next(next, tokens.length - hashes.length * blockSize));
+  }
+
   /** The number of full blocks of the prompt. */
   public int length() {
     return hashes.length;

@@ -101,15 +101,7 @@ final class PrefixMemo {
 
   /** The chain of given token ids. */
   static Tokens ofIds(BlockNamespace namespace, int[] ids) {
-    int size = namespace.blockSize();
-    long[] hashes = new long[ids.length / size];
-    namespace.hash().chain(BlockHash.NONE, ids, 0, ids.length, size, hashes, 0);
-    short[] next = new short[Math.max(0, ids.length - 1) / size];
-    for (int i = 0; i < next.length; i++) {
-      next[i] = BlockHash.fold(ids[(i + 1) * size]);
-    }
-    Chain chain = new Chain(hashes, size, new Chain.Next(next, ids.length - hashes.length * size));
-    return new Tokens(chain, ids.length, 0);
+    return new Tokens(Chain.of(namespace.hash(), ids, namespace.blockSize()), ids.length, 0);
   }
 
   private final class Tokenization {

@@ -347,13 +347,15 @@ public final class EventEncoder {
   }
 
   private static Stored joined(Stored run, Stored next) {
-    int[] tokens = Arrays.copyOf(run.tokens(), run.tokens().length + next.tokens().length);
-    System.arraycopy(next.tokens(), 0, tokens, run.tokens().length, next.tokens().length);
-    int[] after = Arrays.copyOf(run.next(), run.next().length + next.next().length);
-    System.arraycopy(next.next(), 0, after, run.next().length, next.next().length);
     return new Stored(
-        run.parent(), concat(run.keys(), next.keys()), tokens, run.blockSize(), run.lora(), run.salt(), run.medium(),
-        after);
+        run.parent(), concat(run.keys(), next.keys()), concat(run.tokens(), next.tokens()), run.blockSize(), run.lora(),
+        run.salt(), run.medium(), concat(run.next(), next.next()));
+  }
+
+  private static int[] concat(int[] first, int[] second) {
+    int[] both = Arrays.copyOf(first, first.length + second.length);
+    System.arraycopy(second, 0, both, first.length, second.length);
+    return both;
   }
 
   private static long[] concat(long[] first, long[] second) {

@@ -30,18 +30,8 @@ final class NextTokensTest {
   private final WorkerBlocks blocks = index.open(0);
   private long sequence;
 
-  private static Chain chain(int[] tokens, int blockSize) {
-    long[] hashes = new long[tokens.length / blockSize];
-    BlockHash.in(null, null).chain(BlockHash.NONE, tokens, 0, tokens.length, blockSize, hashes, 0);
-    short[] next = new short[Math.max(0, tokens.length - 1) / blockSize];
-    for (int i = 0; i < next.length; i++) {
-      next[i] = BlockHash.fold(tokens[(i + 1) * blockSize]);
-    }
-    return new Chain(hashes, blockSize, new Chain.Next(next, tokens.length % blockSize));
-  }
-
   private int found(EventApplier applier, int[] prompt, int blockSize) {
-    Chain chain = chain(prompt, blockSize);
+    Chain chain = Chain.of(BlockHash.in(null, null), prompt, blockSize);
     int[] depths = new int[64];
     int depth = index.search(chain, new long[] {1}, depths);
     CacheGroups groups = applier.groups();
@@ -86,7 +76,7 @@ final class NextTokensTest {
     apply(applier, new Stored(
         true, 0, new long[] {11}, new int[] {1, 2}, 2, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,
         List.of(), false, new Next(new int[] {3}, least)));
-    Chain chain = new Chain(chain(new int[] {1, 2, 7, 8}, 2).hashes(), 2);
+    Chain chain = new Chain(Chain.of(BlockHash.in(null, null), new int[] {1, 2, 7, 8}, 2).hashes(), 2);
     assertThat(Objects.requireNonNull(applier.groups()).resumable(chain, 1, 1)).isEqualTo(1);
   }
 
@@ -101,7 +91,7 @@ final class NextTokensTest {
       Engine engine = new Engine(blockSize, least);
       for (int i = 0; i < 60; i++) {
         int[] prompt = random.ints(random.nextInt(1, 5 * blockSize + 3), 0, 2).toArray();
-        Chain chain = chain(prompt, blockSize);
+        Chain chain = Chain.of(BlockHash.in(null, null), prompt, blockSize);
         int depth = own.search(chain, new long[] {1}, new int[64]);
         CacheGroups groups = applier.groups();
         assertThat(groups == null ? depth : groups.resumable(chain, depth, depth))

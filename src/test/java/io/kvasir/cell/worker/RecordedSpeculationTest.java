@@ -12,7 +12,6 @@ import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
 import java.io.IOException;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -41,7 +40,7 @@ final class RecordedSpeculationTest {
       }
       JsonNode ids = line.get("prompt");
       int[] prompt = IntStream.range(0, ids.size()).map(i -> ids.get(i).asInt()).toArray();
-      Chain chain = chain(prompt, blockSize, line.path("cache_salt").textValue());
+      Chain chain = Chain.of(BlockHash.in(null, line.path("cache_salt").textValue()), prompt, blockSize);
       int depth = index.search(chain, new long[] {1}, new int[64]);
       int most = (recomputes ? Recomputation.ofLastBlock(chain) : Recomputation.NONE).of(depth);
       CacheGroups groups = applier.groups();
@@ -56,15 +55,5 @@ final class RecordedSpeculationTest {
     assertThat(hits).isGreaterThan(count / 2);
     CacheGroups groups = applier.groups();
     assertThat(groups != null && groups.sharesAlike()).isNotEqualTo(recomputes);
-  }
-
-  private static Chain chain(int[] tokens, int blockSize, @Nullable String salt) {
-    long[] hashes = new long[tokens.length / blockSize];
-    BlockHash.in(null, salt).chain(BlockHash.NONE, tokens, 0, tokens.length, blockSize, hashes, 0);
-    short[] next = new short[(tokens.length - 1) / blockSize];
-    for (int i = 0; i < next.length; i++) {
-      next[i] = BlockHash.fold(tokens[(i + 1) * blockSize]);
-    }
-    return new Chain(hashes, blockSize, new Chain.Next(next, tokens.length % blockSize));
   }
 }
