@@ -13,6 +13,7 @@ import io.kvasir.events.EventFeed;
 import io.kvasir.events.TestEventService;
 import io.kvasir.events.TestServer;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.load.Ports;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.sim.EventSettings;
@@ -33,6 +34,7 @@ import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -53,7 +55,8 @@ final class DoctorFeedsIT {
 
   @TempDir private static Path directory = Path.of("");
 
-  private static final HttpCalls CALLS = new HttpCalls();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static HttpCalls calls;
 
   @SuppressWarnings("NullAway.Init") // start() comes first
   private static SimEngine engine;
@@ -69,6 +72,7 @@ final class DoctorFeedsIT {
 
   @BeforeAll
   static void start() throws Exception {
+    calls = new HttpCalls();
     engine =
         SimEngine.start(
             SimSettings.builder().port(0).speed(0).capacityBlocks(1000).events(EventSettings.DEFAULT.withLoopback())
@@ -88,13 +92,13 @@ final class DoctorFeedsIT {
     publisher.close();
     nats.close();
     redis.close();
-    CALLS.close();
+    calls.close();
   }
 
   private static List<Finding> examine(Timeouts timeouts, EventFeed feed, SimEngine examined)
       throws InterruptedException {
     EngineTarget target = new EngineTarget("pod", examined.url(), null, Set.of(MODEL), 16, 1, List.of(feed));
-    return new Doctor(CALLS, timeouts, Clock.system(ZoneId.systemDefault()))
+    return new Doctor(calls, timeouts, Clock.system(ZoneId.systemDefault()))
         .examine(new Subjects(List.of(target), List.of(ModelConfig.demo(MODEL, 16)), List.of(), null), _ -> { })
         .findings();
   }
@@ -109,8 +113,18 @@ final class DoctorFeedsIT {
     return findings.getFirst();
   }
 
+  /** A bridge that hears the engine. */
   private static EventBridge bridge(Consumer<byte[]> onPayload) {
-    return new EventBridge(String.valueOf(engine.eventsEndpoint()), onPayload);
+    EventBridge bridge = new EventBridge(String.valueOf(engine.eventsEndpoint()), onPayload);
+    Await.await("the bridge to hear the engine", () -> {
+      byte[] prompt =
+          ("{\"model\":\"" + MODEL + "\",\"prompt\":\"" + UUID.randomUUID().toString().repeat(4) + "\",\"max_tokens\":1}")
+              .getBytes(UTF_8);
+      Request request = Request.post(engine.url().resolve("/v1/completions"), prompt, Duration.ofSeconds(60));
+      assertThat(calls.send(request).status()).isEqualTo(200);
+      return bridge.heard();
+    });
+    return bridge;
   }
 
   private static EventFeed nats(int port, String stream, String subject) {
@@ -150,7 +164,7 @@ final class DoctorFeedsIT {
     assertThat(silent.problem()).contains("did not come to the subject kv.nobody", "where 0 messages are kept");
     assertThat(silent.remedy()).contains("events.subject");
     try (EventBridge _ = bridge(_ -> toNats("kv.garbled", new byte[] {(byte) 0xc1}))) {
-      // Until the bridge hears the engine, and its first message has come in time.
+      // Until a message has come in time.
       List<Finding> found = new ArrayList<>();
       Await.await("something that is no batch to come", () -> {
         found.clear();

@@ -63,7 +63,8 @@ final class DoctorTest {
   private static final Timeouts MUTE =
       new Timeouts(Duration.ofSeconds(60), Duration.ofMillis(500), Duration.ofSeconds(20));
 
-  private static final HttpCalls CALLS = new HttpCalls();
+  @SuppressWarnings("NullAway.Init") // startHealthy() comes first
+  private static HttpCalls calls;
 
   /** For faults that are not the engine's. */
   @SuppressWarnings("NullAway.Init") // startHealthy() comes first
@@ -73,13 +74,14 @@ final class DoctorTest {
 
   @BeforeAll
   static void startHealthy() throws IOException {
+    calls = new HttpCalls();
     healthy = SimEngine.start(settings().build());
   }
 
   @AfterAll
   static void closeHealthy() {
     healthy.close();
-    CALLS.close();
+    calls.close();
   }
 
   @AfterEach
@@ -118,7 +120,7 @@ final class DoctorTest {
 
   private static Diagnosis examine(Timeouts timeouts, @Nullable List<ModelConfig> models, EngineTarget... targets)
       throws InterruptedException {
-    return new Doctor(CALLS, timeouts, Clock.system(ZoneId.systemDefault()))
+    return new Doctor(calls, timeouts, Clock.system(ZoneId.systemDefault()))
         .examine(new Subjects(List.of(targets), models, List.of(), null), _ -> { });
   }
 
@@ -566,7 +568,7 @@ final class DoctorTest {
   @MethodSource("mistakes")
   void whatMakesRoutingActLikeRoundRobin_isNamed_withTheFlagThatMendsIt(Mistake mistake) throws Exception {
     Diagnosis diagnosis =
-        new Doctor(CALLS, MUTE, Clock.system(ZoneId.systemDefault()))
+        new Doctor(calls, MUTE, Clock.system(ZoneId.systemDefault()))
             .examine(
                 new Subjects(List.of(mistake.target()), mistake.models(), List.of(), mistake.router()), _ -> { });
 

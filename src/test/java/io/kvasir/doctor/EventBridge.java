@@ -10,6 +10,7 @@ final class EventBridge implements AutoCloseable {
   private static final int POLL_MILLIS = 10;
 
   private final Thread thread;
+  private volatile boolean heard;
   private volatile boolean closing;
 
   /** Begins; {@code onPayload} takes each message's payload. */
@@ -29,9 +30,15 @@ final class EventBridge implements AutoCloseable {
             frame = sub.recv();
           }
           onPayload.accept(frame);
+          heard = true;
         }
       }
     }
+  }
+
+  /** Whether anything has been handed on: what an engine publishes before its subscribers are connected is lost. */
+  boolean heard() {
+    return heard;
   }
 
   @Override

@@ -16,12 +16,14 @@ import org.apache.pekko.actor.testkit.typed.javadsl.ManualTime;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** When a node's leases are looked at. Actors run on the thread of the test. */
 final class LeaseKeeperTest {
-  private static final ActorTestKit KIT = ActorTestKit.create(ManualTime.config());
-  private static final ManualTime TIME = ManualTime.get(KIT.system());
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
+
   private static final Duration TIMEOUT = Duration.ofMillis(200);
   private static final Duration STEP = TIMEOUT.multipliedBy(5);
   private static final Duration MINUTE = Duration.ofMinutes(1);
@@ -32,7 +34,7 @@ final class LeaseKeeperTest {
   private final List<Account> forgotten = new ArrayList<>();
   private boolean ownerAnswers = true;
   private final ActorRef<LeaseKeeper.Message> keeper =
-      KIT.spawn(
+      kit.spawn(
           LeaseKeeper.create(
               TIMEOUT,
               answers ->
@@ -53,9 +55,14 @@ final class LeaseKeeperTest {
   private final Account account =
       new Accounts(MINUTE, 0).of(SimulatedNodes.caller(new Limits(60, 0, 0, List.of()))).getFirst();
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create(ManualTime.config());
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   @Test
@@ -89,7 +96,7 @@ final class LeaseKeeperTest {
 
   private long readingsIn(Duration time) {
     long before = nanos.readings();
-    TIME.timePasses(time);
+    ManualTime.get(kit.system()).timePasses(time);
     return nanos.readings() - before;
   }
 
@@ -97,7 +104,7 @@ final class LeaseKeeperTest {
   private void pass(Duration time) {
     for (Duration left = time; left.isPositive(); left = left.minus(STEP)) {
       nanos.advance(STEP);
-      TIME.timePasses(STEP);
+      ManualTime.get(kit.system()).timePasses(STEP);
     }
   }
 }

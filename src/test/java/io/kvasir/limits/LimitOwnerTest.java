@@ -13,26 +13,33 @@ import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.cluster.sharding.typed.javadsl.ClusterSharding;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The messages to the owner of a limit, and its answers. */
 final class LimitOwnerTest {
-  private static final ActorTestKit KIT = ActorTestKit.create(ManualTime.config());
-  private static final ManualTime TIME = ManualTime.get(KIT.system());
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
+
   private static final Quota RPM = new Quota(Dimension.REQUESTS, Quota.MINUTE, 6000, 6000);
 
   private final AtomicLong millis = new AtomicLong(1_700_000_000_000L);
-  private final TestProbe<ClusterSharding.ShardCommand> shard = KIT.createTestProbe();
-  private final TestProbe<LimitOwner.Renewed> node = KIT.createTestProbe();
+  private final TestProbe<ClusterSharding.ShardCommand> shard = kit.createTestProbe();
+  private final TestProbe<LimitOwner.Renewed> node = kit.createTestProbe();
   private ActorRef<LimitOwner.Message> owner = owner();
+
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create(ManualTime.config());
+  }
 
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private ActorRef<LimitOwner.Message> owner() {
-    return KIT.spawn(LimitOwner.create("key:k", shard.ref(), () -> Instant.ofEpochMilli(millis.get())));
+    return kit.spawn(LimitOwner.create("key:k", shard.ref(), () -> Instant.ofEpochMilli(millis.get())));
   }
 
   private LeaseGrant renew(
@@ -89,10 +96,10 @@ final class LimitOwnerTest {
   @Test
   void ownerOfWhatNobodyUses_asksToBeStopped() {
     renew("a", 1, 0, 0, 7, null);
-    TIME.timePasses(Duration.ofSeconds(1));
+    ManualTime.get(kit.system()).timePasses(Duration.ofSeconds(1));
     shard.expectNoMessage(Duration.ZERO);
     millis.addAndGet(60_000);
-    TIME.timePasses(Duration.ofSeconds(1));
+    ManualTime.get(kit.system()).timePasses(Duration.ofSeconds(1));
     shard.expectMessageClass(ClusterSharding.Passivate.class);
   }
 }

@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
  * Load as engines push it, where they offer it: a pod whose load is read is asked once for what its {@code
  * /server_info} announces, and from then on the newest message of each rank is the report. While there is none the pod
  * is polled, as all others are. One that announces nothing, as vLLM, whose log names each page that it does not have,
- * is left alone until it comes back from a loss: only another engine could announce something.
+ * is left alone until it comes back from a loss: only another engine could announce something. Each
+ * pod that comes back is asked anew, since it may be another engine.
  *
  * <p>Thread-safe. Closing it ends the subscriptions and closes the probe that polls.
  */
@@ -114,8 +115,10 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
     private volatile @Nullable PushedLoad pushed;
     private long dueNanos = clock.nanos();
     private boolean inquiring;
-    private boolean unannounced;
     private boolean lost;
+
+    /** It came back from a loss while it was asked: what is answered may be of the engine that is no more. */
+    private boolean outdated;
     private boolean closed;
 
     PodLoad(URI url) {
@@ -144,8 +147,9 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
 
     /** What is well after it was not may be another engine. */
     synchronized void onHealth(boolean well) {
-      if (well && lost && unannounced) {
+      if (well && lost) {
         dueNanos = clock.nanos();
+        outdated = inquiring;
       }
       lost = !well;
     }
@@ -174,8 +178,10 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
 
     private synchronized void inquired(boolean nothing) {
       inquiring = false;
-      unannounced = nothing;
-      dueNanos = clock.nanos() + (nothing ? UNANNOUNCED : SILENT).toNanos();
+      if (!outdated) {
+        dueNanos = clock.nanos() + (nothing ? UNANNOUNCED : SILENT).toNanos();
+      }
+      outdated = false;
     }
 
     private synchronized void follow(@Nullable LoadFeed feed) {

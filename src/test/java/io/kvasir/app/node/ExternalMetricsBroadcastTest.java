@@ -16,16 +16,13 @@ import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.apache.pekko.serialization.Serialization;
 import org.apache.pekko.serialization.SerializationExtension;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Figures that are posted to one node and heard by all. */
 final class ExternalMetricsBroadcastTest {
-  private static final ActorTestKit KIT =
-      ActorTestKit.create(
-          ConfigFactory.parseString("pekko.actor.provider = local")
-              .withFallback(ConfigFactory.parseResources("platform.conf"))
-              .withFallback(ConfigFactory.defaultReference())
-              .resolve());
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
 
   private final ExternalMetrics figures = new ExternalMetrics();
   private final ExternalMetricsHandler handler =
@@ -34,9 +31,18 @@ final class ExternalMetricsBroadcastTest {
           (name, byWorker) ->
               byWorker.forEach((worker, value) -> figures.report(name, worker, value, System.nanoTime())));
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create(
+        ConfigFactory.parseString("pekko.actor.provider = local")
+            .withFallback(ConfigFactory.parseResources("platform.conf"))
+            .withFallback(ConfigFactory.defaultReference())
+            .resolve());
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   @Test
@@ -62,9 +68,9 @@ final class ExternalMetricsBroadcastTest {
 
   @Test
   void news_reachWhoeverListens() throws Exception {
-    ExternalMetricsBroadcast news = new ExternalMetricsBroadcast(KIT.system(), figures);
+    ExternalMetricsBroadcast news = new ExternalMetricsBroadcast(kit.system(), figures);
     CompletableFuture<Boolean> heard = new CompletableFuture<>();
-    KIT.system().scheduler().scheduleAtFixedRate(
+    kit.system().scheduler().scheduleAtFixedRate(
         Duration.ZERO,
         Duration.ofMillis(20),
         () -> {
@@ -74,14 +80,14 @@ final class ExternalMetricsBroadcastTest {
             heard.complete(true);
           }
         },
-        KIT.system().executionContext());
+        kit.system().executionContext());
 
     assertThat(heard.get(60, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test
   void news_crossBetweenNodes() {
-    Serialization serialization = SerializationExtension.get(KIT.system());
+    Serialization serialization = SerializationExtension.get(kit.system());
     ExternalMetricsBroadcast.Update said = new ExternalMetricsBroadcast.Update("price", Map.of("w0", 3.0, "w1", 1e-9));
 
     byte[] bytes = serialization.serialize(said).get();

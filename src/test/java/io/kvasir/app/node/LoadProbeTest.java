@@ -241,6 +241,22 @@ final class LoadProbeTest {
   }
 
   @Test
+  void engineThatDidNotAnswer_isAskedAgainOnceItWasLost() throws Exception {
+    try (ScriptedEngine engine = new ScriptedEngine(1)) {
+      engine.announce(503, "");
+      assertThat(reports(engine.url())).isEqualTo(POLLED);
+      await(() -> engine.inquiries() == 1);
+
+      engine.announce(200, engine.feed());
+      engine.setHealth(503);
+      assertThat(probe.probe(engine.url()).toCompletableFuture().join()).isFalse();
+      engine.setHealth(200);
+      assertThat(probe.probe(engine.url()).toCompletableFuture().join()).isTrue();
+      awaitPushed(engine, 0);
+    }
+  }
+
+  @Test
   void engineThatCameUpLate_isAskedAgain_andAnotherFeedReplacesTheFirst() throws Exception {
     try (ScriptedEngine engine = new ScriptedEngine(1); ScriptedEngine other = new ScriptedEngine(1)) {
       engine.announce(503, "");
@@ -300,6 +316,7 @@ final class LoadProbeTest {
     private final AtomicInteger inquiries = new AtomicInteger();
     private final String feed;
     private volatile int status = 200;
+    private volatile int health = 200;
     private volatile String page;
 
     ScriptedEngine(int ranks) throws IOException {
@@ -316,7 +333,7 @@ final class LoadProbeTest {
         inquiries.incrementAndGet();
       });
       server.createContext("/health", exchange -> {
-        exchange.sendResponseHeaders(200, -1);
+        exchange.sendResponseHeaders(health, -1);
         exchange.close();
       });
       server.createContext("/metrics", exchange -> {
@@ -343,6 +360,10 @@ final class LoadProbeTest {
     void announce(int newStatus, String newPage) {
       page = newPage;
       status = newStatus;
+    }
+
+    void setHealth(int newHealth) {
+      health = newHealth;
     }
 
     void send(long sequence, byte[] payload) {

@@ -15,23 +15,30 @@ import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapsho
 import java.util.List;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The gauges of a cell, as a scrape finds them. */
 final class CellGaugesTest {
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
 
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final Metrics metrics = new Metrics(registry);
   private final CellServices services =
       TestServices.of(
-          KIT, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+          kit, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
           () -> 1);
   private final Members members = new Members("m", services);
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   @Test

@@ -62,6 +62,7 @@ import java.util.stream.IntStream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -74,7 +75,8 @@ final class CellViewTest {
   private static final int BLOCK = 16;
   private static final int PROMPT = 64 * BLOCK + 5;
 
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
 
   private static final List<EventFeed> FEEDS = List.of(new EventFeed.Push(""));
 
@@ -95,7 +97,7 @@ final class CellViewTest {
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
     CellServices services =
-        TestServices.of(KIT, TestSettings.CELL, profiles, metrics, log, this::nanos);
+        TestServices.of(kit, TestSettings.CELL, profiles, metrics, log, this::nanos);
     return new Members("m", services);
   }
 
@@ -126,9 +128,14 @@ final class CellViewTest {
     }
   }
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private static Chain chain(int seed, int blocks) {

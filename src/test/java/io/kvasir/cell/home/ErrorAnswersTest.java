@@ -28,11 +28,14 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Which error answers keep requests from a worker: those that are its own failures, while others can serve. */
 final class ErrorAnswersTest {
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
+
   private static final Outcome ERROR = new Outcome.Failed(false, "status 500");
   private static final Outcome UNKNOWN = new Outcome.UnknownModel(404, "m");
   private static final Outcome ANSWER = new Outcome.Completed(1, 0, 1, 1);
@@ -42,9 +45,14 @@ final class ErrorAnswersTest {
   private final Members members = members();
   private int requests;
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   @Test
@@ -293,7 +301,7 @@ final class ErrorAnswersTest {
     return new Members(
         "m",
         TestServices.of(
-            KIT, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+            kit, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
             clock));
   }
 }

@@ -25,13 +25,16 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** When the pods of a large cell are probed and polled; time is counted in ticks, and answers come at once. */
 final class HealthMonitorTest {
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
+
   private static final int PODS = 60;
   private static final int TICKS_PER_SECOND = 4;
   private static final int PROBE_INTERVAL_TICKS = 5 * TICKS_PER_SECOND;
@@ -51,7 +54,7 @@ final class HealthMonitorTest {
   private CellServices services() {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     return TestServices.of(
-        KIT, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
+        kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
         () -> tick * TICK_NANOS,
         new HealthProbe() {
           @Override
@@ -82,9 +85,14 @@ final class HealthMonitorTest {
     }
   }
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private void run(int ticks) {

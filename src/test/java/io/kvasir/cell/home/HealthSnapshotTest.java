@@ -27,22 +27,30 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A decision's columns against each worker asked by itself. */
 @Tag("lock-free")
 final class HealthSnapshotTest {
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
+
   private static final int PODS = 70;
 
   private final AtomicLong now = new AtomicLong(1_000_000_000L);
   private final Members members = members();
   private final Candidates candidates = new Candidates(128);
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private Members members() {
@@ -55,7 +63,7 @@ final class HealthSnapshotTest {
     return new Members(
         "m",
         TestServices.of(
-            KIT, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
+            kit, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
             now::get));
   }
 

@@ -27,12 +27,14 @@ import java.util.List;
 import java.util.Objects;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Slots and the index behind them, while it is rebuilt into a wider one: without actors, one step at a time. */
 final class MembersTest {
   private static final int BLOCK = 16;
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
 
   private final Members members = members();
   private final List<Member> first = admit("a", 64);
@@ -41,14 +43,19 @@ final class MembersTest {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     CellServices services =
         TestServices.of(
-            KIT, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
+            kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
             () -> 1_000_000_000L);
     return new Members("m", services);
   }
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private List<Member> admit(String pod, int ranks) {

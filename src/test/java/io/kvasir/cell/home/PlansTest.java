@@ -38,6 +38,7 @@ import java.util.concurrent.Future;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -47,7 +48,8 @@ final class PlansTest {
   private static final int BLOCK = 16;
   private static final int BLOCKS = 500;
   private static final int PROMPT = BLOCKS * BLOCK + 3;
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
 
   private final Metrics metrics = new Metrics(new PrometheusRegistry());
   private final ProfileSet profiles = TestProfiles.builtIn("prefill-decode", metrics);
@@ -57,12 +59,17 @@ final class PlansTest {
     return new Members(
         "m",
         TestServices.of(
-            KIT, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), () -> 1_000_000_000L));
+            kit, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), () -> 1_000_000_000L));
+  }
+
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
   }
 
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private Member seat(String name, Role role, Dialect dialect, String group, int maxInFlight) {

@@ -44,11 +44,14 @@ import java.util.stream.IntStream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Who goes at once and who waits, in a cell of four workers with five places each, and at most 100 ms queued. */
 final class CellAdmissionTest {
-  private static final ActorTestKit KIT = ActorTestKit.create();
+  @SuppressWarnings("NullAway.Init") // start() comes first
+  private static ActorTestKit kit;
+
   private static final int BLOCK = 16;
   private static final int PLACES = 5;
   private static final double BOUND_MS = 100;
@@ -59,15 +62,20 @@ final class CellAdmissionTest {
   private long now = 1_000_000_000L;
   private final TestCell cell =
       new TestCell(
-          KIT, settings(), "expected-cost", new Metrics(new PrometheusRegistry()), () -> now,
+          kit, settings(), "expected-cost", new Metrics(new PrometheusRegistry()), () -> now,
           IntStream.range(0, 4)
               .mapToObj(i -> TestPods.pod("w" + i).blockSize(BLOCK).maxInFlight(PLACES).build())
               .toList());
   private final CellAdmission admission = Objects.requireNonNull(cell.view().admission());
 
+  @BeforeAll
+  static void start() {
+    kit = ActorTestKit.create();
+  }
+
   @AfterAll
   static void stop() {
-    KIT.shutdownTestKit();
+    kit.shutdownTestKit();
   }
 
   private static CellSettings settings() {
