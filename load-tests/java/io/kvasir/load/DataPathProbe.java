@@ -76,6 +76,23 @@ final class DataPathProbe {
     }
   }
 
+  /** The requests of a short measurement, with what is counted. */
+  enum Burst {
+    /** 64 clients that ask as fast as they can; requests are counted. */
+    REQUESTS,
+    /** 64 clients that ask 500 times a second; requests are counted. */
+    AT_500,
+    /** 400 streams; events are counted. */
+    EVENTS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+  }
+
+  private static final double BURST_SECONDS = 2;
+
   private final LoadGenerator.Remote load;
   private final String model;
   private final double scale;
@@ -93,12 +110,7 @@ final class DataPathProbe {
 
   /** Warms a router up, then measures it. {@code child} is null for direct access, which costs nothing. */
   Figures measure(String name, int port, CpuClock cpu) throws IOException {
-    progress(name, "warming up");
-    run(port, ArrivalMode.CLOSED, 64, 0, 9, 0, CHAT_BYTES);
-    run(port, ArrivalMode.CLOSED, STREAMS, 0, 6, EVENTS, CHAT_BYTES);
-    run(port, ArrivalMode.CLOSED, 2, 0, 4, 0, LONG_BYTES);
-    run(port, ArrivalMode.CLOSED, 64, 0, 3, 0, CHAT_BYTES);
-
+    warmUp(name, port);
     progress(name, "one client");
     LoadResult alone = run(port, ArrivalMode.CLOSED, 1, 0, 4, 0, CHAT_BYTES);
     progress(name, "64 clients, 500 requests a second");
@@ -129,6 +141,27 @@ final class DataPathProbe {
         perTurn,
         streams.p50Millis(),
         cpu.residentMegabytes());
+  }
+
+  /** As long as it takes until little is compiled any more. */
+  void warmUp(String name, int port) throws IOException {
+    progress(name, "warming up");
+    run(port, ArrivalMode.CLOSED, 64, 0, 9, 0, CHAT_BYTES);
+    run(port, ArrivalMode.CLOSED, STREAMS, 0, 6, EVENTS, CHAT_BYTES);
+    run(port, ArrivalMode.CLOSED, 2, 0, 4, 0, LONG_BYTES);
+    run(port, ArrivalMode.CLOSED, 64, 0, 3, 0, CHAT_BYTES);
+  }
+
+  /** CPU microseconds of each request or event of a burst. */
+  double burst(Burst burst, int port, CpuClock cpu) throws IOException {
+    double before = cpu.seconds();
+    long counted =
+        switch (burst) {
+          case REQUESTS -> run(port, ArrivalMode.CLOSED, 64, 0, BURST_SECONDS, 0, CHAT_BYTES).requests();
+          case AT_500 -> run(port, ArrivalMode.PACED, 64, 500, BURST_SECONDS, 0, CHAT_BYTES).requests();
+          case EVENTS -> run(port, ArrivalMode.CLOSED, STREAMS, 0, BURST_SECONDS, EVENTS, CHAT_BYTES).events();
+        };
+    return 1e6 * (cpu.seconds() - before) / counted;
   }
 
   /** Measures long turns only, from the first on. */

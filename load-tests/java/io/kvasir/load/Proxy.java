@@ -1,6 +1,8 @@
 package io.kvasir.load;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.load.ByTurns.Build;
+import io.kvasir.load.ByTurns.Comparison;
 import io.kvasir.load.DataPathProbe.CpuClock;
 import io.kvasir.load.DataPathProbe.Figures;
 import io.kvasir.load.DataPathProbe.LongTurns;
@@ -22,13 +24,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the whole of Kvasir costs, beside other routers: {@code load-tests/proxy [--peers smg,vllm-router,nginx]
- * [--only long-turns] [--scale F] [--json OUT]}. Each router stands alone between the same four fake engines and the
+ * [--only long-turns] [--scale F] [--json OUT]}; or beside another build of it, by turns: {@code --against CHECKOUT
+ * [--turns N]}. Each router stands alone between the same four fake engines and the
  * same load; latency is what it adds to asking an engine directly. Everything shares the machine's cores, so figures of
  * one run compare.
  */
 final class Proxy {
   private static final Path OUT = Router.OUT;
   private static final int ENGINES = 4;
+
+  /** How often two builds that are compared are started. */
+  private static final int STARTS = 3;
+
   private static final String MODEL = Router.MODEL;
 
   private Proxy() {}
@@ -39,12 +46,16 @@ final class Proxy {
     double scale = 1;
     Path json = null;
     boolean longTurns = false;
+    Path against = null;
+    int turns = 12;
     for (int i = 0; i + 1 < arguments.length; i += 2) {
       String value = arguments[i + 1];
       switch (arguments[i]) {
         case "--peers" ->
             peers = value.equals("none") ? List.of() : Arrays.stream(value.split(",", -1)).map(Router::parse).toList();
         case "--scale" -> scale = Double.parseDouble(value);
+        case "--against" -> against = Path.of(value);
+        case "--turns" -> turns = Integer.parseInt(value);
         case "--json" -> json = Path.of(value);
         case "--only" -> {
           if (!value.equals("long-turns")) {
@@ -57,7 +68,7 @@ final class Proxy {
     }
     routers.addAll(peers);
     Files.createDirectories(OUT);
-    System.exit(run(routers, scale, json, longTurns));
+    System.exit(against == null ? run(routers, scale, json, longTurns) : compare(against, turns, scale, json));
   }
 
   private static int run(List<Router> routers, double scale, @Nullable Path json, boolean longTurns)
@@ -66,21 +77,14 @@ final class Proxy {
     List<LongTurns> turns = new ArrayList<>();
     Map<Router, String> failed = new LinkedHashMap<>();
     @Nullable Figures direct;
-    try (ChildProcess engines =
-            ChildProcess.java(
-                "engines",
-                OUT.resolve("engines.log"),
-                List.of("-Xmx256m"),
-                FakeEngines.class,
-                Stream.concat(Stream.of(MODEL, "20"), Stream.generate(() -> "0").limit(ENGINES))
-                    .toArray(String[]::new));
+    try (ChildProcess engines = engines();
         LoadGenerator.Remote load = new LoadGenerator.Remote(OUT.resolve("load.log"))) {
-      List<Integer> ports = Arrays.stream(engines.awaitLine("ports ").split(" ", -1)).map(Integer::valueOf).toList();
+      List<Integer> ports = ports(engines);
       DataPathProbe probe = new DataPathProbe(load, MODEL, scale);
       direct = longTurns ? null : probe.measure("direct", ports.getFirst(), CpuClock.NONE);
       for (Router router : routers) {
         int port = Ports.free();
-        try (ChildProcess child = router.start(port, ports, List.of("KVASIR_MANAGEMENT_PORT=" + Ports.free()))) {
+        try (ChildProcess child = router.start(port, ports, management())) {
           awaitAnswers(load, child, port);
           if (direct == null) {
             turns.add(probe.measureLongTurns(router.toString(), port, CpuClock.of(child)));
@@ -103,6 +107,52 @@ final class Proxy {
     List<?> results = direct == null ? turns : all.stream().map(each -> result(direct, each)).toList();
     ResultFile.write(json, new ObjectMapper(), results);
     return failed.isEmpty() ? 0 : 1;
+  }
+
+  /** This build beside another, by turns. */
+  private static int compare(Path against, int turns, double scale, @Nullable Path json) throws Exception {
+    try (ChildProcess engines = engines();
+        LoadGenerator.Remote load = new LoadGenerator.Remote(OUT.resolve("load.log"))) {
+      List<Integer> ports = ports(engines);
+      ByTurns byTurns = new ByTurns(new DataPathProbe(load, MODEL, scale));
+      for (int start = 0; start < STARTS; start++) {
+        compare(against, load, ports, byTurns, (turns + STARTS - 1) / STARTS);
+      }
+      System.out.println(Comparison.COLUMNS);
+      byTurns.comparisons().forEach(System.out::println);
+      ResultFile.write(json, new ObjectMapper(), byTurns.comparisons());
+    }
+    return 0;
+  }
+
+  private static void compare(
+      Path against, LoadGenerator.Remote load, List<Integer> engines, ByTurns byTurns, int turns) throws Exception {
+    int ourPort = Ports.free();
+    int theirPort = Ports.free();
+    try (ChildProcess ours = Router.KVASIR.start(ourPort, engines, management());
+        ChildProcess theirs =
+            Router.kvasir("other", against.resolve("kvasir"), theirPort, engines, management())) {
+      awaitAnswers(load, ours, ourPort);
+      awaitAnswers(load, theirs, theirPort);
+      byTurns.measure(new Build("this", ours, ourPort), new Build("other", theirs, theirPort), turns);
+    }
+  }
+
+  private static List<String> management() {
+    return List.of("KVASIR_MANAGEMENT_PORT=" + Ports.free());
+  }
+
+  private static ChildProcess engines() throws IOException {
+    return ChildProcess.java(
+        "engines",
+        OUT.resolve("engines.log"),
+        List.of("-Xmx256m"),
+        FakeEngines.class,
+        Stream.concat(Stream.of(MODEL, "20"), Stream.generate(() -> "0").limit(ENGINES)).toArray(String[]::new));
+  }
+
+  private static List<Integer> ports(ChildProcess engines) throws IOException {
+    return Arrays.stream(engines.awaitLine("ports ").split(" ", -1)).map(Integer::valueOf).toList();
   }
 
   /** Waits until requests succeed: routers take a while to believe in their engines. */

@@ -15,28 +15,7 @@ enum Router {
   KVASIR {
     @Override
     ChildProcess start(int port, List<Integer> engines, List<String> environment) throws IOException {
-      String pods =
-          IntStream.range(0, engines.size())
-              .mapToObj(
-                  i ->
-                      "{ name = engine-%d, url = \"http://127.0.0.1:%d\", models = [%s], max-in-flight = 1000 }"
-                          .formatted(i, engines.get(i), MODEL))
-              .collect(Collectors.joining("\n    "));
-      Path config = OUT.resolve("kvasir.conf");
-      Files.writeString(
-          config,
-          """
-          kvasir {
-            gateway { host = "127.0.0.1", port = %d }
-            access.open-routing-details = true
-            models = [{ name = %s, directory = "bundled:kvasir-demo" }]
-            pods = [
-              %s
-            ]
-          }
-          """
-              .formatted(port, MODEL, pods));
-      return quiet(environment, List.of("./kvasir", "serve", "--config", config.toString()));
+      return kvasir(toString(), Path.of("./kvasir"), port, engines, environment);
     }
   },
   SMG {
@@ -83,7 +62,7 @@ enum Router {
           """
               .formatted(OUT.toAbsolutePath(), upstreams, port));
       return quiet(
-          environment, List.of("nginx", "-p", OUT.toAbsolutePath().toString(), "-c", config.toString()));
+          toString(), environment, List.of("nginx", "-p", OUT.toAbsolutePath().toString(), "-c", config.toString()));
     }
   };
 
@@ -103,6 +82,38 @@ enum Router {
    */
   abstract ChildProcess start(int port, List<Integer> engines, List<String> environment) throws IOException;
 
+  /**
+   * Starts a build of Kvasir.
+   *
+   * @param name of its log and its configuration
+   * @param launcher of the checkout that has it
+   */
+  static ChildProcess kvasir(
+      String name, Path launcher, int port, List<Integer> engines, List<String> environment) throws IOException {
+    String pods =
+        IntStream.range(0, engines.size())
+            .mapToObj(
+                i ->
+                    "{ name = engine-%d, url = \"http://127.0.0.1:%d\", models = [%s], max-in-flight = 1000 }"
+                        .formatted(i, engines.get(i), MODEL))
+            .collect(Collectors.joining("\n    "));
+    Path config = OUT.resolve(name + ".conf").toAbsolutePath();
+    Files.writeString(
+        config,
+        """
+        kvasir {
+          gateway { host = "127.0.0.1", port = %d }
+          access.open-routing-details = true
+          models = [{ name = %s, directory = "bundled:kvasir-demo" }]
+          pods = [
+            %s
+          ]
+        }
+        """
+            .formatted(port, MODEL, pods));
+    return quiet(name, environment, List.of(launcher.toString(), "serve", "--config", config.toString()));
+  }
+
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -120,11 +131,12 @@ enum Router {
     return List.of(SMG, VLLM_ROUTER, NGINX);
   }
 
-  ChildProcess quiet(List<String> environment, List<String> command) throws IOException {
+  private static ChildProcess quiet(String name, List<String> environment, List<String> command)
+      throws IOException {
     List<String> all = new ArrayList<>(List.of("env"));
     all.addAll(environment);
     all.addAll(command);
-    return ChildProcess.quiet(toString(), OUT.resolve(this + ".log"), all);
+    return ChildProcess.quiet(name, OUT.resolve(name + ".log"), all);
   }
 
   ChildProcess python(
@@ -136,6 +148,6 @@ enum Router {
     command.addAll(List.of("--host", "127.0.0.1", "--port", String.valueOf(port), "--policy", "cache_aware"));
     command.addAll(List.of("--prometheus-port", String.valueOf(Ports.free()), "--worker-urls"));
     engines.forEach(engine -> command.add("http://127.0.0.1:" + engine));
-    return quiet(environment, command);
+    return quiet(toString(), environment, command);
   }
 }
