@@ -71,7 +71,7 @@ final class EventDraft {
   private List<List<ExtraKey>> extraKeys = List.of();
   private boolean onceComputed;
   private int @Nullable [] seconds;
-  private int @Nullable [] lookahead;
+  private int @Nullable [] tokensAfter;
 
   EventDraft(WireReader reader, DecodedMessage.FaultCollector faults) {
     this.reader = reader;
@@ -96,7 +96,7 @@ final class EventDraft {
     extraKeys = List.of();
     onceComputed = false;
     seconds = null;
-    lookahead = null;
+    tokensAfter = null;
   }
 
   /** The event is a map: SGLang's, unless it has a field {@linkplain #OF_VLLM of vLLM's}. */
@@ -132,7 +132,7 @@ final class EventDraft {
       case CACHE_SALT -> cacheSalt = reader.nil() ? null : reader.text();
       // Which session stored them first says nothing of who may share them.
       case SESSION -> reader.skip();
-      case LOOKAHEAD -> lookahead = lookahead();
+      case LOOKAHEAD -> tokensAfter = tokensAfter();
       case WINDOW -> window = reader.nil() ? 0 : reader.count(Integer.MAX_VALUE, "sliding window");
     }
   }
@@ -162,33 +162,33 @@ final class EventDraft {
     String adapter = lora != null && !lora.isEmpty() ? lora : loraId;
     return new KvEvent.Stored(
         parent == 0, parent, keys, tokens, blockSize, tier(), adapter, cacheSalt, group,
-        spec.withWindow(window), extraKeys, onceComputed, next());
+        spec.withWindow(window), extraKeys, onceComputed, lookahead());
   }
 
-  private KvEvent.Next next() {
-    if (lookahead != null && keys != null && lookahead.length == keys.length) {
-      return new KvEvent.Next(lookahead, 1);
+  private KvEvent.Lookahead lookahead() {
+    if (tokensAfter != null && keys != null && tokensAfter.length == keys.length) {
+      return new KvEvent.Lookahead(tokensAfter, 1);
     }
-    return seconds == null || keys == null ? KvEvent.Next.ANY : ofPairs(seconds, keys.length, blockSize);
+    return seconds == null || keys == null ? KvEvent.Lookahead.ANY : ofPairs(seconds, keys.length, blockSize);
   }
 
   /**
    * What the pairs of a bigram cache tell: the second token of the last pair of each block. A prompt's last token is
    * never looked up there, so it makes no pair.
    */
-  static KvEvent.Next ofPairs(int[] seconds, int blocks, int blockSize) {
+  static KvEvent.Lookahead ofPairs(int[] seconds, int blocks, int blockSize) {
     if (blockSize == 0 || (long) blocks * blockSize != seconds.length) {
-      return KvEvent.Next.ANY;
+      return KvEvent.Lookahead.ANY;
     }
     int[] tokens = new int[blocks];
     for (int i = 0; i < blocks; i++) {
       tokens[i] = seconds[(i + 1) * blockSize - 1];
     }
-    return new KvEvent.Next(tokens, 2);
+    return new KvEvent.Lookahead(tokens, 2);
   }
 
   /** The first token after each block; null where not all have one. */
-  private int @Nullable [] lookahead() throws IOException {
+  private int @Nullable [] tokensAfter() throws IOException {
     if (reader.nil()) {
       return null;
     }

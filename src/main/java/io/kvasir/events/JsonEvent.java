@@ -67,11 +67,11 @@ final class JsonEvent {
     }
     return new KvEvent.Stored(
         parent == 0, parent, keys, tokens, size.intValue(), tier(tree), lora, text(tree, "cache_salt"), group(tree),
-        spec(tree), extraKeys(member(tree, "extra_keys")), false, next(tree, keys.length, size.intValue()));
+        spec(tree), extraKeys(member(tree, "extra_keys")), false, lookahead(tree, keys.length, size.intValue()));
   }
 
   /** How prompts have to go on after each block: by a field of its own, or by token pairs. */
-  private KvEvent.Next next(JsonNode tree, int blocks, int blockSize) {
+  private KvEvent.Lookahead lookahead(JsonNode tree, int blocks, int blockSize) {
     JsonNode lookahead = member(tree, "lookahead_token_ids");
     if (lookahead != null) {
       if (!lookahead.isArray() || lookahead.size() != blocks) {
@@ -81,11 +81,11 @@ final class JsonEvent {
       for (int i = 0; i < blocks; i++) {
         next[i] = token(lookahead.get(i).path(0), "lookahead_token_ids[" + i + "][0]");
       }
-      return new KvEvent.Next(next, 1);
+      return new KvEvent.Lookahead(next, 1);
     }
     JsonNode tokens = tree.path("token_ids");
     if (!tokens.path(0).isArray()) {
-      return KvEvent.Next.ANY;
+      return KvEvent.Lookahead.ANY;
     }
     int[] seconds = new int[tokens.size()];
     for (int i = 0; i < seconds.length; i++) {

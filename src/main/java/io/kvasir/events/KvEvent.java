@@ -46,7 +46,7 @@ public sealed interface KvEvent {
       Spec spec,
       List<List<ExtraKey>> extraKeys,
       boolean onceComputed,
-      Next next)
+      Lookahead lookahead)
       implements KvEvent {
     /** Of an engine that shares what it has planned, however prompts go on. */
     public Stored(
@@ -62,7 +62,7 @@ public sealed interface KvEvent {
         Spec spec,
         List<List<ExtraKey>> extraKeys) {
       this(root, parentKey, keys, tokens, blockSize, tier, lora, cacheSalt, group, spec, extraKeys, false,
-          Next.ANY);
+          Lookahead.ANY);
     }
   }
 
@@ -74,9 +74,9 @@ public sealed interface KvEvent {
    * @param tokens of each block the token after it; none where it does not matter
    * @param least tokens that a prompt has to have after a block to be found to share it; 0 where it does not matter
    */
-  record Next(int[] tokens, int least) {
+  record Lookahead(int[] tokens, int least) {
     /** It does not matter. */
-    public static final Next ANY = new Next(new int[0], 0);
+    public static final Lookahead ANY = new Lookahead(new int[0], 0);
 
     /** Whether it does not matter. */
     public boolean isAny() {
@@ -145,10 +145,10 @@ public sealed interface KvEvent {
       /** The last block, which has the state of a linear attention or state space. */
       STATE,
       /**
-       * No group of the engine's: the last block, stored for prompts that go on alike ({@link Next}). The window is the
+       * No group of the engine's: the last block, stored for prompts that go on alike ({@link Lookahead}). The window is the
        * number of tokens that have to follow.
        */
-      NEXT,
+      LOOKAHEAD,
       /** Chunks, cross attention and what is not known: no prefix. */
       OTHER,
       /** Not given, as by engines with one group, or named as unknown. */

@@ -73,7 +73,7 @@ public final class BlockHash {
   }
 
   /** The name of the block {@code hash} among prompts that go on with one token. */
-  public static long withNext(long hash, short folded) {
+  public static long withLookahead(long hash, short folded) {
     return chained(hash, folded & 0xffffL);
   }
 

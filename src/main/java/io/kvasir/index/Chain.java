@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param hashes chain hashes of the prompt's full blocks; never changed after construction
  * @param blockSize tokens in a block, at least 1
- * @param next how the prompt goes on after each block; null where that is not known
+ * @param lookahead how the prompt goes on after each block; null where that is not known
  */
-public record Chain(long[] hashes, int blockSize, @Nullable Next next) {
+public record Chain(long[] hashes, int blockSize, @Nullable Lookahead lookahead) {
   /** The chain of a prompt whose blocks are unknown. */
   public static final Chain EMPTY = new Chain(new long[0], 1);
 
@@ -21,10 +21,10 @@ public record Chain(long[] hashes, int blockSize, @Nullable Next next) {
    *     any; never changed after construction
    * @param rest tokens after the last full block
    */
-  public record Next(short[] tokens, int rest) {
+  public record Lookahead(short[] tokens, int rest) {
     @Override
     public boolean equals(Object other) {
-      return other instanceof Next(short[] otherTokens, int otherRest)
+      return other instanceof Lookahead(short[] otherTokens, int otherRest)
           && otherRest == rest
           && Arrays.equals(otherTokens, tokens);
     }
@@ -48,7 +48,7 @@ public record Chain(long[] hashes, int blockSize, @Nullable Next next) {
     for (int i = 0; i < next.length; i++) {
       next[i] = BlockHash.fold(tokens[(i + 1) * blockSize]);
     }
-    return new Chain(hashes, blockSize, new Next(next, tokens.length - hashes.length * blockSize));
+    return new Chain(hashes, blockSize, new Lookahead(next, tokens.length - hashes.length * blockSize));
   }
 
   /** The number of full blocks of the prompt. */
@@ -61,35 +61,35 @@ public record Chain(long[] hashes, int blockSize, @Nullable Next next) {
     if (blocks == hashes.length) {
       return this;
     }
-    Next known = next;
+    Lookahead known = lookahead;
     return new Chain(
         Arrays.copyOf(hashes, blocks), blockSize,
-        known == null ? null : new Next(Arrays.copyOf(known.tokens, blocks), tokensAfter(known, blocks - 1)));
+        known == null ? null : new Lookahead(Arrays.copyOf(known.tokens, blocks), tokensAfter(known, blocks - 1)));
   }
 
   /**
    * The name of a block for engines that share it only among prompts that go on alike; {@link BlockHash#NONE} where the
-   * prompt has fewer than {@code least} tokens after it. Not to be asked where {@link #next} is not known.
+   * prompt has fewer than {@code least} tokens after it. Not to be asked where {@link #lookahead} is not known.
    *
    * @param least at least 1
    */
-  public long withNext(int block, int least) {
-    Next known = next;
+  public long withLookahead(int block, int least) {
+    Lookahead known = lookahead;
     return known == null || tokensAfter(known, block) < least
         ? BlockHash.NONE
-        : BlockHash.withNext(hashes[block], known.tokens[block]);
+        : BlockHash.withLookahead(hashes[block], known.tokens[block]);
   }
 
-  private int tokensAfter(Next known, int block) {
+  private int tokensAfter(Lookahead known, int block) {
     return (hashes.length - 1 - block) * blockSize + known.rest;
   }
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof Chain(long[] otherHashes, int otherSize, Next otherNext)
+    return other instanceof Chain(long[] otherHashes, int otherSize, Lookahead otherLookahead)
         && otherSize == blockSize
         && Arrays.equals(otherHashes, hashes)
-        && (otherNext == null ? next == null : otherNext.equals(next));
+        && (otherLookahead == null ? lookahead == null : otherLookahead.equals(lookahead));
   }
 
   @Override

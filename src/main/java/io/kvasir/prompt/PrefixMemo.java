@@ -162,13 +162,13 @@ final class PrefixMemo {
       if (special) {
         add(tokenizer.after());
       }
-      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), next()), tokens, reused);
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), lookahead()), tokens, reused);
     }
 
     /** The token after each block, of the last one where there is one. */
-    private Chain.Next next() {
+    private Chain.Lookahead lookahead() {
       if (blocks == 0) {
-        return new Chain.Next(new short[0], open.size());
+        return new Chain.Lookahead(new short[0], open.size());
       }
       boolean goesOn = open.size() > 0;
       short[] next = new short[goesOn ? blocks : blocks - 1];
@@ -176,7 +176,7 @@ final class PrefixMemo {
       if (goesOn) {
         next[blocks - 1] = BlockHash.fold(open.array()[0]);
       }
-      return new Chain.Next(next, open.size());
+      return new Chain.Lookahead(next, open.size());
     }
 
     /** Finds where the next pieces end, up to a span's; returns how many there are. */

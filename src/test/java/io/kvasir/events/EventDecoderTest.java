@@ -209,8 +209,8 @@ final class EventDecoderTest {
               p.packInt(2).packNil().packString("gpu");
             });
     assertThat(stored.tokens()).containsExactly(11, 12);
-    assertThat(stored.next().tokens()).containsExactly(13);
-    assertThat(stored.next().least()).as("a prompt's last token makes no pair").isEqualTo(2);
+    assertThat(stored.lookahead().tokens()).containsExactly(13);
+    assertThat(stored.lookahead().least()).as("a prompt's last token makes no pair").isEqualTo(2);
     assertThat(stored.tier()).isEqualTo(Tier.DEVICE);
   }
 
@@ -233,8 +233,8 @@ final class EventDecoderTest {
               p.packString("medium").packString("GPU");
             });
     assertThat(stored.tokens()).containsExactly(1, 2, 5, 6);
-    assertThat(stored.next().tokens()).containsExactly(5, -1);
-    assertThat(stored.next().least()).isEqualTo(1);
+    assertThat(stored.lookahead().tokens()).containsExactly(5, -1);
+    assertThat(stored.lookahead().least()).isEqualTo(1);
     assertThat(stored.onceComputed()).isFalse();
   }
 
@@ -261,7 +261,7 @@ final class EventDecoderTest {
                   }
                 }
               });
-      assertThat(stored.next().isAny()).as("%d blocks", count).isTrue();
+      assertThat(stored.lookahead().isAny()).as("%d blocks", count).isTrue();
     }
   }
 

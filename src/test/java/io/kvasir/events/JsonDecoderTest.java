@@ -86,7 +86,7 @@ final class JsonDecoderTest {
                 .getFirst();
     assertThat(stored.root()).isTrue();
     assertThat(stored.tokens()).containsExactly(1, 3);
-    assertThat(stored.next().tokens()).containsExactly(4);
+    assertThat(stored.lookahead().tokens()).containsExactly(4);
     assertThat(stored.cacheSalt()).isEqualTo("tenant");
     assertThat(stored.lora()).isEqualTo("lora id 3");
     assertThat(stored.tier()).isEqualTo(Tier.REMOTE);
@@ -100,8 +100,8 @@ final class JsonDecoderTest {
           "lookahead_token_ids": %s}
         """;
     KvEvent.Stored stored = (KvEvent.Stored) decode(event.formatted("[[3], [7]]")).batch().events().getFirst();
-    assertThat(stored.next().tokens()).containsExactly(3, 7);
-    assertThat(stored.next().least()).isEqualTo(1);
+    assertThat(stored.lookahead().tokens()).containsExactly(3, 7);
+    assertThat(stored.lookahead().least()).isEqualTo(1);
     assertThat(decode(event.formatted("[[3]]")).detail())
         .isEqualTo(
             "lookahead_token_ids: has to be a list with a list of token ids for each block, not [[3]]");

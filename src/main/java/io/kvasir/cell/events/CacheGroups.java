@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * needs, as vLLM's {@code HybridKVCacheCoordinator} does.
  *
  * <p>Engines that share a block only among prompts that go on alike hold it under a name for each way to go on: what is
- * known of these names is kept as a group's blocks are, {@link #NEXT}, and needed at the end of the prefix alone.
+ * known of these names is kept as a group's blocks are, {@link #LOOKAHEAD}, and needed at the end of the prefix alone.
  *
  * <p>Which blocks a group keeps of a prompt that is being computed is up to the engine. vLLM keeps, by default, only
  * those at the end of the prompt and where it parts from what the prefix has of others, and none of the answer: as soon
@@ -39,7 +39,7 @@ public final class CacheGroups {
   private static final int MAX_KEPT = 1 << 20;
 
   /** The number of what is no group of the engine's: the blocks by how prompts go on after them. */
-  static final int NEXT = -2;
+  static final int LOOKAHEAD = -2;
 
   private final int prefixBlockSize;
   private volatile GroupBlocks[] groups = new GroupBlocks[0];
@@ -83,12 +83,12 @@ public final class CacheGroups {
       return prompt.hashes()[end - 1];
     }
 
-    private long withNext() {
-      return prompt.withNext(end - 1, 1);
+    private long withLookahead() {
+      return prompt.withLookahead(end - 1, 1);
     }
 
     private boolean is(long hash) {
-      return !isOver() && (hash() == hash || withNext() == hash);
+      return !isOver() && (hash() == hash || withLookahead() == hash);
     }
 
     /** The prompt will not be computed. Any thread; idempotent. */
@@ -124,14 +124,14 @@ public final class CacheGroups {
   }
 
   /** What it means here that the first {@code count} of these prefix blocks are shared by prompts that go on alike. */
-  GroupChange.Stored storedWithNext(Stored stored, long[] hashes, int count, boolean counted) {
+  GroupChange.Stored storedWithLookahead(Stored stored, long[] hashes, int count, boolean counted) {
     long[] names = new long[count];
     for (int i = 0; i < count; i++) {
-      names[i] = BlockHash.withNext(hashes[i], BlockHash.fold(stored.next().tokens()[i]));
+      names[i] = BlockHash.withLookahead(hashes[i], BlockHash.fold(stored.lookahead().tokens()[i]));
     }
-    Spec spec = new Spec(Spec.Kind.NEXT, stored.next().least());
+    Spec spec = new Spec(Spec.Kind.LOOKAHEAD, stored.lookahead().least());
     return new GroupChange.Stored(
-        NEXT, spec, stored.blockSize(), sparse, Arrays.copyOf(stored.keys(), count), names, counted);
+        LOOKAHEAD, spec, stored.blockSize(), sparse, Arrays.copyOf(stored.keys(), count), names, counted);
   }
 
   /** What it means here that the first {@code count} of these prefix blocks are; null if none was waited for. */
@@ -259,14 +259,14 @@ public final class CacheGroups {
   /** Whether it is a hybrid model's engine: it has groups of its own. Any thread. */
   public boolean isHybrid() {
     GroupBlocks[] now = groups;
-    return now.length > 1 || (now.length == 1 && !now[0].isNext());
+    return now.length > 1 || (now.length == 1 && !now[0].isLookahead());
   }
 
   /** Whether the engine shares blocks only among prompts that go on alike. Any thread. */
-  public boolean sharesAlike() {
+  public boolean sharesByLookahead() {
     boolean alike = false;
     for (GroupBlocks group : groups) {
-      alike |= group.isNext();
+      alike |= group.isLookahead();
     }
     return alike;
   }
@@ -327,8 +327,8 @@ public final class CacheGroups {
       }
       ends.addLast(predicted);
       endHashes.add(predicted.hash(), true);
-      if (predicted.withNext() != BlockHash.NONE) {
-        endHashes.add(predicted.withNext(), true);
+      if (predicted.withLookahead() != BlockHash.NONE) {
+        endHashes.add(predicted.withLookahead(), true);
       }
       for (GroupBlocks group : groups) {
         group.expect(prompt, end);
@@ -352,7 +352,7 @@ public final class CacheGroups {
   private void end(PredictedEnd end) {
     if (!end.isOver()) {
       boolean _ = endHashes.remove(end.hash(), true);
-      boolean _ = end.withNext() != BlockHash.NONE && endHashes.remove(end.withNext(), true);
+      boolean _ = end.withLookahead() != BlockHash.NONE && endHashes.remove(end.withLookahead(), true);
       for (GroupBlocks group : groups) {
         group.expectNoMore(end.prompt, end.end);
         expectedBlocks -= group.expected(end.end);

@@ -338,9 +338,9 @@ public final class EventApplier {
         apply(known, placed);
       }
     }
-    if (!stored.next().isAny()) {
+    if (!stored.lookahead().isAny()) {
       CacheGroups alike = groupsOrNew();
-      applyFirst(alike, alike.storedWithNext(stored, hashes, registered, counted));
+      applyFirst(alike, alike.storedWithLookahead(stored, hashes, registered, counted));
     }
     orphans.take(stored.keys(), registered, ready);
   }
@@ -384,8 +384,8 @@ public final class EventApplier {
     changes.removed(keys, tier, counted);
     salts.removed(keys, blocks);
     CacheGroups known = groups;
-    if (known != null && known.has(CacheGroups.NEXT)) {
-      apply(known, new GroupChange.Removed(CacheGroups.NEXT, keys, counted));
+    if (known != null && known.has(CacheGroups.LOOKAHEAD)) {
+      apply(known, new GroupChange.Removed(CacheGroups.LOOKAHEAD, keys, counted));
     }
   }
 

@@ -51,12 +51,12 @@ final class GroupBlocks {
     this.blockSize = blockSize;
     this.size = Math.max(1, blockSize / prefixBlockSize);
     // vLLM also keeps states within a block, under the key of the prefix block that ends there.
-    this.step = spec.kind() == Spec.Kind.STATE || spec.kind() == Spec.Kind.NEXT ? 1 : size;
+    this.step = spec.kind() == Spec.Kind.STATE || spec.kind() == Spec.Kind.LOOKAHEAD ? 1 : size;
     this.needed =
         switch (spec.kind()) {
           // The next token is the first of those that the window sees.
           case SLIDING_WINDOW -> Math.max(1, Math.ceilDiv(spec.window() - 1, blockSize));
-          case STATE, NEXT -> 1;
+          case STATE, LOOKAHEAD -> 1;
           case FULL -> Integer.MAX_VALUE;
           case OTHER, UNSPECIFIED -> throw new IllegalArgumentException(spec + " needs no blocks that are known");
         };
@@ -67,7 +67,7 @@ final class GroupBlocks {
     return switch (spec.kind()) {
       case SLIDING_WINDOW -> spec.window() > 0 && isMultiple(blockSize, prefixBlockSize);
       case FULL -> isMultiple(blockSize, prefixBlockSize);
-      case STATE, NEXT -> blockSize > 0 && prefixBlockSize > 0;
+      case STATE, LOOKAHEAD -> blockSize > 0 && prefixBlockSize > 0;
       case OTHER, UNSPECIFIED -> false;
     };
   }
@@ -102,8 +102,8 @@ final class GroupBlocks {
   }
 
   /** Whether it has blocks by how prompts go on after them. */
-  boolean isNext() {
-    return spec.kind() == Spec.Kind.NEXT;
+  boolean isLookahead() {
+    return spec.kind() == Spec.Kind.LOOKAHEAD;
   }
 
   boolean anyWaits() {
@@ -180,7 +180,7 @@ final class GroupBlocks {
    * those that it needs to go on from there, or from anywhere before where it keeps all.
    */
   int expected(int end) {
-    return isNext() ? end : Math.min(needed, end / step);
+    return isLookahead() ? end : Math.min(needed, end / step);
   }
 
   /** Predicts that a prompt will be computed up to an end. */
@@ -229,7 +229,7 @@ final class GroupBlocks {
 
   private boolean isHeld(Chain prompt, int block, int assumed, boolean withExpected) {
     int end = (block + 1) * step;
-    if (isNext() && prompt.next() == null) {
+    if (isLookahead() && prompt.lookahead() == null) {
       return true;
     }
     long hash = name(prompt, end - 1, spec.window());
@@ -237,7 +237,7 @@ final class GroupBlocks {
   }
 
   private boolean isHeld(long hash, int end, int assumed, boolean withExpected) {
-    return (end > assumed && end % size == 0 && !isNext())
+    return (end > assumed && end % size == 0 && !isLookahead())
         || held.contains(hash)
         || (withExpected && expected.contains(hash));
   }
@@ -248,6 +248,6 @@ final class GroupBlocks {
    * @param least tokens that have to follow, where it matters how prompts go on
    */
   private long name(Chain prompt, int block, int least) {
-    return isNext() ? prompt.withNext(block, least) : prompt.hashes()[block];
+    return isLookahead() ? prompt.withLookahead(block, least) : prompt.hashes()[block];
   }
 }

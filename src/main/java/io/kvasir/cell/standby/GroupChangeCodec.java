@@ -20,7 +20,7 @@ final class GroupChangeCodec {
   private static final byte FULL = 1;
   private static final byte SLIDING_WINDOW = 2;
   private static final byte STATE = 3;
-  private static final byte NEXT = 4;
+  private static final byte LOOKAHEAD = 4;
 
   private GroupChangeCodec() {}
 
@@ -79,7 +79,7 @@ final class GroupChangeCodec {
       case FULL -> FULL;
       case SLIDING_WINDOW -> SLIDING_WINDOW;
       case STATE -> STATE;
-      case NEXT -> NEXT;
+      case LOOKAHEAD -> LOOKAHEAD;
       case OTHER, UNSPECIFIED -> throw new IllegalArgumentException(spec + " is not followed");
     };
   }
@@ -89,7 +89,7 @@ final class GroupChangeCodec {
       case FULL -> Spec.FULL;
       case SLIDING_WINDOW -> new Spec(Spec.Kind.SLIDING_WINDOW, window);
       case STATE -> Spec.STATE;
-      case NEXT -> new Spec(Spec.Kind.NEXT, window);
+      case LOOKAHEAD -> new Spec(Spec.Kind.LOOKAHEAD, window);
       default -> throw new IllegalArgumentException("a group of an unknown kind: " + kind);
     };
   }

@@ -14,8 +14,8 @@ record Recomputation(int most, int again) {
 
   /** The last block that is held, of a prompt whose last token is looked up nowhere. */
   static Recomputation ofLastBlock(Chain chain) {
-    Chain.Next next = chain.next();
-    int rest = next == null ? 1 : next.rest();
+    Chain.Lookahead lookahead = chain.lookahead();
+    int rest = lookahead == null ? 1 : lookahead.rest();
     return new Recomputation(rest == 0 ? chain.length() - 1 : chain.length(), 1);
   }
 

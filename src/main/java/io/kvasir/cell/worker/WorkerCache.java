@@ -123,7 +123,7 @@ public final class WorkerCache {
   /** What a draft model makes of its engine's cache. */
   WorkerStatus.Speculation speculation() {
     CacheGroups known = groups;
-    return known != null && known.sharesAlike()
+    return known != null && known.sharesByLookahead()
         ? WorkerStatus.Speculation.LOOKAHEAD
         : lastBlock.isRecomputed() ? WorkerStatus.Speculation.RECOMPUTES_LAST_BLOCK : WorkerStatus.Speculation.NONE;
   }

@@ -205,7 +205,7 @@ final class CellReplicaTest {
           new Stored(
               parent == null, parent == null ? 0 : parent.key(), keys, tokens, BLOCK, Tier.DEVICE, null,
               parent == null ? salt : null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED, List.of(), number % 2 == 0,
-              KvEvent.Next.ANY);
+              KvEvent.Lookahead.ANY);
       events.add(stored);
       int[] before = parent == null ? new int[0] : parent.tokens();
       for (int i = 0; i < Math.min(count, 50); i++) {

@@ -54,6 +54,6 @@ final class RecordedSpeculationTest {
     assertThat(requests).isEqualTo(count);
     assertThat(hits).isGreaterThan(count / 2);
     CacheGroups groups = applier.groups();
-    assertThat(groups != null && groups.sharesAlike()).isNotEqualTo(recomputes);
+    assertThat(groups != null && groups.sharesByLookahead()).isNotEqualTo(recomputes);
   }
 }

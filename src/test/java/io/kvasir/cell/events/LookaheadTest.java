@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
-import io.kvasir.events.KvEvent.Next;
+import io.kvasir.events.KvEvent.Lookahead;
 import io.kvasir.events.KvEvent.Removed;
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What an engine that shares blocks only among prompts that go on alike finds, by its events. */
-final class NextTokensTest {
+final class LookaheadTest {
   private final BlockIndex index = new BlockIndex(64, 64 << 20);
   private final WorkerBlocks blocks = index.open(0);
   private long sequence;
@@ -50,7 +50,7 @@ final class NextTokensTest {
     int[] prompt = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     apply(applier, new Stored(
         true, 0, new long[] {11, 12}, Arrays.copyOf(prompt, 8), 4, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED,
-        Spec.UNSPECIFIED, List.of(), false, new Next(new int[] {5, 9}, least)));
+        Spec.UNSPECIFIED, List.of(), false, new Lookahead(new int[] {5, 9}, least)));
     assertThat(found(applier, prompt, 4)).isEqualTo(ofTheSame);
     assertThat(found(applier, Arrays.copyOf(prompt, 9), 4)).as("a token after them").isEqualTo(ofOneShorter);
     assertThat(found(applier, Arrays.copyOf(prompt, 8), 4)).as("none after them").isEqualTo(1);
@@ -60,7 +60,7 @@ final class NextTokensTest {
     // The second prompt's own copy of the second block, and then the loss of the first one's.
     apply(applier, new Stored(
         false, 11, new long[] {22}, new int[] {5, 6, 7, 8}, 4, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED,
-        Spec.UNSPECIFIED, List.of(), false, new Next(new int[] {99}, least)));
+        Spec.UNSPECIFIED, List.of(), false, new Lookahead(new int[] {99}, least)));
     assertThat(found(applier, new int[] {1, 2, 3, 4, 5, 6, 7, 8, 99, 10}, 4)).isEqualTo(2);
     apply(applier, new Removed(new long[] {12}, Tier.DEVICE, KvEvent.UNSPECIFIED));
     assertThat(found(applier, prompt, 4)).isEqualTo(1);
@@ -75,7 +75,7 @@ final class NextTokensTest {
     EventApplier applier = new EventApplier(blocks, 2);
     apply(applier, new Stored(
         true, 0, new long[] {11}, new int[] {1, 2}, 2, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,
-        List.of(), false, new Next(new int[] {3}, least)));
+        List.of(), false, new Lookahead(new int[] {3}, least)));
     Chain chain = new Chain(Chain.of(BlockHash.in(null, null), new int[] {1, 2, 7, 8}, 2).hashes(), 2);
     assertThat(Objects.requireNonNull(applier.groups()).resumable(chain, 1, 1)).isEqualTo(1);
   }
@@ -138,7 +138,7 @@ final class NextTokensTest {
               block == 0, parent, new long[] {lastKey},
               Arrays.copyOfRange(prompt, block * blockSize, (block + 1) * blockSize), blockSize, Tier.DEVICE, null,
               null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED, List.of(), false,
-              new Next(new int[] {prompt[(block + 1) * blockSize]}, least)));
+              new Lookahead(new int[] {prompt[(block + 1) * blockSize]}, least)));
         }
       }
       return events;
