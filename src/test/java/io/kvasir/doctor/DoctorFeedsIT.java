@@ -117,10 +117,12 @@ final class DoctorFeedsIT {
   private static EventBridge bridge(Consumer<byte[]> onPayload) {
     EventBridge bridge = new EventBridge(String.valueOf(engine.eventsEndpoint()), onPayload);
     Await.await("the bridge to hear the engine", () -> {
-      byte[] prompt =
-          ("{\"model\":\"" + MODEL + "\",\"prompt\":\"" + UUID.randomUUID().toString().repeat(4) + "\",\"max_tokens\":1}")
-              .getBytes(UTF_8);
-      Request request = Request.post(engine.url().resolve("/v1/completions"), prompt, Duration.ofSeconds(60));
+      String prompt = UUID.randomUUID().toString().repeat(4);
+      byte[] body =
+          """
+          {"model": "%s", "prompt": "%s", "max_tokens": 1}"""
+              .formatted(MODEL, prompt).getBytes(UTF_8);
+      Request request = Request.post(engine.url().resolve("/v1/completions"), body, Duration.ofSeconds(60));
       assertThat(calls.send(request).status()).isEqualTo(200);
       return bridge.heard();
     });
