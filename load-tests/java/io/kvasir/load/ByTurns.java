@@ -11,9 +11,9 @@ import java.util.Map;
 
 /**
  * Two builds of Kvasir, which run side by side before the same engines and are measured by turns, in bursts of two
- * seconds: a shared machine is now fast and now slow, for longer than a burst, so that the ratio within a turn says more
- * than two runs one after the other. What a JVM's compiler makes of the same code differs from start to start by several
- * percent, so that both are started anew after some turns.
+ * seconds: a shared machine is now fast and now slow, for longer than a burst, so that the ratio within a turn says
+ * more than two runs one after the other. What a JVM's compiler makes of the same code differs from start to start by
+ * several percent, so that both are started anew after some turns.
  */
 final class ByTurns {
   private final DataPathProbe probe;

@@ -21,7 +21,6 @@ public sealed interface KvEvent {
    * @param tokens token ids as unsigned 32-bit; {@code keys.length × blockSize} of them where they can be
    *     assigned to blocks, none in a placeholder, more where the engine skipped blocks. Of the token pairs
    *     of a bigram cache the first of each
-   * @param next how prompts have to go on after each block to share it
    * @param blockSize tokens in each block: the page, less for a partial block, 0 in a placeholder
    * @param tier where the blocks are
    * @param lora the adapter's name, {@code lora id N} where the engine sent only its number, null for the
@@ -32,6 +31,7 @@ public sealed interface KvEvent {
    * @param extraKeys one list per block, or empty when no block has any
    * @param onceComputed whether its engine shares a prompt's blocks only once it has computed them, and so computes
    *     them again for a prompt that comes before (SGLang); vLLM shares them as soon as it has planned them
+   * @param lookahead how prompts have to go on after each block to share it
    */
   record Stored(
       boolean root,
@@ -145,8 +145,8 @@ public sealed interface KvEvent {
       /** The last block, which has the state of a linear attention or state space. */
       STATE,
       /**
-       * No group of the engine's: the last block, stored for prompts that go on alike ({@link Lookahead}). The window is the
-       * number of tokens that have to follow.
+       * No group of the engine's: the last block, stored for prompts that go on alike ({@link Lookahead}). The window
+       * is the number of tokens that have to follow.
        */
       LOOKAHEAD,
       /** Chunks, cross attention and what is not known: no prefix. */
