@@ -144,10 +144,7 @@ public sealed interface KvEvent {
       SLIDING_WINDOW,
       /** The last block, which has the state of a linear attention or state space. */
       STATE,
-      /**
-       * No group of the engine's: the last block, stored for prompts that go on alike ({@link Lookahead}). The window
-       * is the number of tokens that have to follow.
-       */
+      /** No group of the engine's: the last block, stored for prompts that go on alike ({@link Lookahead}). */
       LOOKAHEAD,
       /** Chunks, cross attention and what is not known: no prefix. */
       OTHER,
@@ -158,6 +155,7 @@ public sealed interface KvEvent {
     public static final Spec FULL = new Spec(Kind.FULL, 0);
     public static final Spec SLIDING_WINDOW = new Spec(Kind.SLIDING_WINDOW, 0);
     public static final Spec STATE = new Spec(Kind.STATE, 0);
+    public static final Spec LOOKAHEAD = new Spec(Kind.LOOKAHEAD, 0);
     public static final Spec OTHER = new Spec(Kind.OTHER, 0);
     public static final Spec UNSPECIFIED = new Spec(Kind.UNSPECIFIED, 0);
 

@@ -1,5 +1,6 @@
 package io.kvasir.cell.events;
 
+import io.kvasir.events.KvEvent.Lookahead;
 import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
@@ -116,25 +117,47 @@ public final class CacheGroups {
     long[] hashes = new long[keys.length];
     for (int i = 0; i < keys.length; i++) {
       long known = group == null ? BlockHash.NONE : group.hashOf(keys[i]);
-      hashes[i] = known == BlockHash.NONE ? hashOf.applyAsLong(keys[i]) : known;
+      hashes[i] = known == BlockHash.NONE ? name(hashOf.applyAsLong(keys[i]), stored.lookahead(), i) : known;
     }
     boolean leftOut = (long) keys.length * stored.blockSize() < stored.tokens().length;
     return new GroupChange.Stored(
-        stored.group(), stored.spec(), stored.blockSize(), sparse || leftOut, keys, hashes, counted);
+        stored.group(), stored.spec(), stored.lookahead().least(), stored.blockSize(), sparse || leftOut, keys, hashes,
+        counted);
   }
 
-  /** What it means here that the first {@code count} of these prefix blocks are shared by prompts that go on alike. */
-  GroupChange.Stored storedWithLookahead(Stored stored, long[] hashes, int count, boolean counted) {
+  /**
+   * By what the first {@code count} of these prefix blocks are known here: their hashes, with the token that follows
+   * where it matters.
+   */
+  static long[] names(Stored stored, long[] hashes, int count) {
+    if (stored.lookahead().isAny()) {
+      return hashes;
+    }
     long[] names = new long[count];
     for (int i = 0; i < count; i++) {
-      names[i] = BlockHash.withLookahead(hashes[i], BlockHash.fold(stored.lookahead().tokens()[i]));
+      names[i] = name(hashes[i], stored.lookahead(), i);
     }
-    Spec spec = new Spec(Spec.Kind.LOOKAHEAD, stored.lookahead().least());
-    return new GroupChange.Stored(
-        LOOKAHEAD, spec, stored.blockSize(), sparse, Arrays.copyOf(stored.keys(), count), names, counted);
+    return names;
   }
 
-  /** What it means here that the first {@code count} of these prefix blocks are; null if none was waited for. */
+  private static long name(long hash, Lookahead lookahead, int block) {
+    return lookahead.isAny() || hash == BlockHash.NONE
+        ? hash
+        : BlockHash.withLookahead(hash, BlockHash.fold(lookahead.tokens()[block]));
+  }
+
+  /** What it means here that prefix blocks of these names are shared by prompts that go on alike. */
+  GroupChange.Stored storedWithLookahead(Stored stored, long[] names, boolean counted) {
+    return new GroupChange.Stored(
+        LOOKAHEAD, Spec.LOOKAHEAD, stored.lookahead().least(), stored.blockSize(), sparse,
+        Arrays.copyOf(stored.keys(), names.length), names, counted);
+  }
+
+  /**
+   * What it means here that the first {@code count} of these prefix blocks are; null if none was waited for.
+   *
+   * @param hashes as of {@link #names}
+   */
   GroupChange.@Nullable Placed placed(long[] keys, long[] hashes, int count) {
     long[] placedKeys = {};
     long[] placedHashes = {};
@@ -177,7 +200,7 @@ public final class CacheGroups {
         sparse |= stored.sparse();
         GroupBlocks group = group(stored.group());
         if (group == null) {
-          group = new GroupBlocks(stored.spec(), stored.blockSize(), prefixBlockSize);
+          group = new GroupBlocks(stored.spec(), stored.least(), stored.blockSize(), prefixBlockSize);
           add(stored.group(), group);
         }
         group.stored(stored.keys(), stored.hashes(), stored.counted());

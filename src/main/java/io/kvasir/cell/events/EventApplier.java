@@ -332,15 +332,16 @@ public final class EventApplier {
     refused += count - registered;
     salts.stored(stored.keys(), registered, salt);
     CacheGroups known = groups;
+    long[] names = CacheGroups.names(stored, hashes, registered);
     if (known != null) {
-      GroupChange.Placed placed = known.placed(stored.keys(), hashes, registered);
+      GroupChange.Placed placed = known.placed(stored.keys(), names, registered);
       if (placed != null) {
         apply(known, placed);
       }
     }
     if (!stored.lookahead().isAny()) {
       CacheGroups alike = groupsOrNew();
-      applyFirst(alike, alike.storedWithLookahead(stored, hashes, registered, counted));
+      applyFirst(alike, alike.storedWithLookahead(stored, names, counted));
     }
     orphans.take(stored.keys(), registered, ready);
   }

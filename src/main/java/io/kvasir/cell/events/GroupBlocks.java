@@ -28,6 +28,10 @@ final class GroupBlocks {
   private final int needed;
 
   private final Spec spec;
+
+  /** Tokens that have to follow on a block in a prompt that shares it; 0 where it does not matter how prompts go on. */
+  private final int least;
+
   private final int blockSize;
 
   private final BlockSet held = new BlockSet();
@@ -43,11 +47,13 @@ final class GroupBlocks {
   /**
    * An empty group.
    *
+   * @param least as of {@link GroupChange.Stored}
    * @param blockSize tokens in its blocks
    * @param prefixBlockSize tokens in the prefix's blocks
    */
-  GroupBlocks(Spec spec, int blockSize, int prefixBlockSize) {
+  GroupBlocks(Spec spec, int least, int blockSize, int prefixBlockSize) {
     this.spec = spec;
+    this.least = least;
     this.blockSize = blockSize;
     this.size = Math.max(1, blockSize / prefixBlockSize);
     // vLLM also keeps states within a block, under the key of the prefix block that ends there.
@@ -79,7 +85,7 @@ final class GroupBlocks {
   /**
    * Blocks were stored.
    *
-   * @param chain the chain hash of each key's prefix block, {@link BlockHash#NONE} if there is none yet
+   * @param chain by what each is known, {@link BlockHash#NONE} if its prefix block is not there yet
    * @param counted as of {@link BlockSet#add}
    */
   void stored(long[] keys, long[] chain, boolean counted) {
@@ -96,12 +102,12 @@ final class GroupBlocks {
     }
   }
 
-  /** The chain hash of a key's prefix block, {@link BlockHash#NONE} of what is not held. */
+  /** By what a key's block is known, {@link BlockHash#NONE} of what is not held. */
   long hashOf(long key) {
     return hashes.get(key);
   }
 
-  /** Whether it has blocks by how prompts go on after them. */
+  /** Whether it is no group of the engine's, but the prefix's blocks by how prompts go on after them. */
   boolean isLookahead() {
     return spec.kind() == Spec.Kind.LOOKAHEAD;
   }
@@ -121,7 +127,7 @@ final class GroupBlocks {
     Runnable pass = () -> {
       receiver.accept(
           new GroupChange.Stored(
-              number, spec, blockSize, sparse, keys.toLongArray(), chain.toLongArray(), true));
+              number, spec, least, blockSize, sparse, keys.toLongArray(), chain.toLongArray(), true));
       keys.clear();
       chain.clear();
     };
@@ -229,15 +235,15 @@ final class GroupBlocks {
 
   private boolean isHeld(Chain prompt, int block, int assumed, boolean withExpected) {
     int end = (block + 1) * step;
-    if (isLookahead() && prompt.lookahead() == null) {
+    if (least > 0 && prompt.lookahead() == null) {
       return true;
     }
-    long hash = name(prompt, end - 1, spec.window());
+    long hash = name(prompt, end - 1, least);
     return hash != BlockHash.NONE && isHeld(hash, end, assumed, withExpected);
   }
 
   private boolean isHeld(long hash, int end, int assumed, boolean withExpected) {
-    return (end > assumed && end % size == 0 && !isLookahead())
+    return (end > assumed && end % size == 0 && least == 0)
         || held.contains(hash)
         || (withExpected && expected.contains(hash));
   }
@@ -245,9 +251,9 @@ final class GroupBlocks {
   /**
    * By what the group knows a block of a prompt; {@link BlockHash#NONE} of one that it cannot hold.
    *
-   * @param least tokens that have to follow, where it matters how prompts go on
+   * @param following tokens that have to follow, where it matters how prompts go on
    */
-  private long name(Chain prompt, int block, int least) {
-    return isLookahead() ? prompt.withLookahead(block, least) : prompt.hashes()[block];
+  private long name(Chain prompt, int block, int following) {
+    return least > 0 ? prompt.withLookahead(block, following) : prompt.hashes()[block];
   }
 }

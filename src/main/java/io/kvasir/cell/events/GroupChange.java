@@ -22,15 +22,19 @@ public sealed interface GroupChange {
   /**
    * Blocks were stored.
    *
+   * @param least tokens that have to follow on a block in a prompt that shares it, of which the first is a part of its
+   *     name; 0 where it does not matter how prompts go on
    * @param blockSize tokens in one of them
    * @param sparse whether the engine has shown that it leaves blocks out
-   * @param hashes the chain hash of each key's prefix block, {@link BlockHash#NONE} while it is not there
+   * @param hashes by what each block is known: the chain hash of its key's prefix block, {@link BlockHash#NONE} while
+   *     that is not there, with the token that follows where it matters
    * @param counted whether a copy more is there of those that are there already
    */
-  record Stored(int group, Spec spec, int blockSize, boolean sparse, long[] keys, long[] hashes, boolean counted)
+  record Stored(
+      int group, Spec spec, int least, int blockSize, boolean sparse, long[] keys, long[] hashes, boolean counted)
       implements GroupChange {}
 
-  /** The prefix blocks of these keys, which waited for them, were stored. */
+  /** The prefix blocks of these keys, which waited for them, were stored; the hashes are as in {@link Stored}. */
   record Placed(long[] keys, long[] hashes) implements GroupChange {}
 
   /** A copy of each was removed, or all where they are not {@code counted}. */
@@ -47,7 +51,7 @@ public sealed interface GroupChange {
           parts(
               stored.keys.length, most,
               (from, to) -> new Stored(
-                  stored.group, stored.spec, stored.blockSize, stored.sparse,
+                  stored.group, stored.spec, stored.least, stored.blockSize, stored.sparse,
                   Arrays.copyOfRange(stored.keys, from, to), Arrays.copyOfRange(stored.hashes, from, to),
                   stored.counted));
       case Placed placed ->

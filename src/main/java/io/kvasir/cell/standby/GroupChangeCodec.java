@@ -22,6 +22,9 @@ final class GroupChangeCodec {
   private static final byte STATE = 3;
   private static final byte LOOKAHEAD = 4;
 
+  /** Beside the kind of a group whose blocks prompts share only where they go on alike. */
+  private static final int ALIKE = 0x10;
+
   private GroupChangeCodec() {}
 
   static void write(GroupChange change, DataOutputStream out) throws IOException {
@@ -33,8 +36,11 @@ final class GroupChangeCodec {
       case GroupChange.Stored stored -> {
         out.writeByte(STORED);
         out.writeInt(stored.group());
-        out.writeByte(kind(stored.spec()));
+        out.writeByte(kind(stored.spec()) | (stored.least() > 0 ? ALIKE : 0));
         out.writeInt(stored.spec().window());
+        if (stored.least() > 0) {
+          out.writeInt(stored.least());
+        }
         out.writeInt(stored.blockSize());
         out.writeBoolean(stored.sparse());
         write(stored.keys(), out);
@@ -63,9 +69,11 @@ final class GroupChangeCodec {
       case BEGUN -> new GroupChange.Begun(in.getInt());
       case STORED -> {
         int group = in.getInt();
-        Spec spec = spec(in.get(), in.getInt());
+        int kind = in.get();
+        Spec spec = spec(kind & ~ALIKE, in.getInt());
+        int least = (kind & ALIKE) == 0 ? 0 : in.getInt();
         yield new GroupChange.Stored(
-            group, spec, in.getInt(), in.get() != 0, longs(in), longs(in), in.get() != 0);
+            group, spec, least, in.getInt(), in.get() != 0, longs(in), longs(in), in.get() != 0);
       }
       case PLACED -> new GroupChange.Placed(longs(in), longs(in));
       case REMOVED -> new GroupChange.Removed(in.getInt(), longs(in), in.get() != 0);
@@ -84,12 +92,12 @@ final class GroupChangeCodec {
     };
   }
 
-  private static Spec spec(byte kind, int window) {
+  private static Spec spec(int kind, int window) {
     return switch (kind) {
       case FULL -> Spec.FULL;
       case SLIDING_WINDOW -> new Spec(Spec.Kind.SLIDING_WINDOW, window);
       case STATE -> Spec.STATE;
-      case LOOKAHEAD -> new Spec(Spec.Kind.LOOKAHEAD, window);
+      case LOOKAHEAD -> Spec.LOOKAHEAD;
       default -> throw new IllegalArgumentException("a group of an unknown kind: " + kind);
     };
   }

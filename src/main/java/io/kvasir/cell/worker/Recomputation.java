@@ -12,11 +12,15 @@ record Recomputation(int most, int again) {
   /** Nothing that decides: the last token is computed by all. */
   static final Recomputation NONE = new Recomputation(Integer.MAX_VALUE, 0);
 
-  /** The last block that is held, of a prompt whose last token is looked up nowhere. */
-  static Recomputation ofLastBlock(Chain chain) {
+  /**
+   * The last block that is held. Of a prompt of whole blocks, whose last token is looked up nowhere, that is the one
+   * before its last; but a hybrid model's engine looks for a block more than it may go on from ({@code
+   * HybridKVCacheCoordinator} of vLLM's {@code v1/core/kv_cache_coordinator.py}).
+   */
+  static Recomputation ofLastBlock(Chain chain, boolean hybrid) {
     Chain.Lookahead lookahead = chain.lookahead();
-    int rest = lookahead == null ? 1 : lookahead.rest();
-    return new Recomputation(rest == 0 ? chain.length() - 1 : chain.length(), 1);
+    boolean whole = lookahead != null && lookahead.rest() == 0 && !hybrid;
+    return new Recomputation(whole ? chain.length() - 1 : chain.length(), 1);
   }
 
   /** Leading blocks that it goes on from where it holds so many. */

@@ -163,7 +163,7 @@ public final class WorkerCache {
   }
 
   private Recomputation recomputation(Chain chain) {
-    return lastBlock.isRecomputed() ? Recomputation.ofLastBlock(chain) : Recomputation.NONE;
+    return lastBlock.isRecomputed() ? Recomputation.ofLastBlock(chain, isHybrid()) : Recomputation.NONE;
   }
 
   /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -100,6 +101,112 @@ final class LookaheadTest {
         List<KvEvent> events = random.nextInt(3) == 0 ? engine.evict(random) : engine.store(prompt);
         applier.apply(new KvBatch(i, 0, KvBatch.UNKNOWN_RANK, events), 0);
       }
+    }
+  }
+
+  /** The same of hybrid models, whose states and windows are shared only among prompts that go on alike, too. */
+  @ParameterizedTest
+  @CsvSource({"STATE, 0, 1", "STATE, 0, 3", "SLIDING_WINDOW, 4, 2", "SLIDING_WINDOW, 9, 3"})
+  void anyPromptsOfHybridModels_findWhatTheEngineFinds(Spec.Kind kind, int window, int blockSize) {
+    int found = 0;
+    for (int seed = 0; seed < 60; seed++) {
+      BlockIndex own = new BlockIndex(64, 64 << 20);
+      EventApplier applier = new EventApplier(own.open(0), blockSize);
+      SplittableRandom random = new SplittableRandom(seed);
+      HybridEngine engine = new HybridEngine(new Spec(kind, window), blockSize);
+      for (int i = 0; i < 60; i++) {
+        int[] prompt = random.ints(random.nextInt(1, 5 * blockSize + 3), 0, 2).toArray();
+        Chain chain = Chain.of(BlockHash.in(null, null), prompt, blockSize);
+        int depth = own.search(chain, new long[] {1}, new int[64]);
+        CacheGroups groups = applier.groups();
+        int hit = engine.hit(prompt);
+        assertThat(groups == null ? depth : groups.resumable(chain, depth, depth))
+            .as("seed %d, prompt %d", seed, i)
+            .isEqualTo(hit);
+        found += hit;
+        List<KvEvent> events = random.nextInt(3) == 0 ? engine.evict(random) : engine.store(prompt, random);
+        applier.apply(new KvBatch(i, 0, KvBatch.UNKNOWN_RANK, events), 0);
+      }
+    }
+    assertThat(found).isGreaterThan(500);
+  }
+
+  /** Has a second group, whose blocks have the keys of the first one's that end where they do, and go on their own. */
+  private static final class HybridEngine {
+    private static final int SECOND = 1;
+
+    private final Spec spec;
+    private final int blockSize;
+    private final Engine full;
+    private final Map<List<Integer>, Long> second = new HashMap<>();
+
+    HybridEngine(Spec spec, int blockSize) {
+      this.spec = spec;
+      this.blockSize = blockSize;
+      this.full = new Engine(blockSize, 1);
+    }
+
+    private int needed() {
+      return spec.kind() == Spec.Kind.STATE ? 1 : Math.max(1, Math.ceilDiv(spec.window() - 1, blockSize));
+    }
+
+    int hit(int[] prompt) {
+      int end = full.hit(prompt);
+      while (end > 0 && !goesOnFrom(prompt, end)) {
+        end--;
+      }
+      return end;
+    }
+
+    private boolean goesOnFrom(int[] prompt, int end) {
+      boolean held = true;
+      for (int block = Math.max(0, end - needed()); block < end; block++) {
+        held &= second.containsKey(full.name(prompt, block));
+      }
+      return held;
+    }
+
+    /** Which group's blocks are told first is as it happens; of states the last one and some others are kept. */
+    List<KvEvent> store(int[] prompt, SplittableRandom random) {
+      List<KvEvent> events = new ArrayList<>();
+      for (KvEvent event : full.store(prompt)) {
+        Stored stored = (Stored) event;
+        events.add(inGroup(stored, stored.keys()[0], stored.tokens(), stored.lookahead(), 0, Spec.FULL));
+      }
+      int blocks = (prompt.length - 1) / blockSize;
+      for (int block = 0; block < blocks; block++) {
+        List<Integer> name = full.name(prompt, block);
+        boolean kept = spec.kind() != Spec.Kind.STATE || block == blocks - 1 || random.nextInt(4) == 0;
+        if (kept && !second.containsKey(name)) {
+          long key = Objects.requireNonNull(full.keys.get(name));
+          second.put(name, key);
+          Stored stored =
+              inGroup(
+                  null, key, Arrays.copyOf(prompt, (block + 1) * blockSize),
+                  new Lookahead(new int[] {prompt[(block + 1) * blockSize]}, 1), SECOND, spec);
+          events.add(random.nextInt(events.size() + 1), stored);
+        }
+      }
+      return events;
+    }
+
+    private Stored inGroup(
+        @Nullable Stored of, long key, int[] tokens, Lookahead lookahead, int group, Spec spec) {
+      return new Stored(
+          of == null || of.root(), of == null ? 0 : of.parentKey(), new long[] {key}, tokens, blockSize, Tier.DEVICE,
+          null, null, group, spec, List.of(), false, lookahead);
+    }
+
+    List<KvEvent> evict(SplittableRandom random) {
+      if (second.isEmpty() || random.nextBoolean()) {
+        return full.evict(random).stream()
+            .<KvEvent>map(event -> new Removed(((Removed) event).keys(), Tier.DEVICE, 0))
+            .toList();
+      }
+      List<List<Integer>> names =
+          second.keySet().stream().sorted((a, b) -> a.toString().compareTo(b.toString())).toList();
+      long key = Objects.requireNonNull(second.remove(names.get(random.nextInt(names.size()))));
+      return List.of(new Removed(new long[] {key}, Tier.DEVICE, SECOND));
     }
   }
 

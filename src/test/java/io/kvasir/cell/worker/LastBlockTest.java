@@ -53,12 +53,13 @@ final class LastBlockTest {
   @Test
   void recomputation_takesOneBlockOfThoseThatAreLookedUp() {
     Chain goesOn = new Chain(new long[] {1, 2, 3}, BLOCK, new Chain.Lookahead(new short[] {4, 5, 6}, 1));
-    assertThat(Recomputation.ofLastBlock(goesOn).of(3)).isEqualTo(2);
-    assertThat(Recomputation.ofLastBlock(goesOn).of(2)).isEqualTo(1);
-    assertThat(Recomputation.ofLastBlock(goesOn).of(0)).isZero();
+    assertThat(Recomputation.ofLastBlock(goesOn, false).of(3)).isEqualTo(2);
+    assertThat(Recomputation.ofLastBlock(goesOn, false).of(2)).isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(goesOn, false).of(0)).isZero();
     Chain ends = new Chain(new long[] {1, 2, 3}, BLOCK, new Chain.Lookahead(new short[] {4, 5}, 0));
-    assertThat(Recomputation.ofLastBlock(ends).of(3)).as("the last token is looked up nowhere").isEqualTo(1);
-    assertThat(Recomputation.ofLastBlock(ends).of(2)).isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(ends, false).of(3)).as("the last token is looked up nowhere").isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(ends, false).of(2)).isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(ends, true).of(3)).as("a hybrid model's looks one further").isEqualTo(2);
     assertThat(Recomputation.NONE.of(3)).isEqualTo(3);
   }
 }
