@@ -4,12 +4,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
+import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The renderer of a model's chat template: from a chat completion's body to the model's input text. Thread-safe. */
 final class ChatRenderer {
@@ -17,6 +19,9 @@ final class ChatRenderer {
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
   private volatile VllmVersion engine = VllmVersion.NEWEST;
+
+  /** Found out when they are first asked for, of the engine's version. */
+  private volatile @Nullable MessagesRules messagesRules;
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
@@ -33,7 +38,20 @@ final class ChatRenderer {
   boolean engine(VllmVersion version) {
     boolean changed = !version.equals(engine);
     engine = version;
+    if (changed) {
+      messagesRules = null;
+    }
     return changed;
+  }
+
+  /** What the engine finds out of the templates for {@code /v1/messages}. */
+  MessagesRules messagesRules() {
+    MessagesRules known = messagesRules;
+    if (known == null) {
+      known = MessagesRules.of(templates, prompt, engine, now);
+      messagesRules = known;
+    }
+    return known;
   }
 
   /** The text of {@code chat}; throws {@code TemplateException} when the template refuses it or fails. */

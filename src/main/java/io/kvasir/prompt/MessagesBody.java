@@ -3,6 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.MessagesRules;
 
 /** The conversion of an Anthropic {@code /v1/messages} body to a chat completion, as vLLM does it. */
 final class MessagesBody {
@@ -11,12 +12,22 @@ final class MessagesBody {
 
   private MessagesBody() {}
 
-  static ObjectNode chat(ObjectNode body) {
+  static ObjectNode chat(ObjectNode body, MessagesRules rules) {
     ObjectNode chat = body.objectNode();
     ArrayNode messages = chat.putArray("messages");
-    system(body.path("system"), messages);
+    StringBuilder leading = new StringBuilder(system(body.path("system")));
+    if (rules.mergesSystem()) {
+      for (JsonNode message : body.path("messages")) {
+        leading.append(isSystem(message) ? laterSystem(message.path("content")) : "");
+      }
+    }
+    addSystem(leading.toString(), messages);
     for (JsonNode message : body.path("messages")) {
-      add(message, messages);
+      if (!isSystem(message)) {
+        add(message, messages);
+      } else if (!rules.mergesSystem()) {
+        addSystem(laterSystem(message.path("content")), messages);
+      }
     }
     for (JsonNode tool : body.path("tools")) {
       ObjectNode wrapped = chat.withArrayProperty("tools").addObject().put("type", "function");
@@ -28,14 +39,26 @@ final class MessagesBody {
     if (body.hasNonNull("chat_template_kwargs")) {
       chat.set("chat_template_kwargs", body.get("chat_template_kwargs"));
     }
-    // Which effort stands for no thinking at all the engine finds out from its template, and that alone.
-    if (body.path("output_config").hasNonNull("effort") && !body.at("/thinking/type").asText().equals("disabled")) {
+    if (body.at("/thinking/type").asText().equals("disabled")) {
+      if (rules.disabledEffort() != null) {
+        chat.put("reasoning_effort", rules.disabledEffort());
+      }
+    } else if (body.path("output_config").hasNonNull("effort")) {
       chat.set("reasoning_effort", body.path("output_config").get("effort"));
     }
     return chat;
   }
 
-  private static void system(JsonNode system, ArrayNode messages) {
+  private static boolean isSystem(JsonNode message) {
+    return message.path("role").asText().equals("system");
+  }
+
+  /** The text of a system message between others. */
+  private static String laterSystem(JsonNode content) {
+    return content.isTextual() && content.textValue().startsWith(BILLING) ? "" : system(content);
+  }
+
+  private static String system(JsonNode system) {
     StringBuilder text = new StringBuilder();
     if (system.isTextual()) {
       text.append(system.textValue());
@@ -46,8 +69,12 @@ final class MessagesBody {
         text.append(part);
       }
     }
+    return text.toString();
+  }
+
+  private static void addSystem(String text, ArrayNode messages) {
     if (!text.isEmpty()) {
-      messages.addObject().put("role", "system").put("content", text.toString());
+      messages.addObject().put("role", "system").put("content", text);
     }
   }
 

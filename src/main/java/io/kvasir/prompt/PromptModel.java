@@ -7,6 +7,7 @@ import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.template.VllmVersion;
@@ -119,6 +120,13 @@ public final class PromptModel {
 
   ModelConfig config() {
     return config;
+  }
+
+  /** The prompt in a request's body, as this model's engines read it. */
+  PromptSource source(PromptRequest request) {
+    MessagesRules rules =
+        renderer != null && request.api() == Api.MESSAGES ? renderer.messagesRules() : MessagesRules.UNKNOWN;
+    return PromptSource.of(request.api(), request.body(), rules);
   }
 
   /** The model's chat templates, null when it has none. */

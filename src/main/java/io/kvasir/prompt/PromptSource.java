@@ -3,6 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.MessagesRules;
 import java.util.Set;
 
 /** The prompt in a request's body, in the form in which the request has it. */
@@ -117,8 +118,12 @@ sealed interface PromptSource {
   /** No prompt, or one whose tokens cannot be known. */
   record Unknown(PromptReason reason) implements PromptSource {}
 
-  /** The prompt in a body of the given API. */
-  static PromptSource of(Api api, JsonNode body) {
+  /**
+   * The prompt in a body of the given API.
+   *
+   * @param rules for {@code /v1/messages}
+   */
+  static PromptSource of(Api api, JsonNode body, MessagesRules rules) {
     if (!(body instanceof ObjectNode object)) {
       return new Unknown(PromptReason.UNREADABLE);
     }
@@ -137,7 +142,7 @@ sealed interface PromptSource {
       case RESPONSES -> has(object, "previous_response_id") || has(object, "conversation")
           ? new Unknown(PromptReason.STORED_RESPONSE)
           : new Chat(ResponsesBody.chat(object), false);
-      case MESSAGES -> new Chat(MessagesBody.chat(object), false);
+      case MESSAGES -> new Chat(MessagesBody.chat(object, rules), false);
     };
   }
 

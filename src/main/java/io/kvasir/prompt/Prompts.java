@@ -244,7 +244,7 @@ public final class Prompts {
     Prompt prompt;
     try {
       checkTemplate(model, request);
-      PromptSource source = PromptSource.of(request.api(), request.body());
+      PromptSource source = model.source(request);
       BlockNamespace namespace = namespace(now, model, requested, request.body());
       prompt = model.prepare(source, requested, namespace, permit, times);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
@@ -274,7 +274,7 @@ public final class Prompts {
   public int @Nullable [] tokens(PromptRequest request, Runnable beforeWaiting) {
     PromptModel model = models.of(request.model(), other);
     checkTemplate(model, request);
-    return model.engineTokenIds(PromptSource.of(request.api(), request.body()), request.model(), beforeWaiting);
+    return model.engineTokenIds(model.source(request), request.model(), beforeWaiting);
   }
 
   /**
@@ -289,7 +289,7 @@ public final class Prompts {
     permit.checkpoint();
     try {
       checkTemplate(model, request);
-      return model.ownTokenIds(PromptSource.of(request.api(), request.body()));
+      return model.ownTokenIds(model.source(request));
     } catch (RuntimeException e) {
       log.debug("a prompt for {} could not be read: {}", model.name(), e.getClass().getName());
       return null;

@@ -5,6 +5,7 @@ import static io.kvasir.prompt.Bodies.object;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.MessagesRules;
 import org.junit.jupiter.api.Test;
 
 /** What responses and Anthropic messages become as chat completions. */
@@ -54,10 +55,32 @@ final class ChatBodiesTest {
     String body = "{'messages': [{'role': 'user', 'content': 'Hello'}], 'output_config': {'effort': 'high'}%s}";
     String messages = "{'messages': [{'role': 'user', 'content': 'Hello'}]%s}";
     becomes(
-        MessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'adaptive'}"))),
+        MessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'adaptive'}")), MessagesRules.UNKNOWN),
         messages.formatted(", 'reasoning_effort': 'high'"));
+    String disabled = body.formatted(", 'thinking': {'type': 'disabled'}");
+    becomes(MessagesBody.chat(object(disabled), MessagesRules.UNKNOWN), messages.formatted(""));
     becomes(
-        MessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'disabled'}"))), messages.formatted(""));
+        MessagesBody.chat(object(disabled), new MessagesRules(false, "none")),
+        messages.formatted(", 'reasoning_effort': 'none'"));
+  }
+
+  @Test
+  void messages_systemBetweenOthers_staysThere_orIsMerged() {
+    String body = """
+        {'system': 'Be brief. ',
+         'messages': [
+          {'role': 'user', 'content': 'Hello'},
+          {'role': 'system', 'content': [{'type': 'text', 'text': 'Be '}, {'type': 'text', 'text': 'kind.'}]},
+          {'role': 'system', 'content': 'x-anthropic-billing-header: cc=7f3a'},
+          {'role': 'user', 'content': 'So?'}]}""";
+    becomes(MessagesBody.chat(object(body), new MessagesRules(false, null)), """
+        {'messages': [
+          {'role': 'system', 'content': 'Be brief. '}, {'role': 'user', 'content': 'Hello'},
+          {'role': 'system', 'content': 'Be kind.'}, {'role': 'user', 'content': 'So?'}]}""");
+    becomes(MessagesBody.chat(object(body), new MessagesRules(true, null)), """
+        {'messages': [
+          {'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'},
+          {'role': 'user', 'content': 'So?'}]}""");
   }
 
   @Test
@@ -65,7 +88,7 @@ final class ChatBodiesTest {
     becomes(MessagesBody.chat(object("""
         {'system': [{'type': 'text', 'text': 'x-anthropic-billing-header: cc=7f3a'},
                     {'type': 'text', 'text': 'Be brief. '}, {'type': 'text', 'text': 'Be kind.'}],
-         'messages': [{'role': 'user', 'content': 'Hello'}]}""")), """
+         'messages': [{'role': 'user', 'content': 'Hello'}]}"""), MessagesRules.UNKNOWN), """
         {'messages': [{'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'}]}""");
   }
 
@@ -80,7 +103,7 @@ final class ChatBodiesTest {
             {'type': 'tool_result', 'tool_use_id': 't1', 'content': [{'type': 'text', 'text': 'sunny'}]},
             {'type': 'text', 'text': 'So?'}]},
           {'role': 'user', 'content': [{'type': 'image', 'source': {'type': 'url', 'url': 'u'}}]}],
-         'tools': [{'name': 'weather', 'input_schema': {'type': 'object'}}]}""")), """
+         'tools': [{'name': 'weather', 'input_schema': {'type': 'object'}}]}"""), MessagesRules.UNKNOWN), """
         {'messages': [
           {'role': 'user', 'content': 'Weather?'},
           {'role': 'assistant', 'tool_calls': [

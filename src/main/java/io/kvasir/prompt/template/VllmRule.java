@@ -20,6 +20,8 @@ enum VllmRule {
   OBJECT_ARGUMENTS(29),
   /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */
   MACRO_CONTENT(30),
+  /** {@code /v1/messages} reads {@code thinking} of type {@code disabled}: {@link MessagesRules}. */
+  DISABLED_THINKING(31),
   /** A first line of system texts that differs in each request of some clients is left out. */
   BILLING_HEADER(32),
   /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */
