@@ -133,12 +133,22 @@ final class EngineWatch implements AutoCloseable {
         names.add(pod.name());
         Watched known = watched.get(pod.name());
         if (known == null || !known.pod().equals(pod)) {
+          tell(pod, own, known == null ? List.of() : known.learnt().remarks());
           watched.put(pod.name(), Watched.of(pod, own));
         }
       }
     }
     watched.keySet().retainAll(names);
     return List.copyOf(watched.values());
+  }
+
+  /** Says what an engine does not tell, or could do better, where that was not so before. */
+  private static void tell(PodSpec pod, PodSpec.Learnt learnt, List<String> before) {
+    for (String remark : learnt.remarks()) {
+      if (!before.contains(remark)) {
+        LOG.info("pod {}, {}: {}", pod.name(), learnt.engine(), remark);
+      }
+    }
   }
 
   /** The pods with a worker that is well and was lost, were it for a moment between two looks or before the first. */

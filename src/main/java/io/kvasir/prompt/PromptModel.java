@@ -118,7 +118,8 @@ public final class PromptModel {
     return new ModelState(config.name(), config.mode(), parityTracker.mode(), parityTracker.parity());
   }
 
-  ModelConfig config() {
+  /** As the configuration or its engine has it. */
+  public ModelConfig config() {
     return config;
   }
 

@@ -18,12 +18,12 @@ import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -49,6 +49,7 @@ final class ServedModels implements AutoCloseable {
   private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpCalls calls;
   private final LearntModels learnt;
+  private final Pods pods;
   /** The models whose engines were asked for their version; of the watching thread. */
   private final Set<String> versionAsked = new HashSet<>();
   private int checks;
@@ -72,6 +73,7 @@ final class ServedModels implements AutoCloseable {
       Readiness readiness)
       throws StartException {
     this.cells = cells;
+    this.pods = pods;
     this.calls = new HttpCalls(null, tls);
     try {
       this.prompts =
@@ -138,9 +140,10 @@ final class ServedModels implements AutoCloseable {
   }
 
   private List<Problem> problems() {
-    return Stream.concat(
-            learnt.problems().stream(), prompts.models().stream().flatMap(model -> model.problems().stream()))
-        .toList();
+    List<Problem> problems = new ArrayList<>(learnt.problems());
+    prompts.models().forEach(model -> problems.addAll(model.problems()));
+    problems.addAll(ForeignBlocks.problems(pods.all(), prompts.models().stream().map(PromptModel::config).toList()));
+    return problems;
   }
 
   private @Nullable URI healthy(String model) {

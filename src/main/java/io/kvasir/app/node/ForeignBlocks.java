@@ -1,0 +1,57 @@
+package io.kvasir.app.node;
+
+import io.kvasir.cell.PodSpec;
+import io.kvasir.prompt.ModelConfig;
+import io.kvasir.prompt.PromptMode;
+import io.kvasir.telemetry.Problem;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/** Finds pods whose engines keep blocks of another size than those into which the prompts of their models are cut. */
+final class ForeignBlocks {
+  private static final int MAX_REPORTED = 5;
+
+  private ForeignBlocks() {}
+
+  /** A model as it is prepared, and as some of its engines keep it. */
+  private record Difference(String model, int prepared, int kept) {
+    Problem problem(List<String> pods) {
+      String named =
+          pods.size() == 1 ? "the engine of pod " + pods.getFirst() + " keeps"
+              : "the engines of %d pods, %s among them, keep".formatted(pods.size(), pods.getFirst());
+      return Problem.warning(
+          "%s blocks of %d tokens, and prompts of the model %s are cut into blocks of %d: nothing that is cached there"
+              .formatted(named, kept, model, prepared) + " is recognised",
+          "set block-size = %d of the model, or start these engines with blocks of %d".formatted(kept, prepared));
+    }
+  }
+
+  /** One problem for each model and size, no more than a few. */
+  static List<Problem> problems(Collection<PodSpec> pods, Collection<ModelConfig> models) {
+    Map<String, ModelConfig> byName = new HashMap<>();
+    for (ModelConfig model : models) {
+      if (model.mode() == PromptMode.EXACT || model.mode() == PromptMode.ENGINE) {
+        byName.put(model.name(), model);
+        model.adapters().forEach(adapter -> byName.put(adapter, model));
+      }
+    }
+    Map<Difference, List<String>> podsOf =
+        new TreeMap<>(Comparator.comparing(Difference::model).thenComparingInt(Difference::kept));
+    for (PodSpec pod : pods) {
+      int kept = pod.engine().blockSize();
+      pod.models().stream()
+          .flatMap(name -> Stream.ofNullable(byName.get(name)))
+          .filter(model -> model.blockSize() != kept)
+          .map(model -> new Difference(model.name(), model.blockSize(), kept))
+          .distinct()
+          .forEach(difference -> podsOf.computeIfAbsent(difference, _ -> new ArrayList<>()).add(pod.name()));
+    }
+    return podsOf.entrySet().stream().limit(MAX_REPORTED).map(each -> each.getKey().problem(each.getValue())).toList();
+  }
+}
