@@ -72,6 +72,7 @@ final class EventDraft {
   private boolean onceComputed;
   private int @Nullable [] seconds;
   private int @Nullable [] tokensAfter;
+  private int leastAfter;
 
   EventDraft(WireReader reader, DecodedMessage.FaultCollector faults) {
     this.reader = reader;
@@ -167,7 +168,7 @@ final class EventDraft {
 
   private KvEvent.Lookahead lookahead() {
     if (tokensAfter != null && keys != null && tokensAfter.length == keys.length) {
-      return new KvEvent.Lookahead(tokensAfter, 1);
+      return new KvEvent.Lookahead(tokensAfter, leastAfter);
     }
     return seconds == null || keys == null ? KvEvent.Lookahead.ANY : ofPairs(seconds, keys.length, blockSize);
   }
@@ -187,19 +188,20 @@ final class EventDraft {
     return new KvEvent.Lookahead(tokens, 2);
   }
 
-  /** The first token after each block; null where not all have one. */
+  /** The first token after each block, and how many there are after all; null where not all have one. */
   private int @Nullable [] tokensAfter() throws IOException {
     if (reader.nil()) {
       return null;
     }
     int[] first = new int[reader.array(WireReader.MAX_KEYS)];
-    boolean all = true;
+    // An event without blocks, of what was left out, tells that there are tokens and not how many.
+    leastAfter = first.length == 0 ? 1 : Integer.MAX_VALUE;
     for (int i = 0; i < first.length; i++) {
       int[] after = reader.tokens();
-      all &= after.length > 0;
+      leastAfter = Math.min(leastAfter, after.length);
       first[i] = after.length > 0 ? after[0] : 0;
     }
-    return all ? first : null;
+    return leastAfter > 0 ? first : null;
   }
 
   private KvEvent removed() {

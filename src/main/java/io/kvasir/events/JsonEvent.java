@@ -78,10 +78,12 @@ final class JsonEvent {
         throw wrong("lookahead_token_ids", "has to be a list with a list of token ids for each block", lookahead);
       }
       int[] next = new int[blocks];
+      int least = blocks == 0 ? 1 : Integer.MAX_VALUE;
       for (int i = 0; i < blocks; i++) {
+        least = Math.min(least, Math.max(1, lookahead.get(i).size()));
         next[i] = token(lookahead.get(i).path(0), "lookahead_token_ids[" + i + "][0]");
       }
-      return new KvEvent.Lookahead(next, 1);
+      return new KvEvent.Lookahead(next, least);
     }
     JsonNode tokens = tree.path("token_ids");
     if (!tokens.path(0).isArray()) {

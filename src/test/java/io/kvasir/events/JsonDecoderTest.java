@@ -102,6 +102,8 @@ final class JsonDecoderTest {
     KvEvent.Stored stored = (KvEvent.Stored) decode(event.formatted("[[3], [7]]")).batch().events().getFirst();
     assertThat(stored.lookahead().tokens()).containsExactly(3, 7);
     assertThat(stored.lookahead().least()).isEqualTo(1);
+    KvEvent.Stored two = (KvEvent.Stored) decode(event.formatted("[[3, 4], [7, 8]]")).batch().events().getFirst();
+    assertThat(two.lookahead().least()).isEqualTo(2);
     assertThat(decode(event.formatted("[[3]]")).detail())
         .isEqualTo(
             "lookahead_token_ids: has to be a list with a list of token ids for each block, not [[3]]");
