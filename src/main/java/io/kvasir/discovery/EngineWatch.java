@@ -133,7 +133,7 @@ final class EngineWatch implements AutoCloseable {
         names.add(pod.name());
         Watched known = watched.get(pod.name());
         if (known == null || !known.pod().equals(pod)) {
-          tell(pod, own, known == null ? List.of() : known.learnt().remarks());
+          logRemarks(pod, own, known == null ? List.of() : known.learnt().remarks());
           watched.put(pod.name(), Watched.of(pod, own));
         }
       }
@@ -143,7 +143,7 @@ final class EngineWatch implements AutoCloseable {
   }
 
   /** Says what an engine does not tell, or could do better, where that was not so before. */
-  private static void tell(PodSpec pod, PodSpec.Learnt learnt, List<String> before) {
+  private static void logRemarks(PodSpec pod, PodSpec.Learnt learnt, List<String> before) {
     for (String remark : learnt.remarks()) {
       if (!before.contains(remark)) {
         LOG.info("pod {}, {}: {}", pod.name(), learnt.engine(), remark);
