@@ -84,18 +84,14 @@ final class ByTurns {
   }
 
   private static Comparison compare(Burst burst, List<Turn> turns) {
+    double[] ratios = turns.stream().mapToDouble(Turn::ratio).toArray();
     return new Comparison(
         burst,
-        quantile(turns.stream().map(Turn::ours).toList(), 0.5),
-        quantile(turns.stream().map(Turn::theirs).toList(), 0.5),
-        quantile(turns.stream().map(Turn::ratio).toList(), 0.5),
-        quantile(turns.stream().map(Turn::ratio).toList(), 0.25),
-        quantile(turns.stream().map(Turn::ratio).toList(), 0.75),
+        TailRatio.quantile(turns.stream().mapToDouble(Turn::ours).toArray(), 0.5),
+        TailRatio.quantile(turns.stream().mapToDouble(Turn::theirs).toArray(), 0.5),
+        TailRatio.quantile(ratios, 0.5),
+        TailRatio.quantile(ratios, 0.25),
+        TailRatio.quantile(ratios, 0.75),
         turns.size());
-  }
-
-  private static double quantile(List<Double> values, double quantile) {
-    List<Double> sorted = values.stream().sorted().toList();
-    return sorted.get((int) Math.round(quantile * (sorted.size() - 1)));
   }
 }

@@ -25,9 +25,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the whole of Kvasir costs, beside other routers: {@code load-tests/proxy [--peers smg,vllm-router,nginx]
  * [--only long-turns] [--scale F] [--json OUT]}; or beside another build of it, by turns: {@code --against CHECKOUT
- * [--turns N]}. Each router stands alone between the same four fake engines and the
- * same load; latency is what it adds to asking an engine directly. Everything shares the machine's cores, so figures of
- * one run compare.
+ * [--turns N]}. Each router stands alone between the same four fake engines and the same load; latency is what it adds
+ * to asking an engine directly. Everything shares the machine's cores, so figures of one run compare.
  */
 final class Proxy {
   private static final Path OUT = Router.OUT;

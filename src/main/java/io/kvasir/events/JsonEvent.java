@@ -80,7 +80,7 @@ final class JsonEvent {
       int[] next = new int[blocks];
       int least = blocks == 0 ? 1 : Integer.MAX_VALUE;
       for (int i = 0; i < blocks; i++) {
-        least = Math.min(least, Math.max(1, lookahead.get(i).size()));
+        least = Math.min(least, lookahead.get(i).size());
         next[i] = token(lookahead.get(i).path(0), "lookahead_token_ids[" + i + "][0]");
       }
       return new KvEvent.Lookahead(next, least);

@@ -20,8 +20,10 @@ final class ChatRenderer {
   private final Supplier<LocalDateTime> now;
   private volatile VllmVersion engine = VllmVersion.NEWEST;
 
-  /** Found out when they are first asked for, of the engine's version. */
-  private volatile @Nullable MessagesRules messagesRules;
+  private volatile @Nullable FoundRules messagesRules;
+
+  /** Rules with the version of the engine that finds them out so: it may change while they are looked for. */
+  private record FoundRules(VllmVersion engine, MessagesRules rules) {}
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
@@ -38,20 +40,18 @@ final class ChatRenderer {
   boolean engine(VllmVersion version) {
     boolean changed = !version.equals(engine);
     engine = version;
-    if (changed) {
-      messagesRules = null;
-    }
     return changed;
   }
 
   /** What the engine finds out of the templates for {@code /v1/messages}. */
   MessagesRules messagesRules() {
-    MessagesRules known = messagesRules;
-    if (known == null) {
-      known = MessagesRules.of(templates, prompt, engine, now);
+    VllmVersion version = engine;
+    FoundRules known = messagesRules;
+    if (known == null || !known.engine.equals(version)) {
+      known = new FoundRules(version, MessagesRules.of(templates, prompt, version, now));
       messagesRules = known;
     }
-    return known;
+    return known.rules;
   }
 
   /** The text of {@code chat}; throws {@code TemplateException} when the template refuses it or fails. */

@@ -18,7 +18,9 @@ final class MessagesBody {
     StringBuilder leading = new StringBuilder(system(body.path("system")));
     if (rules.mergesSystem()) {
       for (JsonNode message : body.path("messages")) {
-        leading.append(isSystem(message) ? laterSystem(message.path("content")) : "");
+        if (isSystem(message)) {
+          leading.append(laterSystem(message.path("content")));
+        }
       }
     }
     addSystem(leading.toString(), messages);

@@ -8,6 +8,7 @@ import io.kvasir.cell.WorkerSummary;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
+import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
 import io.kvasir.telemetry.Metrics;
@@ -142,7 +143,8 @@ final class ServedModels implements AutoCloseable {
   private List<Problem> problems() {
     List<Problem> problems = new ArrayList<>(learnt.problems());
     prompts.models().forEach(model -> problems.addAll(model.problems()));
-    problems.addAll(ForeignBlocks.problems(pods.all(), prompts.models().stream().map(PromptModel::config).toList()));
+    List<ModelConfig> models = prompts.models().stream().map(PromptModel::config).toList();
+    problems.addAll(BlockSizeMismatches.problems(pods.all(), models));
     return problems;
   }
 

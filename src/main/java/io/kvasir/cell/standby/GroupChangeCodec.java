@@ -23,7 +23,7 @@ final class GroupChangeCodec {
   private static final byte LOOKAHEAD = 4;
 
   /** Beside the kind of a group whose blocks prompts share only where they go on alike. */
-  private static final int ALIKE = 0x10;
+  private static final int BY_LOOKAHEAD = 0x10;
 
   private GroupChangeCodec() {}
 
@@ -36,7 +36,7 @@ final class GroupChangeCodec {
       case GroupChange.Stored stored -> {
         out.writeByte(STORED);
         out.writeInt(stored.group());
-        out.writeByte(kind(stored.spec()) | (stored.least() > 0 ? ALIKE : 0));
+        out.writeByte(kind(stored.spec()) | (stored.least() > 0 ? BY_LOOKAHEAD : 0));
         out.writeInt(stored.spec().window());
         if (stored.least() > 0) {
           out.writeInt(stored.least());
@@ -70,8 +70,8 @@ final class GroupChangeCodec {
       case STORED -> {
         int group = in.getInt();
         int kind = in.get();
-        Spec spec = spec(kind & ~ALIKE, in.getInt());
-        int least = (kind & ALIKE) == 0 ? 0 : in.getInt();
+        Spec spec = spec(kind & ~BY_LOOKAHEAD, in.getInt());
+        int least = (kind & BY_LOOKAHEAD) == 0 ? 0 : in.getInt();
         yield new GroupChange.Stored(
             group, spec, least, in.getInt(), in.get() != 0, longs(in), longs(in), in.get() != 0);
       }

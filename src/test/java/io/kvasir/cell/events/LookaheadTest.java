@@ -72,7 +72,7 @@ final class LookaheadTest {
   /** A chain of which nothing is known but its hashes, as from a node of an earlier version, is believed. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
-  void unknownNext_countsAsTheSame(int least) {
+  void unknownLookahead_countsAsTheSame(int least) {
     EventApplier applier = new EventApplier(blocks, 2);
     apply(applier, new Stored(
         true, 0, new long[] {11}, new int[] {1, 2}, 2, Tier.DEVICE, null, null, KvEvent.UNSPECIFIED, Spec.UNSPECIFIED,

@@ -14,13 +14,13 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** Finds pods whose engines keep blocks of another size than those into which the prompts of their models are cut. */
-final class ForeignBlocks {
+final class BlockSizeMismatches {
   private static final int MAX_REPORTED = 5;
 
-  private ForeignBlocks() {}
+  private BlockSizeMismatches() {}
 
   /** A model as it is prepared, and as some of its engines keep it. */
-  private record Difference(String model, int prepared, int kept) {
+  private record Mismatch(String model, int prepared, int kept) {
     Problem problem(List<String> pods) {
       String named =
           pods.size() == 1 ? "the engine of pod " + pods.getFirst() + " keeps"
@@ -41,16 +41,16 @@ final class ForeignBlocks {
         model.adapters().forEach(adapter -> byName.put(adapter, model));
       }
     }
-    Map<Difference, List<String>> podsOf =
-        new TreeMap<>(Comparator.comparing(Difference::model).thenComparingInt(Difference::kept));
+    Map<Mismatch, List<String>> podsOf =
+        new TreeMap<>(Comparator.comparing(Mismatch::model).thenComparingInt(Mismatch::kept));
     for (PodSpec pod : pods) {
       int kept = pod.engine().blockSize();
       pod.models().stream()
           .flatMap(name -> Stream.ofNullable(byName.get(name)))
           .filter(model -> model.blockSize() != kept)
-          .map(model -> new Difference(model.name(), model.blockSize(), kept))
+          .map(model -> new Mismatch(model.name(), model.blockSize(), kept))
           .distinct()
-          .forEach(difference -> podsOf.computeIfAbsent(difference, _ -> new ArrayList<>()).add(pod.name()));
+          .forEach(mismatch -> podsOf.computeIfAbsent(mismatch, _ -> new ArrayList<>()).add(pod.name()));
     }
     return podsOf.entrySet().stream().limit(MAX_REPORTED).map(each -> each.getKey().problem(each.getValue())).toList();
   }

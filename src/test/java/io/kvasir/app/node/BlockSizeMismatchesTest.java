@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Engines whose blocks are not those of the prompts that are compared with them. */
-final class ForeignBlocksTest {
+final class BlockSizeMismatchesTest {
   private static final List<ModelConfig> MODELS = List.of(ModelConfig.demo("m", 16), ModelConfig.demo("n", 32));
 
   private static PodSpec pod(String name, int blockSize, String... models) {
@@ -19,13 +19,13 @@ final class ForeignBlocksTest {
 
   @Test
   void sameBlocks_orNoModelThatIsPrepared_isNoProblem() {
-    assertThat(ForeignBlocks.problems(List.of(pod("a", 16, "m"), pod("b", 32, "n"), pod("c", 8, "other")), MODELS))
-        .isEmpty();
+    List<PodSpec> pods = List.of(pod("a", 16, "m"), pod("b", 32, "n"), pod("c", 8, "other"));
+    assertThat(BlockSizeMismatches.problems(pods, MODELS)).isEmpty();
   }
 
   @Test
   void otherBlocks_areNamed_withTheSetting() {
-    assertThat(ForeignBlocks.problems(List.of(pod("a", 16, "m"), pod("b", 64, "m")), MODELS))
+    assertThat(BlockSizeMismatches.problems(List.of(pod("a", 16, "m"), pod("b", 64, "m")), MODELS))
         .singleElement().satisfies(problem -> {
           assertThat(problem.what()).contains("pod b keeps blocks of 64", "model m are cut into blocks of 16");
           assertThat(problem.remedy()).contains("block-size = 64");
@@ -35,7 +35,7 @@ final class ForeignBlocksTest {
   @Test
   void manyPods_areOneProblemOfEachModelAndSize() {
     List<PodSpec> pods = List.of(pod("a", 64, "m", "n"), pod("b", 64, "m"), pod("c", 8, "m"), pod("d", 16, "m"));
-    assertThat(ForeignBlocks.problems(pods, MODELS)).extracting(Problem::what).satisfiesExactly(
+    assertThat(BlockSizeMismatches.problems(pods, MODELS)).extracting(Problem::what).satisfiesExactly(
         what -> assertThat(what).contains("pod c keeps blocks of 8", "model m"),
         what -> assertThat(what).contains("2 pods, a among them, keep blocks of 64", "model m"),
         what -> assertThat(what).contains("pod a keeps blocks of 64", "model n"));
