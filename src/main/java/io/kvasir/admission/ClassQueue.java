@@ -328,12 +328,12 @@ final class ClassQueue<T> {
         && tenant.programs.values().stream().allMatch(tenant.programRounds::isFull);
   }
 
-  /** Makes room for another: those without debts go first, then the eldest. */
+  /** Makes room for an eighth of all, as {@link #forgetPrograms}: those without debts go first, then the eldest. */
   private static <P> void forget(
       Map<String, P> all, Predicate<P> idle, Predicate<P> fresh) {
     all.values().removeIf(each -> idle.test(each) && fresh.test(each));
     Iterator<P> eldest = all.values().iterator();
-    int tooMany = all.size() - MAX_REMEMBERED + 1;
+    int tooMany = all.size() - MAX_REMEMBERED / 8 * 7;
     while (tooMany > 0 && eldest.hasNext()) {
       if (idle.test(eldest.next())) {
         eldest.remove();

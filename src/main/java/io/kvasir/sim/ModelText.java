@@ -31,6 +31,9 @@ final class ModelText {
   /** The engine makes every prompt's tokens afresh; the least the memory for prefixes can be. */
   private static final long MEMO_BYTES = 1 << 20;
 
+  /** The demo model, once it was read: all engines of a process have the same. */
+  private static @Nullable ModelText demo;
+
   private final Tokenizer tokenizer;
   private final Prompts prompts;
   private final int eos;
@@ -40,7 +43,20 @@ final class ModelText {
    *
    * @throws IOException naming the file that is missing or wrong
    */
-  ModelText(@Nullable Path directory) throws IOException {
+  static ModelText of(@Nullable Path directory) throws IOException {
+    return directory == null ? demo() : new ModelText(directory);
+  }
+
+  private static synchronized ModelText demo() throws IOException {
+    ModelText text = demo;
+    if (text == null) {
+      text = new ModelText(null);
+      demo = text;
+    }
+    return text;
+  }
+
+  private ModelText(@Nullable Path directory) throws IOException {
     tokenizer = Tokenizer.of(read(directory, "tokenizer.json"));
     eos = eos(new ObjectMapper().readTree(read(directory, "tokenizer_config.json")));
     String place = directory == null ? "bundled:" + ModelConfig.DEMO : directory.toString();

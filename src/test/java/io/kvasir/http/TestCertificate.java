@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * @param chain the certificate, and that of its issuer if it is another
  */
 public record TestCertificate(PrivateKey key, X509Certificate[] chain) {
+  private static @Nullable KeyPair rsaKeys;
+
   /** When a certificate is valid. */
   public record Period(Instant from, Duration length) {}
 
@@ -47,11 +49,16 @@ public record TestCertificate(PrivateKey key, X509Certificate[] chain) {
     return generator.generateKeyPair();
   }
 
-  /** RSA's, for the transport between nodes, which reads no others. */
-  public static KeyPair rsaKeys() throws GeneralSecurityException {
-    KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
-    generator.initialize(2048);
-    return generator.generateKeyPair();
+  /** RSA's, for the transport between nodes, which reads no others: the same for all, since they take a second. */
+  public static synchronized KeyPair rsaKeys() throws GeneralSecurityException {
+    KeyPair keys = rsaKeys;
+    if (keys == null) {
+      KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
+      generator.initialize(2048);
+      keys = generator.generateKeyPair();
+      rsaKeys = keys;
+    }
+    return keys;
   }
 
   /** The extension that makes an authority. */

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class BlockIndexConcurrencyTest {
   private static final int WORKERS = 8;
   private static final int FAMILIES = 24;
-  private static final int OPERATIONS = 60_000;
+  private static final int OPERATIONS = 30_000;
 
   private final ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean done = new AtomicBoolean();
@@ -193,7 +193,7 @@ final class BlockIndexConcurrencyTest {
       writers.add(
           start(
               () -> {
-                for (int i = 0; i < 1500 && !done.get(); i++) {
+                for (int i = 0; i < 1000 && !done.get(); i++) {
                   int worker = 2 * random.nextInt(WORKERS / 2) + thread;
                   int life = lives.incrementAndGet(worker);
                   index.retire(slot(worker, slots));
@@ -254,7 +254,7 @@ final class BlockIndexConcurrencyTest {
       writers.add(
           start(
               () -> {
-                for (int i = 0; i < 300_000 && !done.get(); i++) {
+                for (int i = 0; i < 150_000 && !done.get(); i++) {
                   long[] hashes = extend(new long[0], 0, 3, i / 16);
                   Chain chain = new Chain(hashes, 16);
                   handle.store(0, true, hashes, hashes, 3, Tier.DEVICE, false);
@@ -301,7 +301,7 @@ final class BlockIndexConcurrencyTest {
                 }
               }
             });
-    for (int i = 0; i < 1_000_000 && !done.get(); i++) {
+    for (int i = 0; i < 500_000 && !done.get(); i++) {
       one.store(0, true, first, first, 1, Tier.DEVICE, true);
       one.remove(1, Tier.DEVICE, true);
       other.store(0, true, second, second, 1, Tier.DEVICE, true);

@@ -14,7 +14,7 @@ final class SyntheticTextTest {
   private final SyntheticText prose;
 
   SyntheticTextTest() throws IOException {
-    text = new ModelText(null);
+    text = ModelText.of(null);
     prose = new SyntheticText(text);
   }
 

@@ -1,5 +1,6 @@
 package io.kvasir.prompt.tokens;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -20,7 +21,9 @@ import org.slf4j.LoggerFactory;
  */
 public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenizer {
   private static final Logger log = LoggerFactory.getLogger(Tokenizer.class);
-  private static final ObjectMapper JSON = new ObjectMapper();
+  /** A vocabulary is an object of a hundred thousand fields, none of which comes twice: not worth a table of names. */
+  private static final ObjectMapper JSON =
+      new ObjectMapper(JsonFactory.builder().disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES).build());
 
   /** The text of the check at load: scripts, accents, white space, numbers, code and contractions. */
   private static final String SAMPLE = "It's 7:45, isn't it?  WE'LL see HTTPServer.getElementById(x1234567)…   \r\n"

@@ -65,7 +65,7 @@ final class JwtVerifierTest {
   private static final Limits TENANT_LIMITS = new Limits(100, 0, 0, List.of());
   private static final Set<JWSSignerOption> WEAK_TOO = Set.of(AllowWeakRSAKey.getInstance());
   private static final RSAKey RSA = rsa("rsa", 2048);
-  private static final RSAKey PSS = new RSAKey.Builder(rsa("pss", 2048)).algorithm(JWSAlgorithm.PS256).build();
+  private static final RSAKey PSS = new RSAKey.Builder(RSA).keyID("pss").algorithm(JWSAlgorithm.PS256).build();
   private static final RSAKey WEAK = rsa("weak", 1024);
   private static final RSAKey STRANGER = rsa("rsa", 2048);
   private static final ECKey P256 = ec("p256", Curve.P_256);

@@ -391,8 +391,11 @@ final class CellReplicaTest {
         KvBatch batch = home.engine.next();
         home.applier.apply(batch, 0);
         next.apply(batch, 0);
-        assertSameGroups(home, next.groups());
+        if (i % 10 == 0) {
+          assertSameGroups(home, next.groups());
+        }
       }
+      assertSameGroups(home, next.groups());
     }
   }
 
