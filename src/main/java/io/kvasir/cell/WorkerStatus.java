@@ -78,6 +78,8 @@ public record WorkerStatus(
    * @param lastSequence sequence number of its last event message, -1 before the first
    * @param promises how its answers compared with the index
    * @param speculation what a draft model makes of its prefix cache
+   * @param blockSize tokens in a block as its events have it, 0 until one had it
+   * @param parts blocks of a prompt in one of its own
    */
   public record IndexState(
       int blocks,
@@ -88,11 +90,14 @@ public record WorkerStatus(
       int resyncs,
       long lastSequence,
       Promises promises,
-      Speculation speculation) {
+      Speculation speculation,
+      int blockSize,
+      int parts) {
     /** Takes the state of a node of an earlier version, too. */
     public IndexState {
       promises = Objects.requireNonNullElse(promises, Promises.NONE);
       speculation = Objects.requireNonNullElse(speculation, Speculation.NONE);
+      parts = Math.max(1, parts);
     }
   }
 

@@ -221,10 +221,10 @@ final class DoctorTest {
 
   @Test
   void blockSize_isAnother() throws Exception {
-    Finding finding = only(examine(target(start(settings().blockSize(32)))), "block-size", Severity.ERROR);
+    Finding finding = only(examine(target(start(settings().blockSize(24)))), "block-size", Severity.ERROR);
 
-    assertThat(finding.problem()).contains("16").contains("32");
-    assertThat(finding.remedy()).contains("block-size = 32").contains("--block-size 16");
+    assertThat(finding.problem()).contains("16").contains("24");
+    assertThat(finding.remedy()).contains("block-size = 24").contains("--block-size 16");
   }
 
   @Test

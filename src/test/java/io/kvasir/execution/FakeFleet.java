@@ -46,7 +46,7 @@ public final class FakeFleet implements FleetDescription {
             worker, "cell-0", WorkerStatus.Health.HEALTHY, "", cells.pods.drained.contains(worker.pod()),
             new WorkerStatus.Load(0, 0, EngineReport.NONE, cost, WorkerStatus.Work.NONE),
             new WorkerStatus.IndexState(
-                0, 0, 0, false, 1, 0, -1, WorkerStatus.Promises.NONE, WorkerStatus.Speculation.NONE),
+                0, 0, 0, false, 1, 0, -1, WorkerStatus.Promises.NONE, WorkerStatus.Speculation.NONE, 0, 1),
             WorkerStatus.EventStream.NONE))
         .toList();
   }

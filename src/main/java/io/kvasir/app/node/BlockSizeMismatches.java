@@ -13,7 +13,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** Finds pods whose engines keep blocks of another size than those into which the prompts of their models are cut. */
+/**
+ * Finds pods whose engines keep blocks into which those do not fit into which the prompts of their models are cut: of
+ * such, nothing is found. Larger blocks are cut as prompts are where theirs fit into them.
+ */
 final class BlockSizeMismatches {
   private static final int MAX_REPORTED = 5;
 
@@ -28,7 +31,8 @@ final class BlockSizeMismatches {
       return Problem.warning(
           "%s blocks of %d tokens, and prompts of the model %s are cut into blocks of %d: nothing that is cached there"
               .formatted(named, kept, model, prepared) + " is recognised",
-          "set block-size = %d of the model, or start these engines with blocks of %d".formatted(kept, prepared));
+          "set block-size of the model to %d, or to another that fits into the blocks of all its engines, or start"
+              .formatted(kept) + " these with blocks of " + prepared);
     }
   }
 
@@ -47,11 +51,19 @@ final class BlockSizeMismatches {
       int kept = pod.engine().blockSize();
       pod.models().stream()
           .flatMap(name -> Stream.ofNullable(byName.get(name)))
-          .filter(model -> model.blockSize() != kept)
+          .filter(model -> kept % model.blockSize() != 0)
           .map(model -> new Mismatch(model.name(), model.blockSize(), kept))
           .distinct()
           .forEach(mismatch -> podsOf.computeIfAbsent(mismatch, _ -> new ArrayList<>()).add(pod.name()));
     }
-    return podsOf.entrySet().stream().limit(MAX_REPORTED).map(each -> each.getKey().problem(each.getValue())).toList();
+    List<Problem> problems = new ArrayList<>();
+    podsOf.entrySet().stream().limit(MAX_REPORTED).forEach(
+        each -> problems.add(each.getKey().problem(each.getValue())));
+    int more = podsOf.size() - MAX_REPORTED;
+    if (more > 0) {
+      problems.add(Problem.warning(
+          "so it is with " + more + " more models and sizes of blocks", "see what engines keep at /admin/workers"));
+    }
+    return problems;
   }
 }

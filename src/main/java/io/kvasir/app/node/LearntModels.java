@@ -18,6 +18,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -35,6 +36,9 @@ import org.slf4j.LoggerFactory;
  */
 final class LearntModels {
   private static final Logger LOG = LoggerFactory.getLogger(LearntModels.class);
+
+  /** Below this, blocks of one engine would make the index of all others too large. */
+  private static final int MIN_SHARED_BLOCK = 8;
 
   /** Checks after which an engine that did not answer is asked again. */
   private static final int RETRY_AFTER = 5;
@@ -58,7 +62,7 @@ final class LearntModels {
    * Pods of one base model.
    *
    * @param models all names that they serve
-   * @param blockSize that most of them have
+   * @param blockSize into how many tokens their prompts are cut
    */
   private record Group(Set<String> models, int blockSize) {}
 
@@ -126,15 +130,26 @@ final class LearntModels {
     Map<String, Group> groups = new LinkedHashMap<>();
     members.forEach((base, these) -> {
       Set<String> names = new TreeSet<>();
-      Map<Integer, Integer> sizes = new TreeMap<>();
+      NavigableMap<Integer, Integer> sizes = new TreeMap<>();
       for (PodSpec pod : these) {
         names.addAll(pod.models());
         sizes.merge(pod.engine().blockSize(), 1, Integer::sum);
       }
-      int most = sizes.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
-      groups.put(base, new Group(names, most));
+      groups.put(base, new Group(names, promptBlock(sizes)));
     });
     return groups;
+  }
+
+  /**
+   * The size of blocks that fit into those of all engines, where one of them has such; otherwise that which most have.
+   *
+   * @param sizes how many engines have blocks of each
+   */
+  private static int promptBlock(NavigableMap<Integer, Integer> sizes) {
+    int smallest = sizes.firstKey();
+    boolean fits = smallest >= MIN_SHARED_BLOCK && sizes.keySet().stream().allMatch(size -> size % smallest == 0);
+    return fits ? smallest
+        : sizes.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
   }
 
   private void learn(String base, Group group, URI engine) throws InterruptedException {

@@ -46,10 +46,8 @@ public final class EventApplier {
 
   private long[] hashes = new long[64];
 
-  /** Tokens in a block: as configured until the events prove it, then as they have it. */
-  private int blockSize;
+  private final EngineBlocks sizes;
 
-  private boolean blockSizeSeen;
   /** The hybrid model's group that makes the prefix, once one has shown itself. */
   private int prefixGroup = KvEvent.UNSPECIFIED;
 
@@ -94,7 +92,7 @@ public final class EventApplier {
     this.blocks = blocks;
     this.changes = changes;
     this.salts = new EventSalts();
-    this.blockSize = blockSize;
+    this.sizes = new EngineBlocks(blockSize);
   }
 
   /** Goes on with blocks to which another has applied events. */
@@ -103,8 +101,7 @@ public final class EventApplier {
     this.changes = changes;
     this.salts = seed.salts();
     EventPosition position = seed.position();
-    this.blockSizeSeen = position.blockSize() != 0;
-    this.blockSize = blockSizeSeen ? position.blockSize() : blockSize;
+    this.sizes = position.blockSize() == 0 ? new EngineBlocks(blockSize) : EngineBlocks.of(position.blockSize());
     this.prefixGroup = position.prefixGroup();
     this.lost = position.lost();
     this.onceComputed = position.onceComputed();
@@ -122,8 +119,8 @@ public final class EventApplier {
   /** How far it is. */
   public EventPosition position() {
     return new EventPosition(
-        new StreamPosition(lastSequence, lastPublished), blockSizeSeen ? blockSize : 0, prefixGroup, lost,
-        groups != null, onceComputed);
+        new StreamPosition(lastSequence, lastPublished), sizes.seenSize(), prefixGroup, lost, groups != null,
+        onceComputed, sizes.parts() > 1);
   }
 
   /** The cache salts of what is there, to be read only. */
@@ -181,6 +178,17 @@ public final class EventApplier {
     settle(now);
   }
 
+  /**
+   * Has the blocks that come cut into smaller ones, where their size is a multiple of theirs. Those of hybrid models
+   * and of engines that share them only among prompts that go on alike stay as they are.
+   *
+   * @param promptBlock tokens in a block into which prompts are cut
+   * @return whether what has come until now is cut otherwise: it is of no use then, {@link #reset}
+   */
+  public boolean cutInto(int promptBlock) {
+    return sizes.cutInto(promptBlock);
+  }
+
   /** Forgets everything, as if nothing had been applied yet; what has been counted stays. */
   public void reset() {
     restart();
@@ -199,7 +207,8 @@ public final class EventApplier {
             lastSequence,
             suspectSince,
             connected,
-            blockSizeSeen ? blockSize : 0,
+            sizes.seenSize(),
+            sizes.parts(),
             onceComputed,
             orphans.size(),
             applied,
@@ -216,7 +225,7 @@ public final class EventApplier {
     lost = false;
     lastSequence = KvBatch.UNSEQUENCED;
     lastPublished = 0;
-    blockSizeSeen = false;
+    sizes.restart();
     prefixGroup = KvEvent.UNSPECIFIED;
   }
 
@@ -239,7 +248,11 @@ public final class EventApplier {
   private void store(Stored stored, boolean counted) {
     // Stores of adapters look alike, whatever the engine.
     onceComputed = stored.onceComputed() || (onceComputed && stored.lora() != null);
-    if (!isPrefix(stored)) {
+    boolean prefix = isPrefix(stored);
+    if ((!prefix || !stored.lookahead().isAny()) && sizes.leaveWhole()) {
+      clear();
+    }
+    if (!prefix) {
       storeOfOtherGroup(stored, counted);
       return;
     }
@@ -269,12 +282,13 @@ public final class EventApplier {
    * those that vLLM has copied to host memory; of others nothing is known.
    */
   private void copy(long[] keys, Tier tier, boolean counted) {
-    int known = blocks.copy(keys, tier, counted);
+    long[] cut = sizes.cut(keys);
+    int known = blocks.copy(cut, tier, counted);
     if (known > 0) {
-      changes.copied(keys, tier, counted);
+      changes.copied(cut, tier, counted);
       applied++;
     }
-    placeholder += known < keys.length ? 1 : 0;
+    placeholder += known < cut.length ? 1 : 0;
   }
 
   /** Places the events whose parents have come, and those that waited for them in turn. */
@@ -312,7 +326,8 @@ public final class EventApplier {
   }
 
   /** Registers the blocks of an event whose parent is known, and makes the events that wait for them ready. */
-  private void place(Stored stored, long parent, boolean counted) {
+  private void place(Stored whole, long parent, boolean counted) {
+    Stored stored = sizes.cut(whole);
     int count = stored.keys().length;
     if (hashes.length < count) {
       hashes = new long[Math.max(count, 2 * hashes.length)];
@@ -343,7 +358,7 @@ public final class EventApplier {
       CacheGroups alike = groupsOrNew();
       applyFirst(alike, alike.storedWithLookahead(stored, names, counted));
     }
-    orphans.take(stored.keys(), registered, ready);
+    orphans.take(whole.keys(), registered / sizes.parts(), ready);
   }
 
   private void remove(Removed removed, boolean counted) {
@@ -381,9 +396,10 @@ public final class EventApplier {
   }
 
   private void take(long[] keys, Tier tier, boolean counted) {
-    evicted += blocks.remove(keys, keys.length, tier, counted);
-    changes.removed(keys, tier, counted);
-    salts.removed(keys, blocks);
+    long[] cut = sizes.cut(keys);
+    evicted += blocks.remove(cut, cut.length, tier, counted);
+    changes.removed(cut, tier, counted);
+    salts.removed(cut, blocks);
     CacheGroups known = groups;
     if (known != null && known.has(CacheGroups.LOOKAHEAD)) {
       apply(known, new GroupChange.Removed(CacheGroups.LOOKAHEAD, keys, counted));
@@ -419,13 +435,13 @@ public final class EventApplier {
   }
 
   private CacheGroups groupsOrNew() {
-    return groups == null ? new CacheGroups(blockSize) : groups;
+    return groups == null ? new CacheGroups(sizes.size()) : groups;
   }
 
   /** Applies a change that may be the first of all. */
   private void applyFirst(CacheGroups known, GroupChange change) {
     if (groups == null) {
-      changes.ofGroups(new GroupChange.Begun(blockSize));
+      changes.ofGroups(new GroupChange.Begun(sizes.size()));
     }
     apply(known, change);
     groups = known;
@@ -443,40 +459,35 @@ public final class EventApplier {
         known = new ChunkHints();
         hints = known;
       }
-      known.stored(stored, blockSize);
+      known.stored(stored, sizes.partSize());
     }
   }
 
   /** Whether the event has the tokens of whole blocks of the worker's size. */
   private boolean isWhole(Stored stored) {
-    int size = stored.blockSize();
-    int count = stored.keys().length;
-    if (size == 0) {
-      placeholder++;
-      return false;
-    }
-    if ((long) size * count != stored.tokens().length) {
-      unassignable++;
-      return false;
-    }
-    if (size == blockSize) {
-      blockSizeSeen = true;
-      return true;
-    }
-    // A single short block may be one that is still filling; several of a size, or a longer one, are what the
-    // engine really uses. Only the device's tell: connectors cut other tiers into chunks of their own.
-    if (!blockSizeSeen && stored.tier() == Tier.DEVICE && (size > blockSize || count > 1)) {
-      blockSize = size;
-      blockSizeSeen = true;
-      clearGroups();
-      return true;
-    }
-    if (size < blockSize && count == 1 && stored.tier() == Tier.DEVICE) {
-      partial++;
-    } else {
-      otherBlockSize++;
-      hint(stored);
-    }
-    return false;
+    return switch (sizes.fit(stored)) {
+      case WHOLE -> true;
+      case PROOF -> {
+        clearGroups();
+        yield true;
+      }
+      case PLACEHOLDER -> {
+        placeholder++;
+        yield false;
+      }
+      case UNASSIGNABLE -> {
+        unassignable++;
+        yield false;
+      }
+      case PARTIAL -> {
+        partial++;
+        yield false;
+      }
+      case OTHER -> {
+        otherBlockSize++;
+        hint(stored);
+        yield false;
+      }
+    };
   }
 }

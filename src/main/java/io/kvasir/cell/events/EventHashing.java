@@ -3,6 +3,7 @@ package io.kvasir.cell.events;
 import io.kvasir.events.ExtraKey;
 import io.kvasir.events.KvEvent.Stored;
 import io.kvasir.index.BlockHash;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -90,6 +91,21 @@ final class EventHashing {
     return stored.lora() != null && !keys.isEmpty() && keys.getFirst().equals(new ExtraKey.Name(stored.lora()))
         ? 0
         : -1;
+  }
+
+  /** The same event, with a salt that is hidden among its extra keys in the field for it. */
+  static Stored withSaltNamed(Stored stored) {
+    int at = hiddenSalt(stored);
+    if (at < 0) {
+      return stored;
+    }
+    List<List<ExtraKey>> extraKeys = new ArrayList<>(stored.extraKeys());
+    List<ExtraKey> first = new ArrayList<>(extraKeys.getFirst());
+    String salt = ((ExtraKey.Name) first.remove(at)).text();
+    extraKeys.set(0, first);
+    return new Stored(
+        stored.root(), stored.parentKey(), stored.keys(), stored.tokens(), stored.blockSize(), stored.tier(),
+        stored.lora(), salt, stored.group(), stored.spec(), extraKeys, stored.onceComputed(), stored.lookahead());
   }
 
   private static long[] items(Stored stored, int block) {

@@ -16,9 +16,11 @@ import io.kvasir.events.StreamPosition;
  * @param hybrid whether the engine has groups beside that one
  * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store
  *     shows
+ * @param cut whether the blocks that are held are parts of the engine's
  */
 public record EventPosition(
-    StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid, boolean onceComputed) {
+    StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid, boolean onceComputed,
+    boolean cut) {
   public static final EventPosition START =
-      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false, false);
+      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false, false, false);
 }

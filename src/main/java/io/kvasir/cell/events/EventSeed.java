@@ -9,8 +9,11 @@ import org.jspecify.annotations.Nullable;
  * @param groups what a hybrid model's groups hold; null of others, and where it is not known
  */
 public record EventSeed(EventSalts salts, @Nullable CacheGroups groups, EventPosition position) {
-  /** Whether nothing is missing: homes of earlier versions do not pass on what the groups of a hybrid model hold. */
+  /**
+   * Whether nothing is missing: homes of earlier versions do not pass on what the groups of a hybrid model hold, and
+   * blocks that were cut are read anew, since prompts may be cut otherwise here.
+   */
   public boolean isWhole() {
-    return !position.hybrid() || groups != null;
+    return (!position.hybrid() || groups != null) && !position.cut();
   }
 }

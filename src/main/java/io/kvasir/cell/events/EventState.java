@@ -10,6 +10,7 @@ package io.kvasir.cell.events;
  * @param connected whether the transport reaches the engine, as far as it knows
  * @param blockSize tokens in a block as the events have it, 0 until one had it; when the worker is configured with
  *     another, prompts must be cut to this size or nothing will be found
+ * @param parts into how many smaller ones each is cut for the index, as prompts are; 1 as they are
  * @param onceComputed whether the engine shares a prompt's blocks only once it has computed them, as its last store
  *     shows
  * @param parked events that wait for their parent block
@@ -24,6 +25,7 @@ public record EventState(
     long suspectSince,
     boolean connected,
     int blockSize,
+    int parts,
     boolean onceComputed,
     int parked,
     long applied,
@@ -35,7 +37,7 @@ public record EventState(
   static final long CERTAIN = -1;
 
   public static final EventState START =
-      new EventState(-1, CERTAIN, false, 0, false, 0, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
+      new EventState(-1, CERTAIN, false, 0, 1, false, 0, 0, 0, 0, 0, new Ignored(0, 0, 0, 0, 0, 0));
 
   /** Whether events were missed and the index may be wrong. */
   public boolean suspect() {

@@ -177,6 +177,10 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private final CellServices services;
   private final CellView view;
   private final Members members;
+
+  /** Tokens in a block into which prompts are cut, 0 until one has come. */
+  private int promptBlock;
+
   private final LeasedReservations leased;
   private final HealthMonitor health;
   private final EventActors events;
@@ -338,6 +342,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void add(PodEntry entry) {
     for (Member member : members.admit(entry)) {
       events.start(member, members.takeSeed(member));
+      events.cutInto(member, promptBlock);
       getContext().getLog().info("worker {} was added to cell {} in slot {}", member.worker().id(), name,
           member.worker().slot());
     }
@@ -355,6 +360,11 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void tick() {
     long now = services.clock().nanos();
     view.remoteDecisions().expire();
+    int tokens = view.promptBlockSize().tokens();
+    if (tokens != promptBlock) {
+      promptBlock = tokens;
+      members.all().forEach(member -> events.cutInto(member, tokens));
+    }
     resizer.abandonOverdue(now);
     for (Member member : members.all()) {
       member.cache().expire(now);

@@ -74,6 +74,18 @@ final class EventActors {
     }
   }
 
+  /**
+   * Has what a member holds cut as prompts are.
+   *
+   * @param promptBlock tokens in a block into which prompts are cut, 0 while that is not known
+   */
+  void cutInto(Member member, int promptBlock) {
+    ActorRef<WorkerEvents.Message> actor = actors.get(member);
+    if (actor != null && promptBlock > 0) {
+      actor.tell(new WorkerEvents.CutInto(promptBlock));
+    }
+  }
+
   /** Drops what is known of a member and reads its events again; returns whether it has any event stream. */
   boolean resynchronise(Member member) {
     ActorRef<WorkerEvents.Message> actor = actors.get(member);

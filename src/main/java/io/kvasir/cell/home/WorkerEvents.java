@@ -55,6 +55,9 @@ public final class WorkerEvents {
   /** Forgets what is known of the worker and opens its stream again. */
   enum Resynchronise implements Message { INSTANCE }
 
+  /** Prompts are cut into blocks of so many tokens. */
+  record CutInto(int tokens) implements Message {}
+
   /**
    * Hands over what the worker holds to {@code successor}, part by part, and applies nothing until {@link Resume};
    * {@code done} runs when the last part is there.
@@ -236,6 +239,16 @@ public final class WorkerEvents {
         stream.shutdown();
         readAgain();
       }
+      case CutInto(int tokens) -> {
+        if (applier.cutInto(tokens)) {
+          int size = applier.state().blockSize();
+          context.getLog().info(
+              "worker {} has blocks of {} tokens and prompts are cut into {}: what it holds is read again, cut as they"
+                  + " are", member.worker().id(), size, tokens);
+          stream.shutdown();
+          readAgain();
+        }
+      }
       case HandOverTo begun -> transfer(begun.successor()::take, begun.done());
       case NextPart _ -> nextPart();
       case Resume _ -> {
@@ -279,7 +292,7 @@ public final class WorkerEvents {
   /** A stream sends one batch and waits, so there is little to hold back. */
   private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, StreamFailed _, Reopen _, Resynchronise _, HandOverTo _, AddReplica _ -> true;
+      case Batch _, StreamFailed _, Reopen _, Resynchronise _, CutInto _, HandOverTo _, AddReplica _ -> true;
       case StreamStarted _, StreamEnded _, NextPart _, Resume _, RemoveReplica _,
           ReplicaAcknowledged _, CheckReplicas _, Stop _ -> false;
     };
@@ -404,13 +417,19 @@ public final class WorkerEvents {
     if (before.connected() && !after.connected()) {
       onStreamLost.run();
     }
+    if (before.parts() > 1 && after.parts() == 1 && before.blockSize() == after.blockSize()) {
+      context.getLog().warn(
+          "worker {} has blocks of {} tokens that cannot be cut as prompts are, since it shares them by more than their"
+              + " tokens: nothing of it will be found; set block-size of its model to {}",
+          member.worker().id(), after.blockSize(), after.blockSize());
+    }
     int configured = member.pod().engine().blockSize();
-    if (before.blockSize() == 0 && after.blockSize() != 0 && after.blockSize() != configured) {
+    if (before.blockSize() == 0 && after.blockSize() != 0 && after.blockSize() != configured && after.parts() == 1) {
       context
           .getLog()
           .warn(
-              "worker {} has blocks of {} tokens and prompts are cut into {}: nothing of it will be found;"
-                  + " set block-size of its model to {}",
+              "worker {} has blocks of {} tokens and is described with {}: nothing of it will be found unless its"
+                  + " prompts are cut into as many, or a part of them; set block-size of its model to {}",
               member.worker().id(), after.blockSize(), configured, after.blockSize());
     }
   }

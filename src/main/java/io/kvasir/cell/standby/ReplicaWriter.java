@@ -33,6 +33,7 @@ final class ReplicaWriter {
   static final byte HYBRID = 2;
 
   static final byte ONCE_COMPUTED = 4;
+  static final byte CUT = 8;
 
   /** Keys in one frame: what is written of one change stays well below a cluster message's size. */
   static final int MAX_KEYS = 1024;
@@ -160,7 +161,7 @@ final class ReplicaWriter {
       // Who does not know of hybrids, or not of their groups, reads the stream anew.
       out.writeByte(
           (position.lost() ? LOST : 0) | (position.hybrid() ? HYBRID : 0)
-              | (position.onceComputed() ? ONCE_COMPUTED : 0));
+              | (position.onceComputed() ? ONCE_COMPUTED : 0) | (position.cut() ? CUT : 0));
     });
   }
 

@@ -186,7 +186,7 @@ public final class ReplicatedWorker {
     byte flags = in.get();
     return new EventPosition(
         stream, blockSize, prefixGroup, (flags & ReplicaWriter.LOST) != 0, (flags & ReplicaWriter.HYBRID) != 0,
-        (flags & ReplicaWriter.ONCE_COMPUTED) != 0);
+        (flags & ReplicaWriter.ONCE_COMPUTED) != 0, (flags & ReplicaWriter.CUT) != 0);
   }
 
   private static boolean flag(ByteBuffer in) {

@@ -37,6 +37,7 @@ final class CellDecider {
   private final DecisionLog decisions;
   private final LocalReservations localReservations;
   private final SeenPrefixes seenPrefixes;
+  private final PromptBlockSize blockSize;
   private final @Nullable CellPrograms programs;
   private final Decision.Origin origin;
 
@@ -47,6 +48,7 @@ final class CellDecider {
    * @param decisions where sampled decisions are recorded
    * @param localReservations has those of this node's requests
    * @param seenPrefixes what the cell has served
+   * @param blockSize is told of every prompt
    * @param programs are told of the turns that begin; null when they are not recognised
    */
   CellDecider(
@@ -56,6 +58,7 @@ final class CellDecider {
       DecisionLog decisions,
       LocalReservations localReservations,
       SeenPrefixes seenPrefixes,
+      PromptBlockSize blockSize,
       @Nullable CellPrograms programs) {
     this.cell = cell;
     this.fleets = fleets;
@@ -64,6 +67,7 @@ final class CellDecider {
     this.decisions = decisions;
     this.localReservations = localReservations;
     this.seenPrefixes = seenPrefixes;
+    this.blockSize = blockSize;
     this.programs = programs;
     this.origin = new Decision.Origin(Decision.Way.LOCAL, cell, null);
   }
@@ -84,6 +88,7 @@ final class CellDecider {
    */
   @Nullable Decision decide(
       DecisionRequest request, boolean local, @Nullable QueueLimit limit, Predicate<PlanResult> goes) {
+    blockSize.seen(request.prompt().chain());
     Workflow workflow = workflows.of(request.profile());
     RoutingContext context = context(request).limitQueues(limit);
     boolean sampled = decisions.isSampled(request.requestId());

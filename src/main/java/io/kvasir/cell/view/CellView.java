@@ -48,6 +48,7 @@ public final class CellView {
   private final @Nullable CellPrograms programs;
   private final long incarnation = ThreadLocalRandom.current().nextLong() | 1;
   private final ChangeCounter changes = new ChangeCounter();
+  private final PromptBlockSize promptBlockSize = new PromptBlockSize();
   private final LocalReservations localReservations;
   private final RemoteDecisions remoteDecisions;
   private volatile MemberTable table;
@@ -90,7 +91,8 @@ public final class CellView {
     this.localReservations = new LocalReservations(nextHome);
     this.decider =
         new CellDecider(
-            cell, this::fleet, profiles, decisions, localReservations, new SeenPrefixes(index.slots()), this.programs);
+            cell, this::fleet, profiles, decisions, localReservations, new SeenPrefixes(index.slots()),
+            promptBlockSize, this.programs);
     this.admission =
         waiting.on()
             ? new CellAdmission(cell, decider, engines(), waiting, metrics.admission(), this.programs, clock)
@@ -200,6 +202,11 @@ public final class CellView {
   /** Explains how a decision would come about: nothing is booked, and no plugin remembers it. */
   public DecisionRecord explain(DecisionRequest request) {
     return admission == null ? decider.explain(request, null) : admission.explain(request);
+  }
+
+  /** Into how many tokens the prompts that are decided here are cut. */
+  public PromptBlockSize promptBlockSize() {
+    return promptBlockSize;
   }
 
   /** Decides for other nodes, and holds what is booked for them. */

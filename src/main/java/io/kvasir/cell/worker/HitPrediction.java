@@ -85,6 +85,11 @@ public record HitPrediction(int blockSize, int depth, boolean reported, Recomput
     return new PromptSize(promptTokens, blockSize).cached(Math.max(0, blocks));
   }
 
+  /** Tokens in a block of the engine's. */
+  int engineBlock() {
+    return blockSize * recomputation.parts();
+  }
+
   /** Of blocks of which so many tokens were expected, the tokens that the engine holds. */
   int heldTokens(int expectedTokens) {
     return expectedTokens + recomputation.again() * blockSize;

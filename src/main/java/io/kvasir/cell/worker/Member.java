@@ -323,7 +323,7 @@ public final class Member {
       return null;
     }
     int held = forecast.heldTokens(expected);
-    if (forecast.reported() && cache.lastBlock().answered(held, answer.cachedTokens(), forecast.blockSize())) {
+    if (forecast.reported() && cache.lastBlock().answered(held, answer.cachedTokens(), forecast.engineBlock())) {
       log.info(
           "worker {}: its engine {} the last block of what it holds of a prompt, as its answers show", worker.id(),
           cache.lastBlock().isRecomputed() ? "computes again" : "does not compute again any more");
@@ -337,7 +337,7 @@ public final class Member {
     if (found < expected && forecast.explainedByEviction(expected - found, cache.isHybrid(), cache.events())) {
       return HitOutcome.OVERTAKEN;
     }
-    return accuracy.record(expected, found, forecast.blockSize()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
+    return accuracy.record(expected, found, forecast.engineBlock()) ? HitOutcome.BROKEN : HitOutcome.KEPT;
   }
 
   /** Whether requests may go to the worker now, its circuit breaker included, and why not. */

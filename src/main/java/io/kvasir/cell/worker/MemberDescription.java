@@ -51,14 +51,16 @@ public final class MemberDescription {
     EventState events = member.cache().events();
     CacheHitAccuracy accuracy = member.accuracy();
     return new WorkerStatus.IndexState(
-        member.cache().blocks().size(),
+        member.cache().blocks().size() / events.parts(),
         member.pod().engine().capacityBlocks(),
-        member.cache().blocks().predicted(),
+        Math.ceilDiv(member.cache().blocks().predicted(), events.parts()),
         events.suspect(),
         accuracy.trust(),
         accuracy.resyncs(),
         events.lastSequence(),
         accuracy.promises(),
-        member.cache().speculation());
+        member.cache().speculation(),
+        events.blockSize(),
+        events.parts());
   }
 }

@@ -77,7 +77,11 @@ public final class WorkerCache {
 
   /** Its events have come further. */
   public void events(EventState state) {
+    boolean cutOtherwise = events.parts() != state.parts();
     events = state;
+    if (cutOtherwise) {
+      changes.increment();
+    }
   }
 
   /** Whether its engine's events will tell what becomes of what it is sent: the first of them may be yet to come. */
@@ -111,7 +115,7 @@ public final class WorkerCache {
 
   /** Whether it may go on from less than the index has for it. */
   public boolean isLimited() {
-    return groups != null || lastBlock.isRecomputed();
+    return groups != null || lastBlock.isRecomputed() || events.parts() > 1;
   }
 
   /** Whether it is an engine of a hybrid model. */
@@ -163,7 +167,10 @@ public final class WorkerCache {
   }
 
   private Recomputation recomputation(Chain chain) {
-    return lastBlock.isRecomputed() ? Recomputation.ofLastBlock(chain, isHybrid()) : Recomputation.NONE;
+    int parts = events.parts() > 1 && reports(chain) ? events.parts() : 1;
+    return lastBlock.isRecomputed()
+        ? Recomputation.ofLastBlock(chain, isHybrid(), parts)
+        : Recomputation.ofParts(chain, parts);
   }
 
   /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */
@@ -235,8 +242,9 @@ public final class WorkerCache {
 
   /** Whether its engine reports such blocks: others are only predicted. */
   private boolean reports(Chain chain) {
-    int size = events.blockSize() == 0 ? pod.get().engine().blockSize() : events.blockSize();
-    return !pod.get().events().isEmpty() && chain.blockSize() == size;
+    EventState now = events;
+    int size = now.blockSize() == 0 ? pod.get().engine().blockSize() : now.blockSize();
+    return !pod.get().events().isEmpty() && chain.blockSize() * now.parts() == size;
   }
 
   private long expiry() {

@@ -6,10 +6,10 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Whether router and engine count in the same blocks. */
+/** Whether router and engine count in the same blocks, or in such as fit into the engine's, which the router cuts. */
 final class BlockSizeCheck extends EngineCheck {
   BlockSizeCheck() {
-    super("block-size", "Has a block as many tokens for the router as for the engine and its events?");
+    super("block-size", "Are the router's blocks those of the engine and its events, or do they fit into these?");
   }
 
   @Override
@@ -20,14 +20,14 @@ final class BlockSizeCheck extends EngineCheck {
       theirs.add(Objects.requireNonNull(told.cache().blockSize()));
     }
     engine.seen().forEach(seen -> theirs.addAll(seen.blockSizes()));
-    if (ours == null || theirs.isEmpty() || theirs.contains(ours)) {
+    if (ours == null || theirs.isEmpty() || theirs.stream().anyMatch(size -> size % ours == 0)) {
       return;
     }
     Integer size = theirs.iterator().next();
     found.error(
         engine.target(), "the router counts blocks of " + ours + " tokens, the engine has blocks of " + size,
         "No block of a prompt is ever found in the engine's cache, and routing acts like round robin.",
-        "Set models[].block-size = " + size + ", or start the engine with --block-size " + ours
+        "Set models[].block-size = " + size + " or to a part of it, or start the engine with --block-size " + ours
             + " (SGLang: --page-size).");
   }
 }

@@ -224,6 +224,8 @@ final class FleetJson {
         .put("blocks", status.index().blocks())
         .put("predicted_blocks", status.index().predictedBlocks())
         .put("trust", status.index().trust())
+        .put("block_size", status.index().blockSize())
+        .put("block_parts", status.index().parts())
         .put("speculation", lower(status.index().speculation()).replace('_', '-'))
         .put("resyncs", status.index().resyncs())
         .put("last_sequence", status.index().lastSequence())

@@ -492,7 +492,7 @@ final class CellViewTest {
         new EventFeed.Zmq("tcp://h:5557", null, "", false, false, true, List.of(), SnapshotFormat.NONE)));
     Member member = member(decide(chain(1, 64)));
     EventState.Ignored none = EventState.START.ignored();
-    member.cache().events(new EventState(-1, -1, true, 0, false, 0, 0, 0, 0, 0, none));
+    member.cache().events(new EventState(-1, -1, true, 0, 1, false, 0, 0, 0, 0, 0, none));
 
     assertThat(member.cache().sharesOnceComputed()).isTrue();
     assertThat(decide(chain(1, 64)).reservation().prefixHold()).isEqualTo(PrefixHold.HELD);
@@ -508,7 +508,7 @@ final class CellViewTest {
 
   private static void connect(Member member, boolean onceComputed) {
     EventState.Ignored none = EventState.START.ignored();
-    member.cache().events(new EventState(7, -1, true, BLOCK, onceComputed, 0, 1, 0, 0, 0, none));
+    member.cache().events(new EventState(7, -1, true, BLOCK, 1, onceComputed, 0, 1, 0, 0, 0, none));
   }
 
   /** Before the first event of an engine, too: else the first requests of a cold fleet overtake each other. */
@@ -518,10 +518,10 @@ final class CellViewTest {
     assertThat(member.cache().confirmsPredictions()).as("not connected").isFalse();
 
     EventState.Ignored none = EventState.START.ignored();
-    member.cache().events(new EventState(-1, -1, true, 0, false, 0, 0, 0, 0, 0, none));
+    member.cache().events(new EventState(-1, -1, true, 0, 1, false, 0, 0, 0, 0, 0, none));
     assertThat(member.cache().confirmsPredictions()).as("connected, and nothing has come").isTrue();
 
-    member.cache().events(new EventState(7, 1_000, true, 16, false, 0, 3, 0, 0, 0, none));
+    member.cache().events(new EventState(7, 1_000, true, 16, 1, false, 0, 3, 0, 0, 0, none));
     assertThat(member.cache().confirmsPredictions()).as("some were lost").isFalse();
   }
 

@@ -282,7 +282,7 @@ final class CellAdmissionTest {
             new LocalReservations(() -> {
               throw new IllegalStateException("the cell does not move");
             }),
-            new SeenPrefixes(64), null);
+            new SeenPrefixes(64), new PromptBlockSize(), null);
     assertThat(decider.slotsWithAPlaceMore(request(1, 10, CLAIM)).cardinality()).isEqualTo(4);
     assertThat(decider.slotsWithAPlaceMore(to(only, request(1, 10, CLAIM))))
         .isEqualTo(BitSet.valueOf(new long[] {1L << only.worker().slot()}));

@@ -53,13 +53,27 @@ final class LastBlockTest {
   @Test
   void recomputation_takesOneBlockOfThoseThatAreLookedUp() {
     Chain goesOn = new Chain(new long[] {1, 2, 3}, BLOCK, new Chain.Lookahead(new short[] {4, 5, 6}, 1));
-    assertThat(Recomputation.ofLastBlock(goesOn, false).of(3)).isEqualTo(2);
-    assertThat(Recomputation.ofLastBlock(goesOn, false).of(2)).isEqualTo(1);
-    assertThat(Recomputation.ofLastBlock(goesOn, false).of(0)).isZero();
+    assertThat(Recomputation.ofLastBlock(goesOn, false, 1).of(3)).isEqualTo(2);
+    assertThat(Recomputation.ofLastBlock(goesOn, false, 1).of(2)).isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(goesOn, false, 1).of(0)).isZero();
     Chain ends = new Chain(new long[] {1, 2, 3}, BLOCK, new Chain.Lookahead(new short[] {4, 5}, 0));
-    assertThat(Recomputation.ofLastBlock(ends, false).of(3)).as("the last token is looked up nowhere").isEqualTo(1);
-    assertThat(Recomputation.ofLastBlock(ends, false).of(2)).isEqualTo(1);
-    assertThat(Recomputation.ofLastBlock(ends, true).of(3)).as("a hybrid model's looks one further").isEqualTo(2);
+    assertThat(Recomputation.ofLastBlock(ends, false, 1).of(3)).as("the last token is looked up nowhere").isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(ends, false, 1).of(2)).isEqualTo(1);
+    assertThat(Recomputation.ofLastBlock(ends, true, 1).of(3)).as("a hybrid model's looks one further").isEqualTo(2);
     assertThat(Recomputation.NONE.of(3)).isEqualTo(3);
+  }
+
+  @Test
+  void ofAnEngineWithLargerBlocks_onlyWholeOnesCount() {
+    Chain goesOn = new Chain(new long[8], BLOCK, new Chain.Lookahead(new short[8], 1));
+    Chain ends = new Chain(new long[8], BLOCK, new Chain.Lookahead(new short[7], 0));
+    assertThat(Recomputation.ofParts(goesOn, 4).of(8)).isEqualTo(8);
+    assertThat(Recomputation.ofParts(goesOn, 4).of(7)).isEqualTo(4);
+    assertThat(Recomputation.ofParts(goesOn, 4).of(3)).isZero();
+    assertThat(Recomputation.ofParts(ends, 4).of(8)).as("its last block has the prompt's last token").isEqualTo(4);
+    assertThat(Recomputation.ofParts(ends, 3).of(8)).isEqualTo(6);
+    assertThat(Recomputation.ofLastBlock(goesOn, false, 4).of(8)).isEqualTo(4);
+    assertThat(Recomputation.ofLastBlock(goesOn, false, 4).of(7)).isZero();
+    assertThat(Recomputation.ofLastBlock(ends, false, 4).of(8)).isZero();
   }
 }

@@ -72,7 +72,7 @@ final class RecordedSpeculationTest {
 
   private static int found(
       boolean recomputes, boolean hybrid, @Nullable CacheGroups groups, Chain chain, int depth, int tokens) {
-    int most = (recomputes ? Recomputation.ofLastBlock(chain, hybrid) : Recomputation.NONE).of(depth);
+    int most = (recomputes ? Recomputation.ofLastBlock(chain, hybrid, 1) : Recomputation.NONE).of(depth);
     int resumable = groups == null ? most : groups.resumable(chain, most, most);
     return Math.min(resumable, (tokens - 1) / chain.blockSize()) * chain.blockSize();
   }

@@ -38,7 +38,7 @@ public final class TestFleet {
         new WorkerStatus(
             worker, cell, health, "", false, new WorkerStatus.Load(inFlight, 0, report, null, work),
             new WorkerStatus.IndexState(
-                0, 0, 0, false, 1, 0, 0, WorkerStatus.Promises.NONE, WorkerStatus.Speculation.NONE),
+                0, 0, 0, false, 1, 0, 0, WorkerStatus.Promises.NONE, WorkerStatus.Speculation.NONE, 0, 1),
             WorkerStatus.EventStream.NONE));
   }
 

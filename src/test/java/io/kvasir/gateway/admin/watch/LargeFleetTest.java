@@ -89,7 +89,7 @@ final class LargeFleetTest {
                   load % 7, 1000L * load, new EngineReport(load % 7, 0, 0.5), null, WorkerStatus.Work.NONE),
               new WorkerStatus.IndexState(
                   5000 + load, 10000, 0, false, 1, 0, load, new WorkerStatus.Promises(load, 0),
-                  WorkerStatus.Speculation.NONE),
+                  WorkerStatus.Speculation.NONE, 0, 1),
               new WorkerStatus.EventStream("zmq", true, load % 3, 1000L * load, 0, 0, null)));
     }
     return new ClusterStatus(List.of(), List.of(), statuses);

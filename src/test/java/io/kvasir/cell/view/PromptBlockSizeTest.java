@@ -1,0 +1,35 @@
+package io.kvasir.cell.view;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.index.BlockHash;
+import io.kvasir.index.Chain;
+import org.junit.jupiter.api.Test;
+
+final class PromptBlockSizeTest {
+  private final PromptBlockSize size = new PromptBlockSize();
+
+  private int after(int... seen) {
+    for (int tokens : seen) {
+      size.seen(Chain.of(BlockHash.in(null, null), new int[100], tokens));
+    }
+    return size.tokens();
+  }
+
+  @Test
+  void sizeOfMost_counts() {
+    assertThat(after()).isZero();
+    assertThat(after(8)).isEqualTo(8);
+    assertThat(after(64, 64, 64)).as("since the model is known").isEqualTo(64);
+    assertThat(after()).isEqualTo(64);
+    assertThat(after(16, 64, 16)).as("another model's").isEqualTo(64);
+    assertThat(after(16, 64, 16, 16)).isEqualTo(16);
+  }
+
+  @Test
+  void promptsWithoutBlocks_andTexts_sayNothing() {
+    size.seen(Chain.EMPTY);
+    size.seen(new Chain(new long[] {1, 2}, 8));
+    assertThat(after(200)).isZero();
+  }
+}
