@@ -53,8 +53,10 @@ public final class Certificates {
     return node(alias, authority, new Period(Instant.now(), Duration.ofDays(days)));
   }
 
+  /** One for nodes that has expired, with keys of its own. */
   public Certificates expired(String alias, String authority) throws Exception {
-    return node(alias, authority, new Period(Instant.now().minus(Duration.ofDays(9)), Duration.ofDays(2)));
+    Period over = new Period(Instant.now().minus(Duration.ofDays(9)), Duration.ofDays(2));
+    return make(alias, NODE, TestCertificate.otherRsaKeys(), authority, over, TestCertificate.host(NODE));
   }
 
   /** The file of a certificate. */

@@ -53,12 +53,17 @@ public record TestCertificate(PrivateKey key, X509Certificate[] chain) {
   public static synchronized KeyPair rsaKeys() throws GeneralSecurityException {
     KeyPair keys = rsaKeys;
     if (keys == null) {
-      KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
-      generator.initialize(2048);
-      keys = generator.generateKeyPair();
+      keys = otherRsaKeys();
       rsaKeys = keys;
     }
     return keys;
+  }
+
+  /** RSA's that nobody else has. */
+  public static KeyPair otherRsaKeys() throws GeneralSecurityException {
+    KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
+    generator.initialize(2048);
+    return generator.generateKeyPair();
   }
 
   /** The extension that makes an authority. */
