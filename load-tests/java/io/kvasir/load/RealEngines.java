@@ -22,9 +22,8 @@ final class RealEngines implements TruthFleet {
   /** What vLLM's attention on CPUs takes. */
   private static final int VLLM_BLOCK_SIZE = 32;
 
-  private static final int VLLM_BLOCKS = 2048;
   private static final int SGLANG_PAGE_SIZE = 16;
-  private static final int SGLANG_TOKENS = 65_536;
+  private static final int TOKENS = 65_536;
   private static final String MOST_AT_ONCE = "64";
   /** One that has been started before is there within 20 s; the first compiles some thousand files of Python. */
   private static final Duration STARTUP = Duration.ofMinutes(20);
@@ -42,7 +41,7 @@ final class RealEngines implements TruthFleet {
   @FunctionalInterface
   private interface Command {
     /** The command for one that serves {@code model} at a port, with these endpoints of events, in JSON. */
-    List<String> of(Path model, int port, String events);
+    List<String> of(Path model, int port, int blockSize, String events);
   }
 
   private final String kind;
@@ -53,16 +52,18 @@ final class RealEngines implements TruthFleet {
    * Starts engines of vLLM and waits until all of them answer.
    *
    * @param vllm the program
+   * @param blockSizes tokens in a block, in turn; none for the least that it takes
    * @param group of the {@link WordModel}, beside full attention; null for none
    * @param drafts whether they speculate with its draft model
    * @throws IOException when one does not come up; its log is named
    */
-  static RealEngines vllm(Path vllm, int count, @Nullable CacheGroup group, boolean drafts, HttpClient http)
+  static RealEngines vllm(
+      Path vllm, int count, List<Integer> blockSizes, @Nullable CacheGroup group, boolean drafts, HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "vLLM",
-        (model, port, events) -> {
-          List<String> words = new ArrayList<>(vllm(vllm, model, port, events));
+        (model, port, blockSize, events) -> {
+          List<String> words = new ArrayList<>(vllm(vllm, model, port, blockSize, events));
           if (drafts) {
             words.add("--speculative-config");
             words.add(
@@ -71,21 +72,27 @@ final class RealEngines implements TruthFleet {
           }
           return words;
         },
-        count, group, drafts, http);
+        count, blockSizes.isEmpty() ? List.of(VLLM_BLOCK_SIZE) : blockSizes, group, drafts, http);
   }
 
   /**
    * Starts engines of SGLang and waits until all of them answer.
    *
    * @param python that has it
+   * @param blockSizes tokens in a page, in turn; none for the usual
    * @throws IOException when one does not come up; its log is named
    */
-  static RealEngines sglang(Path python, int count, HttpClient http) throws IOException, InterruptedException {
-    return start("SGLang", (model, port, events) -> sglang(python, model, port, events), count, null, false, http);
+  static RealEngines sglang(Path python, int count, List<Integer> blockSizes, HttpClient http)
+      throws IOException, InterruptedException {
+    return start(
+        "SGLang",
+        (model, port, blockSize, events) -> sglang(python, model, port, blockSize, events),
+        count, blockSizes.isEmpty() ? List.of(SGLANG_PAGE_SIZE) : blockSizes, null, false, http);
   }
 
   private static RealEngines start(
-      String kind, Command command, int count, @Nullable CacheGroup group, boolean drafts, HttpClient http)
+      String kind, Command command, int count, List<Integer> blockSizes, @Nullable CacheGroup group, boolean drafts,
+      HttpClient http)
       throws IOException, InterruptedException {
     RealEngines engines = new RealEngines(kind);
     try {
@@ -95,7 +102,7 @@ final class RealEngines implements TruthFleet {
         WordModel.writeDraft(model);
       }
       for (int i = 0; i < count; i++) {
-        engines.launch(command, model, work.resolve("engine-" + i + ".log"));
+        engines.launch(command, model, blockSizes.get(i % blockSizes.size()), work.resolve("engine-" + i + ".log"));
       }
       engines.awaitHealthy(http, work);
       return engines;
@@ -119,12 +126,12 @@ final class RealEngines implements TruthFleet {
     processes.forEach(ChildProcess::close);
   }
 
-  private void launch(Command command, Path model, Path log) throws IOException {
+  private void launch(Command command, Path model, int blockSize, Path log) throws IOException {
     int port = Ports.free();
     String events = "tcp://127.0.0.1:" + Ports.free();
     String replay = "tcp://127.0.0.1:" + Ports.free();
     List<String> words = new ArrayList<>(ENVIRONMENT);
-    words.addAll(command.of(model, port, eventsConfig(events, replay)));
+    words.addAll(command.of(model, port, blockSize, eventsConfig(events, replay)));
     String name = kind + " at port " + port;
     ChildProcess process = ChildProcess.quiet(name, log, words);
     processes.add(process);
@@ -133,7 +140,7 @@ final class RealEngines implements TruthFleet {
     System.err.printf("%s, process %d: events at %s, replay at %s, log %s%n", name, process.pid(), events, replay, log);
   }
 
-  private static List<String> vllm(Path vllm, Path model, int port, String events) {
+  private static List<String> vllm(Path vllm, Path model, int port, int blockSize, String events) {
     return List.of(
         vllm.toString(), "serve", model.toString(),
         "--served-model-name", WordModel.NAME,
@@ -143,15 +150,15 @@ final class RealEngines implements TruthFleet {
         "--enforce-eager",
         "--max-model-len", String.valueOf(WordModel.MAX_LENGTH),
         "--max-num-seqs", MOST_AT_ONCE,
-        "--block-size", String.valueOf(VLLM_BLOCK_SIZE),
-        "--num-gpu-blocks-override", String.valueOf(VLLM_BLOCKS),
+        "--block-size", String.valueOf(blockSize),
+        "--num-gpu-blocks-override", String.valueOf(TOKENS / blockSize),
         "--enable-prefix-caching",
         "--enable-prompt-tokens-details",
         "--kv-events-config", events);
   }
 
   /** It tells of blocks with every step, not with every 40th, and has its attention and sampling in plain torch. */
-  private static List<String> sglang(Path python, Path model, int port, String events) {
+  private static List<String> sglang(Path python, Path model, int port, int blockSize, String events) {
     return List.of(
         python.toString(), "-m", "sglang.launch_server",
         "--model-path", model.toString(),
@@ -167,8 +174,8 @@ final class RealEngines implements TruthFleet {
         "--mem-fraction-static", "0.3",
         "--context-length", String.valueOf(WordModel.MAX_LENGTH),
         "--max-running-requests", MOST_AT_ONCE,
-        "--page-size", String.valueOf(SGLANG_PAGE_SIZE),
-        "--max-total-tokens", String.valueOf(SGLANG_TOKENS),
+        "--page-size", String.valueOf(blockSize),
+        "--max-total-tokens", String.valueOf(TOKENS),
         "--decode-log-interval", "1",
         "--enable-cache-report",
         "--kv-events-config", events);

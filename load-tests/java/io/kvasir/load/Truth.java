@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -107,6 +108,13 @@ final class Truth implements Callable<Integer> {
   private int blocks;
 
   @Option(
+      names = "--block-sizes",
+      split = ",",
+      paramLabel = "TOKENS",
+      description = "Tokens in a KV block of the engines that this starts, in turn; prompts are cut into the smallest.")
+  private List<Integer> blockSizes = List.of();
+
+  @Option(
       names = "--cache-groups",
       split = ",",
       paramLabel = "window=TOKENS|state",
@@ -177,7 +185,7 @@ final class Truth implements Callable<Integer> {
     List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
     Speculation drafts = Speculation.parse(speculation);
     if (vllms > 0 || sglangs > 0) {
-      if (!engines.isEmpty() || gateway != null || (vllms > 0 && sglangs > 0)) {
+      if (!engines.isEmpty() || gateway != null) {
         throw new IOException(
             "--with-vllm or --with-sglang starts the engines, and a router before them: name no others");
       }
@@ -189,19 +197,37 @@ final class Truth implements Callable<Integer> {
       if (sglangs > 0 && drafts != Speculation.NONE) {
         throw new IOException("--speculation: SGLang does not speculate on CPUs");
       }
-      return vllms > 0
-          ? RealEngines.vllm(
-              vllm, vllms, groups.isEmpty() ? null : groups.getFirst(), drafts != Speculation.NONE, http)
-          : RealEngines.sglang(sglang, sglangs, http);
+      return realEngines(groups.isEmpty() ? null : groups.getFirst(), drafts != Speculation.NONE);
     }
     if (!engines.isEmpty() || gateway != null) {
-      if (!groups.isEmpty() || drafts != Speculation.NONE) {
+      if (!groups.isEmpty() || drafts != Speculation.NONE || !blockSizes.isEmpty()) {
         throw new IOException(
-            "--cache-groups and --speculation are for engines that this starts: those named have their own");
+            "--cache-groups, --speculation and --block-sizes are for engines that this starts: those named have their"
+                + " own");
       }
       return null;
     }
-    return new TruthSimulators(simulators, pairs, blocks, groups, drafts, conditions());
+    return new TruthSimulators(
+        simulators, pairs, blocks, blockSizes.isEmpty() ? List.of(16) : blockSizes, groups, drafts, conditions());
+  }
+
+  /** Those of vLLM, and after them those of SGLang, which have the sizes of blocks that are left. */
+  private TruthFleet realEngines(@Nullable CacheGroup group, boolean drafts) throws IOException, InterruptedException {
+    RealEngines first =
+        vllms == 0 ? null : RealEngines.vllm(vllm, vllms, blockSizes, group, drafts, http);
+    if (sglangs == 0) {
+      return Objects.requireNonNull(first);
+    }
+    try {
+      List<Integer> left = blockSizes.size() > vllms ? blockSizes.subList(vllms, blockSizes.size()) : blockSizes;
+      RealEngines second = RealEngines.sglang(sglang, sglangs, left, http);
+      return first == null ? second : TruthFleet.of(first, second);
+    } catch (IOException | InterruptedException e) {
+      if (first != null) {
+        first.close();
+      }
+      throw e;
+    }
   }
 
   private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {
@@ -276,7 +302,8 @@ final class Truth implements Callable<Integer> {
     TruthTally tally = new TruthTally(kind, examples);
     TruthTraffic.Target target =
         new TruthTraffic.Target(
-            any.models(), any.blockSize(), cacheTokens(aggregated), Duration.ofMillis(pauseMillis), seed);
+            any.models(), TruthEngine.promptBlock(aggregated.isEmpty() ? List.of(any) : aggregated),
+            cacheTokens(aggregated), Duration.ofMillis(pauseMillis), seed);
     TruthFault fault = new TruthFault(kind, aggregated, http, tally);
     TruthTraffic run =
         new TruthTraffic(

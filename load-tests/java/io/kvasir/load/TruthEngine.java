@@ -55,6 +55,11 @@ record TruthEngine(
     }
   }
 
+  /** Tokens in a block into which prompts for some of them are cut: the smallest of theirs. */
+  static int promptBlock(List<TruthEngine> engines) {
+    return engines.stream().mapToInt(TruthEngine::blockSize).min().orElse(USUAL_BLOCK_SIZE);
+  }
+
   /** Whether it answers now. */
   boolean isWell(HttpClient http) throws InterruptedException {
     try {

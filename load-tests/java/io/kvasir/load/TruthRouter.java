@@ -163,7 +163,7 @@ final class TruthRouter implements AutoCloseable {
       List<EngineAddress> addresses, List<TruthEngine> engines, @Nullable String modelDirectory) {
     TruthEngine first = engines.getFirst();
     String name = first.models().getFirst();
-    ObjectNode model = JSON.createObjectNode().put("name", name).put("block-size", first.blockSize());
+    ObjectNode model = JSON.createObjectNode().put("name", name).put("block-size", TruthEngine.promptBlock(engines));
     if (modelDirectory != null || name.equals("kvasir-demo")) {
       model.put("directory", modelDirectory != null ? modelDirectory : "bundled:kvasir-demo");
     } else {

@@ -26,22 +26,23 @@ final class TruthSimulators implements TruthFleet {
    * @param workers aggregated engines
    * @param pairs prefill engines, and as many decode engines
    * @param blocks KV blocks of each
+   * @param blockSizes tokens in a block of the aggregated ones, in turn
    * @param groups KV cache groups of the aggregated ones beside full attention
    * @param speculation what a draft model makes of the aggregated ones' caches
    * @param conditions what is wrong with the aggregated ones from the start
    */
   TruthSimulators(
-      int workers, int pairs, int blocks, List<CacheGroup> groups, Speculation speculation,
+      int workers, int pairs, int blocks, List<Integer> blockSizes, List<CacheGroup> groups, Speculation speculation,
       Set<EngineCondition> conditions)
       throws IOException {
     try {
       for (int i = 0; i < workers; i++) {
-        start(Role.BOTH, blocks, groups, speculation, TransferSettings.NONE, conditions);
+        start(Role.BOTH, blocks, blockSizes.get(i % blockSizes.size()), groups, speculation, TransferSettings.NONE, conditions);
       }
       for (int i = 0; i < pairs; i++) {
         for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
           start(
-              role, blocks, List.of(), Speculation.NONE, TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
+              role, blocks, blockSizes.getFirst(), List.of(), Speculation.NONE, TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
         }
       }
     } catch (IOException e) {
@@ -61,7 +62,7 @@ final class TruthSimulators implements TruthFleet {
   }
 
   private void start(
-      Role role, int blocks, List<CacheGroup> groups, Speculation speculation, TransferSettings transfer,
+      Role role, int blocks, int blockSize, List<CacheGroup> groups, Speculation speculation, TransferSettings transfer,
       Set<EngineCondition> conditions)
       throws IOException {
     SimEngine engine =
@@ -73,6 +74,7 @@ final class TruthSimulators implements TruthFleet {
                 .speed(20)
                 .seed(engines.size())
                 .capacityBlocks(blocks)
+                .blockSize(blockSize)
                 .groups(groups)
                 .speculation(speculation)
                 .maxModelLen(Math.min(blocks, 1024) * 16)

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
+import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.Speculation;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
@@ -19,6 +20,7 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -103,6 +105,22 @@ final class BlockSizesIT {
     }
   }
 
+  /** What its windows need is known at the ends of its own blocks only. */
+  @Test
+  void hybridEngineWithLargerBlocks_isNamed() throws Exception {
+    try (SimEngine engine =
+            SimEngine.start(
+                settings(Encoding.VLLM_MAP, Speculation.NONE, 64).groups(List.of(CacheGroup.parse("window=256")))
+                    .build());
+        Node node = node(Map.of("hybrid", engine))) {
+      await("the remark", () -> {
+        Hit _ = ask(node, BASE);
+        return TestNodes.manage(node, "/ready").body().contains("worker hybrid: its blocks have 64 tokens and cannot");
+      });
+      assertThat(parts(node, "hybrid")).isEqualTo(1);
+    }
+  }
+
   private static void add(Node node, SimEngine engine) throws Exception {
     HttpResponse<String> added =
         TestNodes.manage(node, "POST", "/admin/workers", "{\"url\": \"" + engine.url() + "\"}");
@@ -130,14 +148,16 @@ final class BlockSizesIT {
   }
 
   private static SimEngine engine(Encoding encoding, Speculation speculation, int blockSize) throws IOException {
-    return SimEngine.start(
-        SimSettings.builder()
-            .host("127.0.0.1").port(0).model(MODEL).speed(20).blockSize(blockSize).capacityBlocks(20_000)
-            .maxModelLen(8192)
-            .api(encoding == Encoding.SGLANG ? EngineApi.SGLANG : EngineApi.VLLM)
-            .speculation(speculation)
-            .events(EventSettings.DEFAULT.withLoopback().withFormat(new EventFormat(encoding, false, false)))
-            .build());
+    return SimEngine.start(settings(encoding, speculation, blockSize).build());
+  }
+
+  private static SimSettings.Builder settings(Encoding encoding, Speculation speculation, int blockSize) {
+    return SimSettings.builder()
+        .host("127.0.0.1").port(0).model(MODEL).speed(20).blockSize(blockSize).capacityBlocks(20_000)
+        .maxModelLen(8192)
+        .api(encoding == Encoding.SGLANG ? EngineApi.SGLANG : EngineApi.VLLM)
+        .speculation(speculation)
+        .events(EventSettings.DEFAULT.withLoopback().withFormat(new EventFormat(encoding, false, false)));
   }
 
   private static Node node(Map<String, SimEngine> engines) throws Exception {

@@ -46,6 +46,7 @@ final class TruthTest {
     assertThat(Truth.run("--with-sglang", "1", "--cache-groups", "window=256")).isEqualTo(2);
     assertThat(Truth.run("--with-vllm", "1", "--cache-groups", "window=256,state")).isEqualTo(2);
     assertThat(Truth.run("http://127.0.0.1:1", "--cache-groups", "state")).isEqualTo(2);
+    assertThat(Truth.run("http://127.0.0.1:1", "--block-sizes", "64")).isEqualTo(2);
   }
 
   /** The result of the only traffic there is. */

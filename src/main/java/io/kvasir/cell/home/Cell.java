@@ -228,6 +228,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
                     ClusterEvent.MemberRemoved.class,
                     removed -> new NodeRemoved(NodeNames.of(removed.member().uniqueAddress()))),
                 ClusterEvent.MemberRemoved.class));
+    view.promptBlockSize().whenKnown(() -> onActor.execute(this::cutBlocks));
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
     apply(services.roster().get());
     services.views().publish(name, view);
@@ -360,11 +361,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void tick() {
     long now = services.clock().nanos();
     view.remoteDecisions().expire();
-    int tokens = view.promptBlockSize().tokens();
-    if (tokens != promptBlock) {
-      promptBlock = tokens;
-      members.all().forEach(member -> events.cutInto(member, tokens));
-    }
+    cutBlocks();
     resizer.abandonOverdue(now);
     for (Member member : members.all()) {
       member.cache().expire(now);
@@ -378,6 +375,15 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     }
     health.check(now);
     standbys.check(now);
+  }
+
+  /** Has what workers hold cut as prompts are. */
+  private void cutBlocks() {
+    int tokens = view.promptBlockSize().tokens();
+    if (tokens != promptBlock) {
+      promptBlock = tokens;
+      members.all().forEach(member -> events.cutInto(member, tokens));
+    }
   }
 
   /** Drops what is known of a worker, and reads its engine's events again from the beginning. */

@@ -38,7 +38,7 @@ public final class CellViews {
     int more = 0;
     for (CellView view : views.values()) {
       for (Member member : view.members()) {
-        String fault = member == null ? null : member.health().answerFault();
+        String fault = member == null ? null : fault(member, view.promptBlockSize().current());
         if (member != null && fault != null) {
           if (faults.size() < MAX_FAULTS) {
             faults.add(Problem.warning("worker %s: %s".formatted(member.worker().id(), fault), SEE_WORKERS));
@@ -52,6 +52,15 @@ public final class CellViews {
       faults.add(Problem.warning("%d more workers do not answer as they should".formatted(more), SEE_WORKERS));
     }
     return faults;
+  }
+
+  private static @Nullable String fault(Member member, int promptBlock) {
+    String fault = member.health().answerFault();
+    return fault == null && member.cache().isWhole(promptBlock)
+        ? "its blocks have %d tokens and cannot be cut as prompts are, into %d, since it shares them by more than their"
+                .formatted(member.cache().events().blockSize(), promptBlock)
+            + " tokens: nothing of it is found; give its model that block-size"
+        : fault;
   }
 
   /** The last changes of their workers' health. */

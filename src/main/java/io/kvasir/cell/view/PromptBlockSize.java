@@ -1,6 +1,7 @@
 package io.kvasir.cell.view;
 
 import io.kvasir.index.Chain;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -10,8 +11,14 @@ import java.util.concurrent.atomic.LongAdder;
 public final class PromptBlockSize {
   private final LongAdder same = new LongAdder();
   private final LongAdder different = new LongAdder();
-  private volatile int current;
+  private final AtomicInteger current = new AtomicInteger();
   private volatile int other;
+  private volatile Runnable whenKnown = () -> { };
+
+  /** Runs something when the first prompt has come, on its thread. */
+  public void whenKnown(Runnable action) {
+    whenKnown = action;
+  }
 
   /** A prompt came. Chains of texts, whose tokens are not known, do not count. */
   void seen(Chain chain) {
@@ -19,19 +26,27 @@ public final class PromptBlockSize {
       return;
     }
     int size = chain.blockSize();
-    if (size == current) {
+    int now = current.get();
+    if (size == now) {
       same.increment();
+    } else if (now == 0 && current.compareAndSet(0, size)) {
+      whenKnown.run();
     } else {
       other = size;
       different.increment();
     }
   }
 
+  /** Tokens in a block, as {@link #tokens} found last. */
+  int current() {
+    return current.get();
+  }
+
   /** Tokens in a block, 0 until a prompt has come; another size when more than two thirds have had it since. */
   public int tokens() {
     if (different.sumThenReset() > 2 * same.sumThenReset()) {
-      current = other;
+      current.set(other);
     }
-    return current;
+    return current.get();
   }
 }

@@ -77,11 +77,17 @@ public final class WorkerCache {
 
   /** Its events have come further. */
   public void events(EventState state) {
-    boolean cutOtherwise = events.parts() != state.parts();
+    boolean wasLimited = isCut();
     events = state;
-    if (cutOtherwise) {
+    if (isCut() != wasLimited) {
       changes.increment();
     }
+  }
+
+  /** Whether its engine's blocks are as they are, though some that prompts are cut into would make one of them. */
+  public boolean isWhole(int promptBlock) {
+    EventState now = events;
+    return promptBlock > 0 && now.parts() == 1 && now.blockSize() > promptBlock && now.blockSize() % promptBlock == 0;
   }
 
   /** Whether its engine's events will tell what becomes of what it is sent: the first of them may be yet to come. */
@@ -115,7 +121,13 @@ public final class WorkerCache {
 
   /** Whether it may go on from less than the index has for it. */
   public boolean isLimited() {
-    return groups != null || lastBlock.isRecomputed() || events.parts() > 1;
+    return groups != null || lastBlock.isRecomputed() || isCut();
+  }
+
+  /** Whether its engine's blocks are cut; before its first event they may be. */
+  private boolean isCut() {
+    EventState now = events;
+    return now.parts() > 1 || (now.blockSize() == 0 && !pod.get().events().isEmpty());
   }
 
   /** Whether it is an engine of a hybrid model. */
@@ -167,10 +179,20 @@ public final class WorkerCache {
   }
 
   private Recomputation recomputation(Chain chain) {
-    int parts = events.parts() > 1 && reports(chain) ? events.parts() : 1;
+    int parts = parts(chain);
     return lastBlock.isRecomputed()
         ? Recomputation.ofLastBlock(chain, isHybrid(), parts)
         : Recomputation.ofParts(chain, parts);
+  }
+
+  /** Blocks of a prompt in one of its engine's: before the first event as its pod is described. */
+  private int parts(Chain chain) {
+    EventState now = events;
+    if (now.blockSize() != 0) {
+      return now.parts() > 1 && reports(chain) ? now.parts() : 1;
+    }
+    int size = pod.get().engine().blockSize();
+    return chain.lookahead() != null && size % chain.blockSize() == 0 ? size / chain.blockSize() : 1;
   }
 
   /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */

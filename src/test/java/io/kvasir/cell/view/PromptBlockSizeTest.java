@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 final class PromptBlockSizeTest {
@@ -24,6 +25,17 @@ final class PromptBlockSizeTest {
     assertThat(after()).isEqualTo(64);
     assertThat(after(16, 64, 16)).as("another model's").isEqualTo(64);
     assertThat(after(16, 64, 16, 16)).isEqualTo(16);
+  }
+
+  @Test
+  void firstPrompt_isToldAtOnce() {
+    AtomicInteger told = new AtomicInteger();
+    size.whenKnown(() -> told.set(size.current()));
+    size.seen(Chain.of(BlockHash.in(null, null), new int[100], 16));
+    assertThat(told).hasValue(16);
+    size.whenKnown(() -> told.set(-1));
+    assertThat(after(16, 32)).isEqualTo(16);
+    assertThat(told).hasValue(16);
   }
 
   @Test
