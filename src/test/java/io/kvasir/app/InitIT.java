@@ -217,12 +217,24 @@ final class InitIT {
   }
 
   @Test
-  void blocksOfDifferentSizes_cannotGoTogether() throws Exception {
+  void blocksThatDoNotFitIntoEachOther_cannotGoTogether() throws Exception {
     try (SimEngine small = SimEngine.start(settings().blockSize(16).build());
-        SimEngine large = SimEngine.start(settings().blockSize(64).build())) {
+        SimEngine large = SimEngine.start(settings().blockSize(24).build())) {
       TestCommand both = init(small.url().toString(), large.url().toString());
       assertThat(both.status()).isEqualTo(1);
-      assertThat(both.err()).contains("different sizes", "16=[" + small.url(), "64=[" + large.url(), "--block-size");
+      assertThat(both.err()).contains("different sizes", "16=[" + small.url(), "24=[" + large.url(), "--block-size");
+    }
+  }
+
+  @Test
+  void blocksOfSeveralSizes_areCutIntoTheSmallest() throws Exception {
+    try (SimEngine large = SimEngine.start(settings().blockSize(64).build());
+        SimEngine small = SimEngine.start(settings().blockSize(16).build())) {
+      String written = init(large.url().toString(), small.url().toString()).out();
+      Config model = ConfigFactory.parseString(written).getConfigList("kvasir.models").getFirst();
+      assertThat(model.getInt("block-size")).isEqualTo(16);
+      assertThat(pod(written, 0).getInt("block-size")).isEqualTo(64);
+      assertThat(pod(written, 1).hasPath("block-size")).isFalse();
     }
   }
 

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -124,7 +125,8 @@ final class FleetConfiguration {
       text.comment("Not told: block size. It has to be the engines'; the log says when it is not.");
       text.suggestion("block-size = 16");
     } else {
-      text.comment("Tokens in a KV block: told by the engines, at /metrics or /server_info, or over gRPC.");
+      text.comment("Tokens in a KV block, the smallest of the engines': told by them, at /metrics or /server_info, or"
+          + " over gRPC.");
       text.value("block-size", model.blockSize());
     }
     if (!model.adapters().isEmpty()) {
@@ -161,6 +163,10 @@ final class FleetConfiguration {
       text.comment("Data-parallel ranks: told by " + where + ".");
       text.value("ranks", engine.surveyed().ranks());
     }
+    if (cache.blockSize() != null && models.stream().anyMatch(model -> isCut(model, engine))) {
+      text.comment("Tokens in a KV block, which is cut as its model's prompts are: told by " + where + ".");
+      text.value("block-size", cache.blockSize());
+    }
     if (cache.blocks() != null) {
       text.comment("Blocks that a rank has room for: told by " + where + ".");
       text.value("capacity-blocks", Math.clamp(cache.blocks(), 1, PodDefaults.MOST_CAPACITY));
@@ -178,6 +184,11 @@ final class FleetConfiguration {
       text.comment("It does not report the tokens that it found in its cache: start it with"
           + " --enable-prompt-tokens-details (SGLang: --enable-cache-report).");
     }
+  }
+
+  private static boolean isCut(FleetModel model, FleetEngine engine) {
+    return engine.surveyed().modelNames().contains(model.name())
+        && !Objects.equals(model.blockSize(), engine.description().cache().blockSize());
   }
 
   private void handover(FleetEngine engine) {

@@ -3,14 +3,17 @@ package io.kvasir.app.init;
 import io.kvasir.app.node.StartException;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.ModelSearch.Found;
+import io.kvasir.engines.PromptBlocks;
 import io.kvasir.engines.ServedModel;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name as requests call it
  * @param adapters its LoRA adapters, of all engines
- * @param blockSize tokens in a KV block, null where no engine tells
+ * @param blockSize tokens in a KV block of its prompts, null where no engine tells
  * @param files where its tokenizer is, null when it is not on this machine
  * @param tokenizers the pods that would tokenise its prompts by {@code /tokenize}
  */
@@ -67,19 +70,23 @@ record FleetModel(
   }
 
   private static @Nullable Integer blockSize(String name, List<FleetEngine> servers) throws StartException {
-    Map<Integer, Set<String>> sizes = new LinkedHashMap<>();
+    NavigableMap<Integer, Set<String>> sizes = new TreeMap<>();
     for (FleetEngine server : servers) {
       Integer told = server.description().cache().blockSize();
       if (told != null) {
         sizes.computeIfAbsent(told, _ -> new TreeSet<>()).add(server.description().url().toString());
       }
     }
-    if (sizes.size() > 1) {
-      throw new StartException(
-          "the engines with " + name + " have KV blocks of different sizes, and a prefix cannot be compared between"
-              + " them: " + sizes + " (tokens={engines}); start them with one --block-size (SGLang: --page-size), or"
-              + " give each kind to a router of its own");
+    if (sizes.isEmpty()) {
+      return null;
     }
-    return sizes.isEmpty() ? null : sizes.keySet().iterator().next();
+    Integer shared = PromptBlocks.shared(sizes.navigableKeySet());
+    if (shared == null) {
+      throw new StartException(
+          "the engines with " + name + " have KV blocks of different sizes, of which the smallest does not fit into"
+              + " the others, or is too small for them: " + sizes + " (tokens={engines}); start them with another"
+              + " --block-size (SGLang: --page-size), or give each kind to a router of its own");
+    }
+    return shared;
   }
 }

@@ -4,6 +4,7 @@ import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.ModelSearch;
+import io.kvasir.engines.PromptBlocks;
 import io.kvasir.engines.ServedModel;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.prompt.ModelConfig;
@@ -36,9 +37,6 @@ import org.slf4j.LoggerFactory;
  */
 final class LearntModels {
   private static final Logger LOG = LoggerFactory.getLogger(LearntModels.class);
-
-  /** Below this, blocks of one engine would make the index of all others too large. */
-  private static final int MIN_SHARED_BLOCK = 8;
 
   /** Checks after which an engine that did not answer is asked again. */
   private static final int RETRY_AFTER = 5;
@@ -146,9 +144,8 @@ final class LearntModels {
    * @param sizes how many engines have blocks of each
    */
   private static int promptBlock(NavigableMap<Integer, Integer> sizes) {
-    int smallest = sizes.firstKey();
-    boolean fits = smallest >= MIN_SHARED_BLOCK && sizes.keySet().stream().allMatch(size -> size % smallest == 0);
-    return fits ? smallest
+    Integer shared = PromptBlocks.shared(sizes.navigableKeySet());
+    return shared != null ? shared
         : sizes.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
   }
 

@@ -417,6 +417,22 @@ final class CellReplicaTest {
     assertThat(seed.isWhole()).isFalse();
   }
 
+  /** Prompts may be cut otherwise at the next home, which reads the engine's events anew. */
+  @Test
+  void blocksThatWereCut_areNotWhole() {
+    start(61);
+    Home home = homes.getFirst();
+    homes.subList(1, WORKERS).clear();
+    home.applier.cutInto(BLOCK / 2);
+    home.copyTo();
+    home.apply(home.engine.burst(3));
+    settle(new SplittableRandom(61), 0);
+    ReplicatedWorker copied = copied(taken(), home);
+    assertThat(copied.blocks().size()).isEqualTo(2 * 3);
+    assertThat(copied.seed().position()).isEqualTo(home.applier.position());
+    assertThat(copied.seed().isWhole()).isFalse();
+  }
+
   /** What was not confirmed when the home died is told again by the engine: the position says from where. */
   @ParameterizedTest
   @ValueSource(longs = {11, 12, 13, 14})
