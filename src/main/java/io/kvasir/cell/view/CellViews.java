@@ -56,7 +56,7 @@ public final class CellViews {
 
   private static @Nullable String fault(Member member, int promptBlock) {
     String fault = member.health().answerFault();
-    return fault == null && member.cache().isWhole(promptBlock)
+    return fault == null && member.cache().isUncut(promptBlock)
         ? "its blocks have %d tokens and cannot be cut as prompts are, into %d, since it shares them by more than their"
                 .formatted(member.cache().events().blockSize(), promptBlock)
             + " tokens: nothing of it is found; give its model that block-size"

@@ -85,7 +85,7 @@ public final class WorkerCache {
   }
 
   /** Whether its engine's blocks are as they are, though some that prompts are cut into would make one of them. */
-  public boolean isWhole(int promptBlock) {
+  public boolean isUncut(int promptBlock) {
     EventState now = events;
     return promptBlock > 0 && now.parts() == 1 && now.blockSize() > promptBlock && now.blockSize() % promptBlock == 0;
   }
