@@ -37,12 +37,15 @@ final class TruthSimulators implements TruthFleet {
       throws IOException {
     try {
       for (int i = 0; i < workers; i++) {
-        start(Role.BOTH, blocks, blockSizes.get(i % blockSizes.size()), groups, speculation, TransferSettings.NONE, conditions);
+        start(
+            Role.BOTH, blocks, blockSizes.get(i % blockSizes.size()), groups, speculation, TransferSettings.NONE,
+            conditions);
       }
       for (int i = 0; i < pairs; i++) {
         for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
           start(
-              role, blocks, blockSizes.getFirst(), List.of(), Speculation.NONE, TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
+              role, blocks, blockSizes.getFirst(), List.of(), Speculation.NONE,
+              TransferSettings.of(TransferDialect.VLLM_NIXL), Set.of());
         }
       }
     } catch (IOException e) {

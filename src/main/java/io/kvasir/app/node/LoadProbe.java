@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  * Load as engines push it, where they offer it: a pod whose load is read is asked once for what its {@code
  * /server_info} announces, and from then on the newest message of each rank is the report. While there is none the pod
  * is polled, as all others are. One that announces nothing, as vLLM, whose log names each page that it does not have,
- * is left alone until it comes back from a loss: only another engine could announce something. Each pod
- * that comes back is asked anew, since it may be another engine.
+ * is left alone until it comes back from a loss: only another engine could announce something. Each pod that comes
+ * back is asked anew, since it may be another engine.
  *
  * <p>Thread-safe. Closing it ends the subscriptions and closes the probe that polls.
  */

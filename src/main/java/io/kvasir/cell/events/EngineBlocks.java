@@ -14,6 +14,9 @@ import java.util.List;
  * as far as the engine has whole blocks of it, and less than a block further. One thread at a time.
  */
 final class EngineBlocks {
+  /** An event may name many blocks in few bytes, and each is looked up in all its parts: larger ones stay whole. */
+  static final int MAX_PARTS = 64;
+
   private int size;
   private boolean seen;
   private int wanted;
@@ -59,7 +62,8 @@ final class EngineBlocks {
 
   /** Into how many smaller ones each is cut; 1 for as they are. */
   int parts() {
-    return seen && !whole && wanted > 0 && size % wanted == 0 ? size / wanted : 1;
+    boolean fits = seen && !whole && wanted > 0 && size % wanted == 0;
+    return fits && size / wanted <= MAX_PARTS ? size / wanted : 1;
   }
 
   /** Tokens in a block or in a part of one. */

@@ -379,7 +379,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   /** Has what workers hold cut as prompts are. */
   private void cutBlocks() {
-    int tokens = view.promptBlockSize().tokens();
+    int tokens = view.promptBlockSize().tokens(services.clock().nanos());
     if (tokens != promptBlock) {
       promptBlock = tokens;
       members.all().forEach(member -> events.cutInto(member, tokens));

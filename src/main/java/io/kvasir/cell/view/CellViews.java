@@ -59,7 +59,7 @@ public final class CellViews {
     return fault == null && member.cache().isUncut(promptBlock)
         ? "its blocks have %d tokens and cannot be cut as prompts are, into %d, since it shares them by more than their"
                 .formatted(member.cache().events().blockSize(), promptBlock)
-            + " tokens: nothing of it is found; give its model that block-size"
+            + " tokens, or they are too large: nothing of it is found; give its model that block-size"
         : fault;
   }
 

@@ -77,9 +77,9 @@ public final class WorkerCache {
 
   /** Its events have come further. */
   public void events(EventState state) {
-    boolean wasLimited = isCut();
+    boolean wasCut = isCut();
     events = state;
-    if (isCut() != wasLimited) {
+    if (isCut() != wasCut) {
       changes.increment();
     }
   }

@@ -197,6 +197,21 @@ final class EngineBlocksTest {
     assertThat(depth(new int[LARGE], LARGE)).isEqualTo(1);
   }
 
+  /** Few bytes of an event could name more parts than fit into memory. */
+  @Test
+  void blocksOfVeryManyParts_stayAsTheyAre() {
+    int most = SMALL * EngineBlocks.MAX_PARTS;
+    applier.cutInto(SMALL);
+    apply(stored(true, 0, new long[] {1}, new int[2 * most], 2 * most));
+    assertThat(applier.state().parts()).isEqualTo(1);
+    apply(new KvEvent.Restarted());
+    apply(stored(true, 0, new long[] {1}, new int[most], most));
+    // What is shorter may be a block that is still filling.
+    assertThat(applier.state().parts()).isEqualTo(1);
+    apply(stored(true, 0, new long[] {1, 2}, new int[2 * most], most));
+    assertThat(applier.state().parts()).isEqualTo(EngineBlocks.MAX_PARTS);
+  }
+
   /** The engine comes back with blocks of another size. */
   @Test
   void restartedEngine_withOtherBlocks_isCutAsTheyAre() {

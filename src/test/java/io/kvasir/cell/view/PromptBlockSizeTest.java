@@ -4,17 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 final class PromptBlockSizeTest {
   private final PromptBlockSize size = new PromptBlockSize();
+  private long now = -7;
 
   private int after(int... seen) {
     for (int tokens : seen) {
       size.seen(Chain.of(BlockHash.in(null, null), new int[100], tokens));
     }
-    return size.tokens();
+    now += Duration.ofSeconds(20).toNanos();
+    return size.tokens(now);
   }
 
   @Test
@@ -36,6 +39,23 @@ final class PromptBlockSizeTest {
     size.whenKnown(() -> told.set(-1));
     assertThat(after(16, 32)).isEqualTo(16);
     assertThat(told).hasValue(16);
+  }
+
+  /** Clients decide what most prompts are. */
+  @Test
+  void changesInARow_comeLessAndLessOften() {
+    int before = after(16);
+    int changes = 0;
+    for (int second = 0; second < 7200; second++) {
+      for (int i = 0; i < 3; i++) {
+        size.seen(Chain.of(BlockHash.in(null, null), new int[100], before == 16 ? 8 : 16));
+      }
+      now += Duration.ofSeconds(1).toNanos();
+      int found = size.tokens(now);
+      changes += found == before ? 0 : 1;
+      before = found;
+    }
+    assertThat(changes).isBetween(8, 20);
   }
 
   @Test
