@@ -15,6 +15,9 @@ public final class Await {
 
   private static final long LONGEST_PAUSE = 50_000_000;
 
+  /** Of a pause that is longer since looking takes long. */
+  private static final long LONGEST_REST = 250_000_000;
+
   private Await() {}
 
   /** The state that is waited for. */
@@ -35,10 +38,14 @@ public final class Await {
 
   private static void within(Duration timeout, String what, Condition condition) {
     long begun = System.nanoTime();
+    long looked = begun;
     while (!holds(what, condition)) {
-      long waited = System.nanoTime() - begun;
+      long now = System.nanoTime();
+      long waited = now - begun;
       assertThat(waited).as("waited too long: " + what).isLessThan(timeout.toNanos());
-      LockSupport.parkNanos(Math.clamp(waited / 8, SHORTEST_PAUSE, LONGEST_PAUSE));
+      long pause = Math.clamp(waited / 8, SHORTEST_PAUSE, LONGEST_PAUSE);
+      LockSupport.parkNanos(Math.max(pause, Math.min(2 * (now - looked), LONGEST_REST)));
+      looked = System.nanoTime();
     }
   }
 

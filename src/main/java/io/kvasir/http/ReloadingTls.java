@@ -17,7 +17,6 @@ import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import javax.net.ssl.KeyManager;
-import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
@@ -35,7 +34,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class ReloadingTls {
   private static final Logger LOG = LoggerFactory.getLogger(ReloadingTls.class);
-  private static final char[] NO_PASSWORD = {};
 
   private final TlsFiles files;
   private final NanoClock clock;
@@ -147,15 +145,7 @@ public final class ReloadingTls {
     if (!PemFiles.match(secret, chain.getFirst())) {
       throw new IOException(key + " is not the key of " + certificate);
     }
-    KeyStore store = emptyStore();
-    store.setKeyEntry(alias, secret, NO_PASSWORD, chain.toArray(X509Certificate[]::new));
-    KeyManagerFactory factory = KeyManagerFactory.getInstance("SunX509");
-    factory.init(store, NO_PASSWORD);
-    return Stream.of(factory.getKeyManagers())
-        .filter(X509ExtendedKeyManager.class::isInstance)
-        .map(X509ExtendedKeyManager.class::cast)
-        .findFirst()
-        .orElseThrow();
+    return MemoryKeys.manager(alias, secret, chain.toArray(X509Certificate[]::new));
   }
 
   private X509ExtendedTrustManager trust() throws IOException, GeneralSecurityException {
@@ -170,7 +160,7 @@ public final class ReloadingTls {
     KeyStore store = null;
     Path authorities = files.authorities();
     if (authorities != null) {
-      store = emptyStore();
+      store = MemoryKeys.emptyStore();
       List<X509Certificate> certificates = named(authorities, PemFiles::certificates);
       for (int i = 0; i < certificates.size(); i++) {
         store.setCertificateEntry("authority-" + i, certificates.get(i));
@@ -183,12 +173,6 @@ public final class ReloadingTls {
         .map(X509ExtendedTrustManager.class::cast)
         .findFirst()
         .orElseThrow();
-  }
-
-  private static KeyStore emptyStore() throws IOException, GeneralSecurityException {
-    KeyStore store = KeyStore.getInstance("PKCS12");
-    store.load(null, NO_PASSWORD);
-    return store;
   }
 
   @FunctionalInterface

@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
-import java.security.KeyStore;
 import java.security.SecureRandom;
 import java.security.Signature;
 import java.security.cert.Certificate;
@@ -19,7 +18,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
-import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -62,14 +61,8 @@ public final class SelfSignedTls {
       Certificate certificate =
           CertificateFactory.getInstance("X.509")
               .generateCertificate(new ByteArrayInputStream(certificate(name, keys, from, from.plus(valid))));
-      KeyStore store = KeyStore.getInstance("PKCS12");
-      store.load(null, null);
-      char[] password = {};
-      store.setKeyEntry("own", keys.getPrivate(), password, new Certificate[] {certificate});
-      KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-      managers.init(store, password);
       SSLContext context = SSLContext.getInstance("TLS");
-      context.init(managers.getKeyManagers(), null, null);
+      context.init(new KeyManager[] {MemoryKeys.manager("own", keys.getPrivate(), certificate)}, null, null);
       return context;
     } catch (GeneralSecurityException | IOException impossible) {
       throw new IllegalStateException("the JVM cannot make a certificate", impossible);

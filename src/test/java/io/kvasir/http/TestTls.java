@@ -1,7 +1,7 @@
 package io.kvasir.http;
 
 import java.security.KeyStore;
-import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
@@ -11,19 +11,13 @@ public record TestTls(SSLContext context) {
     TestCertificate certificate =
         TestCertificate.of(
             host, TestCertificate.ecKeys(), null, TestCertificate.now(), TestCertificate.host(host));
-    char[] password = {};
-    KeyStore keys = KeyStore.getInstance("PKCS12");
-    keys.load(null, null);
-    keys.setKeyEntry("t", certificate.key(), password, certificate.chain());
-    KeyStore trusted = KeyStore.getInstance("PKCS12");
-    trusted.load(null, null);
+    KeyStore trusted = MemoryKeys.emptyStore();
     trusted.setCertificateEntry("t", certificate.certificate());
-    KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-    own.init(keys, password);
     TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
     trust.init(trusted);
     SSLContext context = SSLContext.getInstance("TLS");
-    context.init(own.getKeyManagers(), trust.getTrustManagers(), null);
+    KeyManager own = MemoryKeys.manager("t", certificate.key(), certificate.chain());
+    context.init(new KeyManager[] {own}, trust.getTrustManagers(), null);
     return new TestTls(context);
   }
 }

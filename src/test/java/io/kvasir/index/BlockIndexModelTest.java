@@ -8,6 +8,6 @@ final class BlockIndexModelTest {
   @ParameterizedTest
   @EnumSource(IndexModel.Kind.class)
   void index_underEveryInterleavingTried_isLinearizable(IndexModel.Kind model) {
-    model.check(0, 10);
+    model.check(0, 4);
   }
 }

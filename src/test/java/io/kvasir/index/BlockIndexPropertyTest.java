@@ -33,7 +33,7 @@ final class BlockIndexPropertyTest {
   @CsvSource({"64,1", "64,2", "64,3", "128,4", "128,5", "256,6", "256,7", "256,8"})
   void search_isExactWithoutHoles(int slots, long seed) {
     start(slots, seed);
-    for (int step = 0; step < 2000; step++) {
+    for (int step = 0; step < 1200; step++) {
       if (random.nextInt(300) == 0) {
         widen(this::nestedStep);
       } else if (random.nextInt(20) == 0) {
@@ -64,7 +64,7 @@ final class BlockIndexPropertyTest {
   @CsvSource({"64,11", "64,12", "64,13", "64,14", "128,15", "256,16", "256,17", "256,18"})
   void index_isAsNestedMaps(int slots, long seed) {
     start(slots, seed);
-    for (int step = 0; step < 2000; step++) {
+    for (int step = 0; step < 1200; step++) {
       if (random.nextInt(300) == 0) {
         widen(this::anyStep);
       } else if (random.nextInt(40) == 0) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * after the storm, once the engine could be asked again, it is so without condition.
  */
 final class EventSemanticsTest {
-  private static final int RUNS = Integer.getInteger("kvasir.test.semantics.runs", 200);
+  private static final int RUNS = Integer.getInteger("kvasir.test.semantics.runs", 120);
   private static final int STEPS = 150;
 
   @Test

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.TestReporter;
  * {@code kvasir.fuzz.requests} and {@code kvasir.fuzz.seed} set how many, and which.
  */
 final class RequestFuzzTest extends HttpServerFixture {
-  private static final int REQUESTS = Integer.getInteger("kvasir.fuzz.requests", 20_000);
+  private static final int REQUESTS = Integer.getInteger("kvasir.fuzz.requests", 8_000);
   private static final long SEED = Long.getLong("kvasir.fuzz.seed", 20_261_122L);
   private static final long TIMEOUT_SECONDS = 30;
 

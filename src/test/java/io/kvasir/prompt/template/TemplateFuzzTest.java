@@ -40,7 +40,7 @@ final class TemplateFuzzTest {
   @Test
   void randomTemplates_endWithinTheBudget() {
     long seed = Long.getLong("kvasir.test.seed", 14);
-    int count = Integer.getInteger("kvasir.test.templates", 3000);
+    int count = Integer.getInteger("kvasir.test.templates", 1500);
     TemplateGenerator generator = new TemplateGenerator(seed);
     Map<String, Integer> outcomes = new HashMap<>();
     for (int i = 0; i < count; i++) {

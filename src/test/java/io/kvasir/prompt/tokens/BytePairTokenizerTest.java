@@ -53,7 +53,7 @@ final class BytePairTokenizerTest {
     BytePairTokenizer ours = ours(json);
     NativeTokenizer library = library(json);
     Texts texts = new Texts(1);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 400; i++) {
       compare(ours, library, texts.text(1 + texts.below(25), SPECIAL));
     }
     compare(ours, library, "");
@@ -87,7 +87,7 @@ final class BytePairTokenizerTest {
     BytePairTokenizer ours = ours(json(name));
     Texts texts = new Texts(2);
     int pieces = 0;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 25; i++) {
       byte[] text = (texts.text(300, SPECIAL) + texts.prose(3000) + texts.text(300)).getBytes(StandardCharsets.UTF_8);
       TokenIdList whole = new TokenIdList(16);
       ours.encode(text, 0, text.length, whole);
@@ -99,7 +99,7 @@ final class BytePairTokenizerTest {
       }
       assertThat(joined.copyFrom(0)).containsExactly(whole.copyFrom(0));
     }
-    assertThat(pieces).isGreaterThan(240);
+    assertThat(pieces).isGreaterThan(100);
   }
 
   @ParameterizedTest
