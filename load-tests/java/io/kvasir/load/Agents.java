@@ -97,8 +97,8 @@ final class Agents implements Runnable {
   @Override
   public void run() {
     System.out.printf(
-        "%-9s %8s %6s %6s %7s %7s %9s %13s %7s%n", oneOffs == 0 ? "guard" : "retention", "programs", "turns", "ended", "good %", "hits %", "p50 ms",
-        "longest hold", "failed");
+        "%-9s %8s %6s %6s %7s %7s %9s %13s %7s%n", oneOffs == 0 ? "guard" : "retention", "programs", "turns",
+        "ended", "good %", "hits %", "p50 ms", "longest hold", "failed");
     List<Result> results = new ArrayList<>();
     for (boolean on : new boolean[] {false, true}) {
       Result r = measure(oneOffs == 0 ? new Variant(on, false) : new Variant(false, on));

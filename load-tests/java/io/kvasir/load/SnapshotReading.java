@@ -27,8 +27,8 @@ import org.apache.pekko.stream.javadsl.Sink;
 /**
  * {@code load-tests/with-jdk io.kvasir.load.SnapshotReading [BLOCKS ...]}: an engine's whole cache read over loopback
  * into an index, by a snapshot and, beside it, by a replay that reaches back to the beginning; both of one event per 64
- * blocks. Milliseconds from the subscription to the moment when nothing is missing, in a process that also is the engine.
- * Replays of very many batches take a round for every thousand that an engine's pipe holds, and are left out.
+ * blocks. Milliseconds from the subscription to the moment when nothing is missing, in a process that also is the
+ * engine. Replays of very many batches take a round for every thousand that an engine's pipe holds, and are left out.
  */
 final class SnapshotReading {
   private static final int ROUNDS = 15;

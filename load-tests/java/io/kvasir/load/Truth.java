@@ -126,8 +126,8 @@ final class Truth implements Callable<Integer> {
       names = "--speculation",
       paramLabel = "none|recomputes-last-block|lookahead",
       defaultValue = "none",
-      description = "What a draft model makes of the simulated engines' caches, but of the pairs'; with --with-vllm they"
-          + " have one, EAGLE's, and their version decides.")
+      description = "What a draft model makes of the simulated engines' caches, but of the pairs'; with --with-vllm"
+          + " they have one, EAGLE's, and their version decides.")
   private String speculation = "";
 
   @Option(

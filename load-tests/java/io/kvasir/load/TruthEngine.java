@@ -3,6 +3,7 @@ package io.kvasir.load;
 import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineInquiry;
 import io.kvasir.engines.EventPublishing;
+import io.kvasir.engines.PromptBlocks;
 import io.kvasir.http.HttpCalls;
 import java.io.IOException;
 import java.net.URI;
@@ -14,6 +15,8 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,9 +58,14 @@ record TruthEngine(
     }
   }
 
-  /** Tokens in a block into which prompts for some of them are cut: the smallest of theirs. */
+  /** Tokens in a block into which prompts for some of them are cut; where no size fits into all, the smallest. */
   static int promptBlock(List<TruthEngine> engines) {
-    return engines.stream().mapToInt(TruthEngine::blockSize).min().orElse(USUAL_BLOCK_SIZE);
+    SortedSet<Integer> sizes = new TreeSet<>(engines.stream().map(TruthEngine::blockSize).toList());
+    if (sizes.isEmpty()) {
+      return USUAL_BLOCK_SIZE;
+    }
+    Integer shared = PromptBlocks.shared(sizes);
+    return shared == null ? sizes.first() : shared;
   }
 
   /** Whether it answers now. */

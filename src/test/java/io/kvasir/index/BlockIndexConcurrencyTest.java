@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class BlockIndexConcurrencyTest {
   private static final int WORKERS = 8;
   private static final int FAMILIES = 24;
-  private static final int OPERATIONS = 30_000;
+  private static final int OPERATIONS = 15_000;
 
   private final ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean done = new AtomicBoolean();

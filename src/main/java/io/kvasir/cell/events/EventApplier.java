@@ -4,9 +4,7 @@ import io.kvasir.cell.events.EventOrphans.Orphan;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Removed;
-import io.kvasir.events.KvEvent.Spec;
 import io.kvasir.events.KvEvent.Stored;
-import io.kvasir.events.StreamPosition;
 import io.kvasir.index.BlockHash;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
@@ -41,37 +39,14 @@ public final class EventApplier {
   /** What a connector has stored in chunks of its own; null while none has shown itself. */
   private volatile @Nullable ChunkHints hints;
 
-  /** The groups beside the prefix's; null while none has shown itself. */
-  private volatile @Nullable CacheGroups groups;
-
-  private long[] hashes = new long[64];
-
   private final EngineBlocks sizes;
-
-  /** The hybrid model's group that makes the prefix, once one has shown itself. */
-  private int prefixGroup = KvEvent.UNSPECIFIED;
-
-  /** Messages may be missing and may still come. */
-  private boolean gap;
-  /** Messages are missing and will not come. */
-  private boolean lost;
-
-  private long lastSequence = KvBatch.UNSEQUENCED;
-  private long lastPublished;
-  private long suspectSince = EventState.CERTAIN;
-  private boolean connected;
+  private final ModelGroups groups;
+  private final StreamProgress stream;
+  private final EventCounts counts = new EventCounts();
   /** Whether the engine shares blocks only once it has computed them. */
   private boolean onceComputed;
-  private long applied;
-  private long evicted;
-  private long restored;
-  private long refused;
-  private long otherGroup;
-  private long partial;
-  private long placeholder;
-  private long unassignable;
-  private long otherBlockSize;
-  private long orphaned;
+
+  private long[] hashes = new long[64];
   private volatile EventState state = EventState.START;
 
   /**
@@ -89,10 +64,7 @@ public final class EventApplier {
    * @param changes receives what becomes of them
    */
   public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes) {
-    this.blocks = blocks;
-    this.changes = changes;
-    this.salts = new EventSalts();
-    this.sizes = new EngineBlocks(blockSize);
+    this(blocks, blockSize, changes, new EventSeed(new EventSalts(), null, EventPosition.START));
   }
 
   /** Goes on with blocks to which another has applied events. */
@@ -102,12 +74,9 @@ public final class EventApplier {
     this.salts = seed.salts();
     EventPosition position = seed.position();
     this.sizes = position.blockSize() == 0 ? new EngineBlocks(blockSize) : EngineBlocks.of(position.blockSize());
-    this.prefixGroup = position.prefixGroup();
-    this.lost = position.lost();
+    this.groups = new ModelGroups(sizes, changes, position.prefixGroup(), seed.groups());
+    this.stream = new StreamProgress(position.stream(), position.lost());
     this.onceComputed = position.onceComputed();
-    this.lastSequence = position.stream().sequence();
-    this.lastPublished = position.stream().publishedAt();
-    this.groups = seed.groups();
     settle(0);
   }
 
@@ -119,8 +88,8 @@ public final class EventApplier {
   /** How far it is. */
   public EventPosition position() {
     return new EventPosition(
-        new StreamPosition(lastSequence, lastPublished), sizes.seenSize(), prefixGroup, lost, groups != null,
-        onceComputed, sizes.parts() > 1);
+        stream.position(), sizes.seenSize(), groups.prefix(), stream.isLost(), groups.others() != null, onceComputed,
+        sizes.parts() > 1);
   }
 
   /** The cache salts of what is there, to be read only. */
@@ -135,7 +104,7 @@ public final class EventApplier {
 
   /** What a hybrid model's other groups hold, null while none has shown itself. Any thread. */
   public @Nullable CacheGroups groups() {
-    return groups;
+    return groups.others();
   }
 
   /** As of the last batch applied. Any thread. */
@@ -157,23 +126,19 @@ public final class EventApplier {
         case Removed removed -> remove(removed, counted);
         case KvEvent.Cleared _, KvEvent.Snapshot _ -> {
           clear();
-          lost = false;
+          stream.begunAnew();
         }
-        case KvEvent.Gap _ -> gap = true;
-        case KvEvent.GapClosed _ -> gap = false;
-        case KvEvent.GapAbandoned _ -> {
-          gap = false;
-          lost = true;
-        }
+        case KvEvent.Gap _ -> stream.gapOpened();
+        case KvEvent.GapClosed _ -> stream.gapClosed();
+        case KvEvent.GapAbandoned _ -> stream.gapAbandoned();
         case KvEvent.Restarted _ -> restart();
         case KvEvent.SnapshotFailed _ -> {}
-        case KvEvent.Connected _ -> connected = true;
-        case KvEvent.Disconnected _ -> connected = false;
+        case KvEvent.Connected _ -> stream.connected(true);
+        case KvEvent.Disconnected _ -> stream.connected(false);
       }
     }
     if (counted) {
-      lastSequence = batch.sequence();
-      lastPublished = batch.publishedAt();
+      stream.advance(batch);
     }
     settle(now);
   }
@@ -192,41 +157,34 @@ public final class EventApplier {
   /** Forgets everything, as if nothing had been applied yet; what has been counted stays. */
   public void reset() {
     restart();
-    connected = false;
+    stream.connected(false);
     settle(0);
   }
 
   private void settle(long now) {
-    if (!gap && !lost) {
-      suspectSince = EventState.CERTAIN;
-    } else if (suspectSince == EventState.CERTAIN) {
-      suspectSince = now;
-    }
+    stream.settle(now);
     state =
         new EventState(
-            lastSequence,
-            suspectSince,
-            connected,
+            stream.position().sequence(),
+            stream.suspectSince(),
+            stream.isConnected(),
             sizes.seenSize(),
             sizes.parts(),
             onceComputed,
             orphans.size(),
-            applied,
-            evicted,
-            restored,
-            refused,
-            new EventState.Ignored(otherGroup, partial, placeholder, unassignable, otherBlockSize, orphaned));
+            counts.applied,
+            counts.evicted,
+            counts.restored,
+            counts.refused,
+            counts.ignored());
   }
 
   private void restart() {
     clear();
     hints = null;
-    gap = false;
-    lost = false;
-    lastSequence = KvBatch.UNSEQUENCED;
-    lastPublished = 0;
+    stream.restart();
     sizes.restart();
-    prefixGroup = KvEvent.UNSPECIFIED;
+    groups.restart();
   }
 
   /** An engine that cleared its cache may have kept other tiers; the event does not have that, so none is assumed. */
@@ -235,25 +193,18 @@ public final class EventApplier {
     changes.cleared();
     salts.clear();
     orphans.clear();
-    clearGroups();
-  }
-
-  private void clearGroups() {
-    if (groups != null) {
-      groups = null;
-      changes.ofGroups(new GroupChange.Cleared());
-    }
+    groups.clear();
   }
 
   private void store(Stored stored, boolean counted) {
     // Stores of adapters look alike, whatever the engine.
     onceComputed = stored.onceComputed() || (onceComputed && stored.lora() != null);
-    boolean prefix = isPrefix(stored);
+    boolean prefix = groups.makesPrefix(stored);
     if ((!prefix || !stored.lookahead().isAny()) && sizes.leaveWhole()) {
       clear();
     }
     if (!prefix) {
-      storeOfOtherGroup(stored, counted);
+      counts.otherGroup += groups.store(stored, blocks::hashOf, counted) ? 0 : 1;
       return;
     }
     if (stored.tokens().length == 0) {
@@ -267,7 +218,7 @@ public final class EventApplier {
     if (!stored.root()) {
       parent = blocks.hashOf(stored.parentKey());
       if (parent == BlockHash.NONE) {
-        orphaned += orphans.park(stored, counted);
+        counts.orphaned += orphans.park(stored, counted);
         return;
       }
     }
@@ -286,9 +237,9 @@ public final class EventApplier {
     int known = blocks.copy(cut, tier, counted);
     if (known > 0) {
       changes.copied(cut, tier, counted);
-      applied++;
+      counts.applied++;
     }
-    placeholder += known < cut.length ? 1 : 0;
+    counts.placeholder += known < cut.length ? 1 : 0;
   }
 
   /** Places the events whose parents have come, and those that waited for them in turn. */
@@ -342,37 +293,24 @@ public final class EventApplier {
         blocks.store(stored.parentKey(), stored.root(), stored.keys(), hashes, count, stored.tier(), counted);
     changes.stored(
         stored.parentKey(), stored.root(), stored.keys(), hashes, registered, stored.tier(), counted, salt);
-    applied++;
-    restored += registered - (blocks.size() - held);
-    refused += count - registered;
+    counts.applied++;
+    counts.restored += registered - (blocks.size() - held);
+    counts.refused += count - registered;
     salts.stored(stored.keys(), registered, salt);
-    CacheGroups known = groups;
-    long[] names = CacheGroups.names(stored, hashes, registered);
-    if (known != null) {
-      GroupChange.Placed placed = known.placed(stored.keys(), names, registered);
-      if (placed != null) {
-        apply(known, placed);
-      }
-    }
-    if (!stored.lookahead().isAny()) {
-      CacheGroups alike = groupsOrNew();
-      applyFirst(alike, alike.storedWithLookahead(stored, names, counted));
-    }
+    groups.placed(stored, hashes, registered, counted);
     orphans.take(whole.keys(), registered / sizes.parts(), ready);
   }
 
   private void remove(Removed removed, boolean counted) {
-    if (isOfOtherGroup(removed)) {
-      CacheGroups others = groups;
-      if (others != null && removed.tier() == Tier.DEVICE && others.has(removed.group())) {
-        evicted += removed.keys().length;
-        apply(others, new GroupChange.Removed(removed.group(), removed.keys(), counted));
+    if (groups.isOther(removed)) {
+      if (groups.remove(removed, counted)) {
+        counts.evicted += removed.keys().length;
       } else {
-        otherGroup++;
+        counts.otherGroup++;
       }
       return;
     }
-    applied++;
+    counts.applied++;
     Tier tier = removed.tier();
     ChunkHints known = hints;
     if (known != null && tier != Tier.DEVICE) {
@@ -386,70 +324,12 @@ public final class EventApplier {
     take(keys, tier, counted);
   }
 
-  private boolean isOfOtherGroup(Removed removed) {
-    int group = removed.group();
-    if (group == KvEvent.UNSPECIFIED || group == prefixGroup) {
-      return false;
-    }
-    CacheGroups others = groups;
-    return prefixGroup != KvEvent.UNSPECIFIED || (others != null && others.has(group));
-  }
-
   private void take(long[] keys, Tier tier, boolean counted) {
     long[] cut = sizes.cut(keys);
-    evicted += blocks.remove(cut, cut.length, tier, counted);
+    counts.evicted += blocks.remove(cut, cut.length, tier, counted);
     changes.removed(cut, tier, counted);
     salts.removed(cut, blocks);
-    CacheGroups known = groups;
-    if (known != null && known.has(CacheGroups.LOOKAHEAD)) {
-      apply(known, new GroupChange.Removed(CacheGroups.LOOKAHEAD, keys, counted));
-    }
-  }
-
-  /** Whether the event's group makes a prefix: the first group of full attention that shows itself does. */
-  private boolean isPrefix(Stored stored) {
-    int group = stored.group();
-    Spec.Kind kind = stored.spec().kind();
-    boolean prefix = kind == Spec.Kind.FULL || kind == Spec.Kind.UNSPECIFIED;
-    if (prefix && group != KvEvent.UNSPECIFIED) {
-      if (prefixGroup == KvEvent.UNSPECIFIED && (kind == Spec.Kind.FULL || group == 0)) {
-        prefixGroup = group;
-      }
-      prefix = group == prefixGroup;
-    }
-    return prefix;
-  }
-
-  private void storeOfOtherGroup(Stored stored, boolean counted) {
-    if (stored.group() == KvEvent.UNSPECIFIED || stored.tier() != Tier.DEVICE) {
-      otherGroup++;
-      return;
-    }
-    CacheGroups known = groupsOrNew();
-    GroupChange.Stored change = known.stored(stored, blocks::hashOf, counted);
-    if (change == null) {
-      otherGroup++;
-    } else {
-      applyFirst(known, change);
-    }
-  }
-
-  private CacheGroups groupsOrNew() {
-    return groups == null ? new CacheGroups(sizes.size()) : groups;
-  }
-
-  /** Applies a change that may be the first of all. */
-  private void applyFirst(CacheGroups known, GroupChange change) {
-    if (groups == null) {
-      changes.ofGroups(new GroupChange.Begun(sizes.size()));
-    }
-    apply(known, change);
-    groups = known;
-  }
-
-  private void apply(CacheGroups known, GroupChange change) {
-    known.apply(change);
-    changes.ofGroups(change);
+    groups.taken(keys, counted);
   }
 
   private void hint(Stored stored) {
@@ -468,23 +348,23 @@ public final class EventApplier {
     return switch (sizes.fit(stored)) {
       case WHOLE -> true;
       case PROOF -> {
-        clearGroups();
+        groups.clear();
         yield true;
       }
       case PLACEHOLDER -> {
-        placeholder++;
+        counts.placeholder++;
         yield false;
       }
       case UNASSIGNABLE -> {
-        unassignable++;
+        counts.unassignable++;
         yield false;
       }
       case PARTIAL -> {
-        partial++;
+        counts.partial++;
         yield false;
       }
       case OTHER -> {
-        otherBlockSize++;
+        counts.otherBlockSize++;
         hint(stored);
         yield false;
       }
