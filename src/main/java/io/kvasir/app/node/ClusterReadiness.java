@@ -9,6 +9,7 @@ import io.kvasir.cell.WorkerSummary;
 import io.kvasir.telemetry.Problem;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.cluster.MemberStatus;
 import org.apache.pekko.cluster.typed.Cluster;
@@ -50,7 +51,7 @@ final class ClusterReadiness {
     readiness.obstacle(() -> membership.isCutOff() ? cutOff() : notUp());
     readiness.standaloneWhile(membership::isCutOff);
     readiness.degradation(fleet::problems);
-    readiness.degradation(this::unserved);
+    readiness.degradation(this::ofWorkers);
     readiness.degradation(() -> membership.isCutOff() && partitionPolicy == PartitionPolicy.SERVE ? List.of(ALONE)
         : List.of());
   }
@@ -83,10 +84,11 @@ final class ClusterReadiness {
   }
 
   /** A node that knows how its workers are is ready even where none of them can serve: others can no better. */
-  private List<Problem> unserved() {
+  private List<Problem> ofWorkers() {
     List<WorkerSummary> workers = cells.workers();
     return workers.stream().anyMatch(worker -> worker.health() == WorkerStatus.Health.UNKNOWN)
         ? List.of()
-        : UnservedModels.problems(workers, waits);
+        : Stream.concat(UnservedModels.problems(workers, waits).stream(), LostWorkers.problem(workers).stream())
+            .toList();
   }
 }
