@@ -46,7 +46,7 @@ final class BlockSets implements IndexUnderTest {
     return changed;
   }
 
-  @SuppressWarnings({"NullAway", "ReturnValueIgnored"}) // null tells the map to drop the block
+  @SuppressWarnings("ReturnValueIgnored") // null tells the map to drop the block
   private static long[] without(long[] set, int worker) {
     long[] changed = set.clone();
     changed[worker / 64] &= ~(1L << worker);

@@ -65,7 +65,6 @@ final class PositionalIndex implements IndexUnderTest {
     return request.evicted().length + request.keys().length;
   }
 
-  @SuppressWarnings("NullAway") // null tells the map to drop the place
   private Entry changed(@Nullable Entry entry, long hash, int worker, boolean add) {
     if (entry == null) {
       return add ? new Entry(hash, bit(new long[words], worker, true), null) : null;

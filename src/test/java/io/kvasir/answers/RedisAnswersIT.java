@@ -43,7 +43,6 @@ final class RedisAnswersIT {
 
   @TempDir private Path directory = Path.of("");
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private TestServer server;
 
   @BeforeEach

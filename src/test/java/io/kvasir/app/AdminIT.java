@@ -51,10 +51,8 @@ final class AdminIT {
   /** Lets the pod answer requests for the model "held". */
   private static final CountDownLatch HELD = new CountDownLatch(1);
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static HttpServer pod;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static Node node;
 
   @TempDir private static Path directory = Path.of("");

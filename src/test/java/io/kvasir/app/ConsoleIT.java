@@ -37,10 +37,8 @@ final class ConsoleIT {
   private static final List<SimEngine> ENGINES_STARTED = new ArrayList<>();
   private static final List<Node> STARTED = new ArrayList<>();
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static RelayNetwork network;
 
-  @SuppressWarnings("NullAway.Init")
   private static Browser browser;
 
   @BeforeAll

@@ -31,7 +31,6 @@ final class DrainIT {
   private final List<Node> nodes = new ArrayList<>();
   private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-  @SuppressWarnings("NullAway.Init") // every test begins with start()
   private SimEngine engine;
 
   @AfterEach

@@ -48,7 +48,6 @@ final class EndToEndIT {
 
   private final List<SimEngine> engines = new ArrayList<>();
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private Node node;
 
   @BeforeEach

@@ -33,10 +33,8 @@ final class PartitionIT {
   private final List<NodeSupervisor> nodes = new ArrayList<>();
   @TempDir private Path directory = Path.of("");
 
-  @SuppressWarnings("NullAway.Init") // the test begins with start()
   private RelayNetwork network;
 
-  @SuppressWarnings("NullAway.Init")
   private SimEngine engine;
 
   @AfterEach

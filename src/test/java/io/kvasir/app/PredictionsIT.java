@@ -31,7 +31,6 @@ final class PredictionsIT {
 
   private final List<SimEngine> engines = new ArrayList<>();
 
-  @SuppressWarnings("NullAway.Init") // every test begins with start()
   private Node node;
 
   @AfterEach

@@ -28,7 +28,6 @@ import org.junit.jupiter.api.Test;
 final class PreemptionIT {
   private static final List<Node> NODES = new ArrayList<>();
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static SlowEngine engine;
 
   /** An engine of one model that may keep a request, by a word in it, as it would while it computes its prompt. */

@@ -17,10 +17,8 @@ import org.junit.jupiter.api.Test;
 final class ProgramsIT {
   private static final String MODEL = "kvasir-demo";
 
-  @SuppressWarnings("NullAway.Init") // every test begins with start()
   private SimEngine engine;
 
-  @SuppressWarnings("NullAway.Init")
   private Node node;
 
   private void start(String settings) throws Exception {

@@ -23,10 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 final class TopIT {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static SimEngine engine;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static Node node;
 
   @TempDir private Path directory = Path.of("");

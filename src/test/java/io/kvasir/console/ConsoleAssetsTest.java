@@ -29,10 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ConsoleAssetsTest {
   private static final Path FILES = Path.of("src/main/resources/io/kvasir/console");
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static FakeAdmin admin;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static HttpClient http;
 
   @BeforeAll

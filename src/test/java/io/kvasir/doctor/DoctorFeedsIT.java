@@ -55,19 +55,14 @@ final class DoctorFeedsIT {
 
   @TempDir private static Path directory = Path.of("");
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static HttpCalls calls;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static SimEngine engine;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static TestServer nats;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static TestServer redis;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static Connection publisher;
 
   @BeforeAll

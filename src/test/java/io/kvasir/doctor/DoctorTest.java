@@ -63,11 +63,9 @@ final class DoctorTest {
   private static final Timeouts MUTE =
       new Timeouts(Duration.ofSeconds(60), Duration.ofMillis(500), Duration.ofSeconds(20));
 
-  @SuppressWarnings("NullAway.Init") // startHealthy() comes first
   private static HttpCalls calls;
 
   /** For faults that are not the engine's. */
-  @SuppressWarnings("NullAway.Init") // startHealthy() comes first
   private static SimEngine healthy;
 
   private final List<SimEngine> engines = new ArrayList<>();

@@ -23,7 +23,6 @@ import org.junit.jupiter.api.Test;
 
 /** Against an engine's side that keeps its last batches and sends no faster than it is read. */
 final class GrpcEventsTest extends SourceConformance {
-  @SuppressWarnings("NullAway.Init") // startEngine() comes first
   private Engine engine;
 
   @BeforeEach

@@ -25,10 +25,8 @@ final class NatsEventsIT extends SourceConformance {
 
   @TempDir private Path directory = Path.of("");
 
-  @SuppressWarnings("NullAway.Init") // startServer() comes first
   private TestServer server;
 
-  @SuppressWarnings("NullAway.Init") // startServer() comes first
   private Connection publisher;
 
   private boolean numbered = true;

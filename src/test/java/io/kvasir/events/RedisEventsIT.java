@@ -23,10 +23,8 @@ final class RedisEventsIT extends SourceConformance {
 
   @TempDir private Path directory = Path.of("");
 
-  @SuppressWarnings("NullAway.Init") // startServer() comes first
   private TestServer server;
 
-  @SuppressWarnings("NullAway.Init") // startServer() comes first
   private Jedis publisher;
 
   private boolean numbered = true;

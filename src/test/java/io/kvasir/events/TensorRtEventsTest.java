@@ -23,7 +23,6 @@ import org.junit.jupiter.api.Test;
 
 /** Against a server with TensorRT-LLM's rules: an answer takes the events out, a full buffer drops the oldest. */
 final class TensorRtEventsTest extends SourceConformance {
-  @SuppressWarnings("NullAway.Init") // startServer() comes first
   private Server server;
 
   @BeforeEach

@@ -33,16 +33,12 @@ final class UsageInjectionTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String DONE = "data: [DONE]\n\n";
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private SimEngine engine;
 
-  @SuppressWarnings("NullAway.Init")
   private ScriptedPod pod;
 
-  @SuppressWarnings("NullAway.Init")
   private TestRouter asking;
 
-  @SuppressWarnings("NullAway.Init")
   private TestRouter silent;
 
   @BeforeEach

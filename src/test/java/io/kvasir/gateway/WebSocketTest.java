@@ -53,7 +53,6 @@ final class WebSocketTest {
   private static final String KEY = "dGhlIHNhbXBsZSBub25jZQ==";
 
   private final List<AutoCloseable> open = new ArrayList<>();
-  @SuppressWarnings("NullAway.Init") // each test begins with start(…)
   private TestRouter router;
 
   @AfterEach
@@ -523,7 +522,6 @@ final class WebSocketTest {
   private static final class Client implements WebSocket.Listener {
     final BlockingQueue<String> events = new LinkedBlockingQueue<>();
     final BlockingQueue<byte[]> binary = new LinkedBlockingQueue<>();
-    @SuppressWarnings("NullAway.Init") // connect(…) sets it
     WebSocket socket;
 
 

@@ -38,7 +38,6 @@ final class WorkflowsTest {
           + "{\"url\":\"http://a/1\"}},{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://a/2\"}}]}]}";
   private static final String KEPT = "{\"kv_transfer_params\":{\"remote_engine_id\":\"e\"}}";
 
-  @SuppressWarnings("NullAway.Init") // by each test
   private TestRouter router;
 
   private final List<ScriptedPod> pods = new ArrayList<>();

@@ -21,7 +21,6 @@ import org.junit.jupiter.api.Test;
 
 /** When a node's leases are looked at. Actors run on the thread of the test. */
 final class LeaseKeeperTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final Duration TIMEOUT = Duration.ofMillis(200);

@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
 
 /** The messages to the owner of a limit, and its answers. */
 final class LimitOwnerTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final Quota RPM = new Quota(Dimension.REQUESTS, Quota.MINUTE, 6000, 6000);

@@ -16,7 +16,6 @@ final class EncoderTest extends EngineTest {
   private static final String CHAT = "/v1/chat/completions";
 
   @TempDir
-  @SuppressWarnings("NullAway.Init") // by JUnit
   private Path shared;
 
   @Test

@@ -30,9 +30,7 @@ final class TransferTest extends EngineTest {
   private static final String COMPLETIONS = "/v1/completions";
   private static final String CHAT = "/v1/chat/completions";
 
-  @SuppressWarnings("NullAway.Init") // by pair()
   private SimEngine prefill;
-  @SuppressWarnings("NullAway.Init")
   private SimEngine decode;
 
   private void pair(TransferDialect dialect) throws IOException {

@@ -21,7 +21,6 @@ import org.junit.jupiter.api.Test;
 final class DemoTrafficTest {
   private final BlockingQueue<JsonNode> requests = new LinkedBlockingQueue<>();
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private HttpServer gateway;
 
   @BeforeEach

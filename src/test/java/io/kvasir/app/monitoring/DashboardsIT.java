@@ -26,7 +26,6 @@ final class DashboardsIT {
       new ObjectMapper(YAMLFactory.builder().enable(YAMLParser.Feature.PARSE_BOOLEAN_LIKE_WORDS_AS_STRINGS).build());
   private static final Pattern LEGEND_LABEL = Pattern.compile("\\{\\{(\\w+)}}");
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static PromQlCheck check;
 
   @BeforeAll

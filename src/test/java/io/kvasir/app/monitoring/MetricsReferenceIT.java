@@ -48,7 +48,6 @@ final class MetricsReferenceIT {
     SECTIONS.put("Administration, logs and traces", "admin_|console_|access_log|audit_|decision_log|trac|span|log_");
   }
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static MetricCatalog catalog;
 
   @BeforeAll

@@ -21,7 +21,6 @@ import org.junit.jupiter.api.Test;
 
 /** Figures that are posted to one node and heard by all. */
 final class ExternalMetricsBroadcastTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private final ExternalMetrics figures = new ExternalMetrics();

@@ -31,10 +31,8 @@ final class KeyCatalogTest {
   private final AccessControl control =
       new AccessControl(null, InstantSource.system(), new Metrics(new PrometheusRegistry()));
 
-  @SuppressWarnings("NullAway.Init") // configure() comes first
   private AccessConfig config;
 
-  @SuppressWarnings("NullAway.Init") // configure() comes first
   private KeyCatalog catalog;
 
   @BeforeEach

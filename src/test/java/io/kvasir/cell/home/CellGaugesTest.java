@@ -20,7 +20,6 @@ import org.junit.jupiter.api.Test;
 
 /** The gauges of a cell, as a scrape finds them. */
 final class CellGaugesTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private final PrometheusRegistry registry = new PrometheusRegistry();

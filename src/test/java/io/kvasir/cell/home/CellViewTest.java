@@ -75,7 +75,6 @@ final class CellViewTest {
   private static final int BLOCK = 16;
   private static final int PROMPT = 64 * BLOCK + 5;
 
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final List<EventFeed> FEEDS = List.of(new EventFeed.Push(""));

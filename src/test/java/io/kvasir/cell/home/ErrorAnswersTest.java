@@ -33,7 +33,6 @@ import org.junit.jupiter.api.Test;
 
 /** Which error answers keep requests from a worker: those that are its own failures, while others can serve. */
 final class ErrorAnswersTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final Outcome ERROR = new Outcome.Failed(false, "status 500");

@@ -32,7 +32,6 @@ import org.slf4j.LoggerFactory;
 
 /** When the pods of a large cell are probed and polled; time is counted in ticks, and answers come at once. */
 final class HealthMonitorTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final int PODS = 60;

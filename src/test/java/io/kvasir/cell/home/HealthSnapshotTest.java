@@ -34,7 +34,6 @@ import org.junit.jupiter.api.Test;
 /** A decision's columns against each worker asked by itself. */
 @Tag("lock-free")
 final class HealthSnapshotTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final int PODS = 70;

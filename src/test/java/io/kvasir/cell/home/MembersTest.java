@@ -33,7 +33,6 @@ import org.junit.jupiter.api.Test;
 /** Slots and the index behind them, while it is rebuilt into a wider one: without actors, one step at a time. */
 final class MembersTest {
   private static final int BLOCK = 16;
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private final Members members = members();

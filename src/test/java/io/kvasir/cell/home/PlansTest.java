@@ -48,7 +48,6 @@ final class PlansTest {
   private static final int BLOCK = 16;
   private static final int BLOCKS = 500;
   private static final int PROMPT = BLOCKS * BLOCK + 3;
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private final Metrics metrics = new Metrics(new PrometheusRegistry());

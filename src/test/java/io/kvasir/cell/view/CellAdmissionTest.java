@@ -49,7 +49,6 @@ import org.junit.jupiter.api.Test;
 
 /** Who goes at once and who waits, in a cell of four workers with five places each, and at most 100 ms queued. */
 final class CellAdmissionTest {
-  @SuppressWarnings("NullAway.Init") // start() comes first
   private static ActorTestKit kit;
 
   private static final int BLOCK = 16;
