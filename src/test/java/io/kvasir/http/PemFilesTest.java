@@ -6,10 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.security.KeyPairGenerator;
 import java.util.Arrays;
 import java.util.Base64;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class PemFilesTest {
   /** What the JDK's PKCS #8 has ahead of the key in PKCS #1: two lengths of three bytes, and 18 bytes between them. */
@@ -17,9 +20,12 @@ final class PemFilesTest {
 
   @TempDir Path directory;
 
-  @Test
-  void anRsaKey_isReadInBothFormats() throws Exception {
-    KeyPair pair = TestCertificate.rsaKeys();
+  @ParameterizedTest
+  @ValueSource(ints = {1024, 2048})
+  void anRsaKey_isReadInBothFormats(int bits) throws Exception {
+    KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
+    generator.initialize(bits);
+    KeyPair pair = generator.generateKeyPair();
     byte[] pkcs8 = pair.getPrivate().getEncoded();
     assertThat(PemFiles.privateKey(pem("PRIVATE KEY", pkcs8))).isEqualTo(pair.getPrivate());
     byte[] pkcs1 = Arrays.copyOfRange(pkcs8, PKCS8_HEAD, pkcs8.length);

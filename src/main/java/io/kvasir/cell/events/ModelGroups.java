@@ -116,8 +116,8 @@ final class ModelGroups {
       }
     }
     if (!stored.lookahead().isAny()) {
-      CacheGroups alike = othersOrNew();
-      applyFirst(alike, alike.storedWithLookahead(stored, names, counted));
+      CacheGroups followed = othersOrNew();
+      applyFirst(followed, followed.storedWithLookahead(stored, names, counted));
     }
   }
 

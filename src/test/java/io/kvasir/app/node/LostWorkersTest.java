@@ -4,13 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
-import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.Problem.Severity;
-import java.net.URI;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -37,8 +33,7 @@ final class LostWorkersTest {
   void problem_nobodyServesTheirModel_none() {
     assertThat(LostWorkers.problem(List.of(worker("a", Health.HEALTHY, "m"), worker("b", Health.UNHEALTHY, "n"))))
         .isEmpty();
-    WorkerSummary draining = new WorkerSummary(
-        "a", "a", URI.create("http://127.0.0.1:1"), Set.of("m"), Role.BOTH, Map.of(), true, Health.HEALTHY, 0);
+    WorkerSummary draining = UnservedModelsTest.worker("a", Health.HEALTHY, true, "m");
     assertThat(LostWorkers.problem(List.of(draining, worker("b", Health.UNHEALTHY, "m")))).isEmpty();
   }
 
@@ -52,7 +47,6 @@ final class LostWorkersTest {
   }
 
   private static WorkerSummary worker(String id, Health health, String model) {
-    return new WorkerSummary(
-        id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Role.BOTH, Map.of(), false, health, 0);
+    return UnservedModelsTest.worker(id, health, false, model);
   }
 }

@@ -95,7 +95,7 @@ final class UnservedModelsTest {
         .singleElement().extracting(Problem::what).asString().endsWith("every request is refused");
   }
 
-  private static WorkerSummary worker(String id, Health health, boolean draining, String model) {
+  static WorkerSummary worker(String id, Health health, boolean draining, String model) {
     return new WorkerSummary(
         id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Role.BOTH, Map.of(), draining, health, 0);
   }
