@@ -15,7 +15,7 @@ const HISTORY = '/admin/vitals/history';
 /** After so long without a sample, what has been meanwhile is asked for. */
 const STALE_S = 15;
 
-/** state: 'connecting', 'live' or 'lost', and why; since: when the last frame came; topics: the last state of each. */
+/** state: 'connecting', 'live' or 'lost', why and since when nothing came; topics: the last state of each. */
 export const live = store({ state: 'connecting', why: '', since: null, topics: {} });
 
 /** The vitals of the last quarter of an hour, oldest first: as the router has kept them, then as they come. */
@@ -25,6 +25,7 @@ let wanted = '';
 let aborter = null;
 let retry = 0;
 let wait = FIRST_WAIT_MS;
+let heard = null;
 
 /** The state of a topic, null until it has come. A page names all its topics, in one call. */
 export function useLive(...topics) {
@@ -52,7 +53,7 @@ function connect() {
 async function follow(own) {
   const response = await request(`watch?topics=${wanted}`, { signal: own.signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const events = eventReader((topic, frame) => own.signal.aborted || take(topic, frame));
+  const events = eventReader();
   let watchdog = 0;
   try {
     for (;;) {
@@ -60,9 +61,10 @@ async function follow(own) {
       const { done, value } = await reader.read();
       clearTimeout(watchdog);
       if (done) throw new Error('the stream ended');
-      events(value);
-      live.update({ state: 'live', since: new Date() });
+      heard = new Date();
       wait = FIRST_WAIT_MS;
+      const come = events(value);
+      if (!own.signal.aborted) take(come);
     }
   } finally {
     clearTimeout(watchdog);
@@ -72,17 +74,21 @@ async function follow(own) {
 function lost(failed) {
   // Aborted for another page's topics, or because the tab is hidden: whoever did that goes on.
   if (failed.name === 'AbortError' || session.get().state !== 'open') return;
-  live.update({ state: 'lost', why: failed.message });
+  live.update({ state: 'lost', why: failed.message, since: heard });
   clearTimeout(retry);
   retry = setTimeout(connect, wait * (0.75 + Math.random() / 2));
   wait = Math.min(2 * wait, LONGEST_WAIT_MS);
 }
 
-function take(topic, frame) {
-  const { topics } = live.get();
-  const state = 'full' in frame ? frame.full : merged(topics[topic], frame.patch);
-  live.update({ topics: { ...topics, [topic]: state } });
-  if (topic === 'vitals') remember(state);
+/** All at once, so that the page is drawn once; not at all where nothing was said but that the router is there. */
+function take(events) {
+  if (events.length === 0 && live.get().state === 'live') return;
+  const topics = { ...live.get().topics };
+  for (const { topic, frame } of events) {
+    topics[topic] = 'full' in frame ? frame.full : merged(topics[topic], frame.patch);
+    if (topic === 'vitals') remember(topics[topic]);
+  }
+  live.update({ state: 'live', topics });
 }
 
 function remember(vitals) {
@@ -107,18 +113,18 @@ async function recall(signal) {
   }
 }
 
-/** Splits text that comes in pieces into events, and gives each with its data. Comments are left out. */
-export function eventReader(take) {
+/** Splits text that comes in pieces into events, and returns those that a piece completes. Comments are left out. */
+function eventReader() {
   let rest = '';
   return piece => {
     const blocks = (rest + piece).split('\n\n');
     rest = blocks.pop();
-    for (const block of blocks) {
+    return blocks.flatMap(block => {
       const lines = block.split('\n');
       const field = name => lines.find(line => line.startsWith(`${name}: `))?.slice(name.length + 2);
       const data = field('data');
-      if (data !== undefined) take(field('event'), JSON.parse(data));
-    }
+      return data === undefined ? [] : [{ topic: field('event'), frame: JSON.parse(data) }];
+    });
   };
 }
 

@@ -165,6 +165,19 @@ final class ConsolePagesIT {
   }
 
   @Test
+  void page_isDrawnByWhatIsNew_notByEverySignOfLife() throws Exception {
+    signIn(4, FakeAdmin.KEY, 1280, "light");
+    browser.script("""
+        return import('./live.js').then(({ live }) => {
+          window.drawn = 0;
+          window.rounds = new Set();
+          live.follow(({ topics }) => { drawn++; rounds.add(topics.vitals?.time); });
+        })""");
+    browser.until("rounds.size == 4");
+    assertThat(browser.script("return drawn").asInt()).isLessThanOrEqualTo(8);
+  }
+
+  @Test
   void nodeWithoutFigures_isNamed_besideThoseThatHaveThem() throws Exception {
     signIn(4, FakeAdmin.KEY, 1280, "light");
     assertThat(browser.text(".heading p")).contains("Traffic of 2 of 3 nodes");
