@@ -94,17 +94,13 @@ public final class EngineInquiry {
   }
 
   /**
-   * Asks for the version of vLLM, by two pages where they tell the kind of engine: it is asked again and again.
+   * Asks for the kind of engine and its version, by two pages where they tell both: it is asked again and again.
    *
-   * @return null for engines of other kinds
    * @throws HttpCallException as {@link #describe} throws it
    */
-  public @Nullable String vllmVersion(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
+  public EngineIdentity identity(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
     EngineIdentity identity = answers(url, key, Set.of(EnginePage.VERSION)).identity();
-    if (identity.kind() == EngineKind.UNKNOWN) {
-      identity = answers(url, key, TELLING).identity();
-    }
-    return identity.kind() == EngineKind.VLLM ? identity.version() : null;
+    return identity.version() == null ? answers(url, key, TELLING).identity() : identity;
   }
 
   /** Asks for the models and some other pages, all at once. */

@@ -7,6 +7,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.prompt.PrefixMemo.Tokens;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Duration;
@@ -62,8 +63,8 @@ final class CachingEngineTokenizer {
         Caffeine.newBuilder().maximumSize(MAX_REFUSALS).expireAfterWrite(REFUSED_FOR).ticker(clock::nanos).build();
   }
 
-  /** The engine's version; null when it does not tell. */
-  @Nullable String version() throws IOException {
+  /** The engine's version; null when there is none to ask. */
+  @Nullable EngineVersion version() throws IOException {
     return engine.version();
   }
 

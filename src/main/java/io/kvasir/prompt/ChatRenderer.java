@@ -4,8 +4,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.RenderedText;
+import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
@@ -18,12 +20,12 @@ final class ChatRenderer {
   private final ChatTemplates templates;
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
-  private volatile VllmVersion engine = VllmVersion.NEWEST;
+  private volatile EngineVersion engine = VllmVersion.NEWEST;
 
   private volatile @Nullable FoundRules messagesRules;
 
-  /** Rules with the version of the engine that finds them out so: it may change while they are looked for. */
-  private record FoundRules(VllmVersion engine, MessagesRules rules) {}
+  /** Rules with the engine that finds them out so: it may change while they are looked for. */
+  private record FoundRules(EngineVersion engine, MessagesRules rules) {}
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
@@ -36,16 +38,30 @@ final class ChatRenderer {
     return templates;
   }
 
+  /** The engine as which conversations are prepared. */
+  EngineVersion engine() {
+    return engine;
+  }
+
   /** Prepares conversations from now on as engines of this version do; returns whether that is another one. */
-  boolean engine(VllmVersion version) {
+  boolean engine(EngineVersion version) {
     boolean changed = !version.equals(engine);
     engine = version;
     return changed;
   }
 
+  /** A {@code /v1/messages} body as the chat completion that the engine makes of it. */
+  ObjectNode messages(ObjectNode body) {
+    EngineVersion version = engine;
+    MessagesRules rules = messagesRules(version);
+    return switch (version) {
+      case VllmVersion _ -> MessagesBody.chat(body, rules);
+      case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
+    };
+  }
+
   /** What the engine finds out of the templates for {@code /v1/messages}. */
-  MessagesRules messagesRules() {
-    VllmVersion version = engine;
+  private MessagesRules messagesRules(EngineVersion version) {
     FoundRules known = messagesRules;
     if (known == null || !known.engine.equals(version)) {
       known = new FoundRules(version, MessagesRules.of(templates, prompt, version, now));

@@ -1,8 +1,10 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.template.EngineVersion;
 import java.io.IOException;
 import java.io.Serial;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,13 +33,27 @@ public interface EngineTokenizer {
   int[] tokenize(String jsonBody) throws IOException;
 
   /**
-   * The version of a vLLM engine, on which depends how it prepares conversations; null when it does not tell, and for
-   * engines of other makes.
+   * The engine's version, on which depends how it prepares conversations; null when there is none to ask.
    *
    * @throws IOException when the engine fails or its answer is late
    */
-  default @Nullable String version() throws IOException {
+  default @Nullable EngineVersion version() throws IOException {
     return null;
+  }
+
+  /** An engine that tells its version, and tokenises nothing. */
+  static EngineTokenizer ofVersion(Supplier<@Nullable EngineVersion> version) {
+    return new EngineTokenizer() {
+      @Override
+      public int[] tokenize(String jsonBody) throws IOException {
+        throw new IOException("not asked here");
+      }
+
+      @Override
+      public @Nullable EngineVersion version() {
+        return version.get();
+      }
+    };
   }
 
   /** The token ids of an answer of vLLM's or SGLang's {@code /tokenize}. */

@@ -60,7 +60,8 @@ final class ParityChecker {
       return Parity.unanswered("there is no chat template");
     }
     try {
-      return Parity.compareProbe(tokenizer, ours, engine.tokenize(prompt.tokenizeRequest(model, templateKwargs)));
+      String body = prompt.tokenizeRequest(model, templateKwargs, local.engine());
+      return Parity.compareProbe(tokenizer, ours, engine.tokenize(body));
     } catch (EngineTokenizer.RefusedException e) {
       return Parity.refused("the engine refuses the probe: " + e.getMessage());
     } catch (IOException | RuntimeException e) {
@@ -95,7 +96,7 @@ final class ParityChecker {
       if (ours == null) {
         return Parity.unanswered("there is no chat template");
       }
-      String body = prompt.tokenizeRequest(requested, templateKwargs);
+      String body = prompt.tokenizeRequest(requested, templateKwargs, local.engine());
       permit.close();
       int[] theirs = engine.tokenize(body);
       Parity parity = Parity.compare(ours, theirs);

@@ -7,10 +7,10 @@ import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
-import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.RedactedException;
@@ -125,9 +125,8 @@ public final class PromptModel {
 
   /** The prompt in a request's body, as this model's engines read it. */
   PromptSource source(PromptRequest request) {
-    MessagesRules rules =
-        renderer != null && request.api() == Api.MESSAGES ? renderer.messagesRules() : MessagesRules.UNKNOWN;
-    return PromptSource.of(request.api(), request.body(), rules);
+    return PromptSource.of(request.api(), request.body(),
+        renderer == null ? body -> MessagesBody.chat(body, MessagesRules.UNKNOWN) : renderer::messages);
   }
 
   /** The model's chat templates, null when it has none. */
@@ -271,11 +270,15 @@ public final class PromptModel {
     long start = engineTime.start();
     Answer answer = engine.answer(
         preparation.namespace(),
-        prompt.tokenizeRequest(preparation.requested(), templateKwargs),
+        tokenizeRequest(prompt, preparation.requested()),
         preparation.permit()::close);
     preparation.noteTokens(engineTime.record(start));
     parityTracker.engineAnswered(engine.failure());
     return answer;
+  }
+
+  private String tokenizeRequest(PromptSource.Untokenized prompt, String requested) {
+    return prompt.tokenizeRequest(requested, templateKwargs, local.engine());
   }
 
   /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
@@ -293,7 +296,7 @@ public final class PromptModel {
           yield null;
         }
         try {
-          String body = prompt.tokenizeRequest(requested, templateKwargs);
+          String body = tokenizeRequest(prompt, requested);
           beforeWaiting.run();
           yield engine.tokenize(body);
         } catch (IOException e) {
@@ -330,9 +333,9 @@ public final class PromptModel {
       return;
     }
     try {
-      VllmVersion version = VllmVersion.of(engine.version());
-      if (renderer.engine(version)) {
-        log.info("model {}: conversations are prepared as vLLM {} does it", config.name(), version);
+      EngineVersion version = engine.version();
+      if (version != null && renderer.engine(version)) {
+        log.info("model {}: conversations are prepared as {} does it", config.name(), version);
       }
     } catch (IOException e) {
       log.debug("model {}: the engine did not tell its version: {}", config.name(), e.getMessage());

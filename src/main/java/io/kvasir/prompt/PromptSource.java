@@ -3,8 +3,12 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.prompt.template.MessagesRules;
+import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.VllmVersion;
+import java.util.List;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /** The prompt in a request's body, in the form in which the request has it. */
 sealed interface PromptSource {
@@ -17,11 +21,12 @@ sealed interface PromptSource {
     boolean addSpecialTokens();
 
     /**
-     * The JSON body for an engine's {@code /tokenize}, in vLLM's form, which SGLang understands too.
+     * The JSON body for an engine's {@code /tokenize}.
      *
      * @param kwargs the model's own template arguments: vLLM's {@code /tokenize} does not add them by itself
+     * @param engine to which it is sent
      */
-    String tokenizeRequest(String model, ObjectNode kwargs);
+    String tokenizeRequest(String model, ObjectNode kwargs, EngineVersion engine);
 
     /** Index of the first message with a media item, -1 if there is none. */
     int firstItem();
@@ -36,7 +41,7 @@ sealed interface PromptSource {
   /** A text. */
   record Text(String text, boolean addSpecialTokens) implements Untokenized {
     @Override
-    public String tokenizeRequest(String model, ObjectNode kwargs) {
+    public String tokenizeRequest(String model, ObjectNode kwargs, EngineVersion engine) {
       return JsonNodeFactory.instance.objectNode()
           .put("model", model)
           .put("prompt", text)
@@ -57,16 +62,47 @@ sealed interface PromptSource {
 
   /** A conversation, as a chat completion's body. */
   record Chat(ObjectNode body, boolean addSpecialTokens) implements Untokenized {
+    private static final List<String> SGLANG_FIELDS = List.of(
+        "messages", "tools", "tool_choice", "reasoning", "reasoning_effort", "continue_final_message");
+
     /** Template arguments that renderers of engines do not take from requests, or each in its own way. */
     private static final Set<String> RESERVED_KWARGS =
         Set.of("chat_template", "tokenize", "messages", "conversation", "tools");
 
-    /**
-     * {@inheritDoc} It has no member for documents and the reasoning effort: they are passed as the template arguments
-     * into which vLLM turns them in a chat completion.
-     */
     @Override
-    public String tokenizeRequest(String model, ObjectNode kwargs) {
+    public String tokenizeRequest(String model, ObjectNode kwargs, EngineVersion engine) {
+      return switch (engine) {
+        case VllmVersion _ -> forVllm(model, kwargs);
+        case SglangVersion _ -> forSglang(model, kwargs);
+      };
+    }
+
+    /**
+     * SGLang takes a chat completion's members, and renders as for one unless it is told whether an answer begins.
+     * Before 0.5.11 it refuses conversations.
+     */
+    private String forSglang(String model, ObjectNode kwargs) {
+      ObjectNode request = body.objectNode().put("model", model);
+      for (String field : SGLANG_FIELDS) {
+        if (body.hasNonNull(field)) {
+          request.set(field, body.get(field));
+        }
+      }
+      ObjectNode all = body.objectNode().setAll(kwargs);
+      if (body.get("chat_template_kwargs") instanceof ObjectNode given) {
+        all.setAll(given);
+      }
+      if (!all.isEmpty()) {
+        request.set("chat_template_kwargs", all);
+      }
+      return request.toString();
+    }
+
+    /**
+     * vLLM's has no member for documents and the reasoning effort: they are passed as the template arguments into which
+     * it turns them in a chat completion.
+     */
+    private String forVllm(String model, ObjectNode kwargs) {
       ObjectNode request = body.objectNode().put("model", model);
       for (String field : new String[] {"messages", "tools", "chat_template"}) {
         if (body.hasNonNull(field)) {
@@ -121,9 +157,9 @@ sealed interface PromptSource {
   /**
    * The prompt in a body of the given API.
    *
-   * @param rules for {@code /v1/messages}
+   * @param messages what an engine makes of a {@code /v1/messages} body: a chat completion's
    */
-  static PromptSource of(Api api, JsonNode body, MessagesRules rules) {
+  static PromptSource of(Api api, JsonNode body, UnaryOperator<ObjectNode> messages) {
     if (!(body instanceof ObjectNode object)) {
       return new Unknown(PromptReason.UNREADABLE);
     }
@@ -142,7 +178,7 @@ sealed interface PromptSource {
       case RESPONSES -> has(object, "previous_response_id") || has(object, "conversation")
           ? new Unknown(PromptReason.STORED_RESPONSE)
           : new Chat(ResponsesBody.chat(object), false);
-      case MESSAGES -> new Chat(MessagesBody.chat(object, rules), false);
+      case MESSAGES -> new Chat(messages.apply(object), false);
     };
   }
 

@@ -4,7 +4,7 @@
  *
  * <p>{@link io.kvasir.prompt.Prompts} is the entry point; {@link io.kvasir.prompt.PreparationLimiter} limits how many
  * large requests are read and prepared at a time. {@code PromptSource} finds the prompt in the body of any API;
- * {@code ResponsesBody} and {@code MessagesBody} convert theirs to chat completions. A {@link
+ * {@code ResponsesBody}, {@code MessagesBody} and {@code SglangMessagesBody} convert theirs to chat completions. A {@link
  * io.kvasir.prompt.PromptModel} prepares it in its model's mode: in exact mode {@code ChatRenderer} renders the chat
  * template (package {@code template}) and {@code PrefixMemo} tokenises (package {@code tokens}) and hashes the text,
  * except for cached prefixes; in engine mode {@code CachingEngineTokenizer} calls the engine's {@code /tokenize}; in

@@ -198,7 +198,9 @@ final class HttpApi implements SimHttpHandler {
     int[] prompt = prompts.messages(body);
     GenerationRequest request = GenerationRequest.of(body, List.of(prompt), maxTokens, 0, settings.maxModelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
-    dispatcher.dispatch(exchange, body, id, request, new MessagesFormat(id, servedModel(body), prompt.length), fault);
+    MessagesFormat format =
+        new MessagesFormat(id, servedModel(body), prompt.length, settings.http().api() == EngineApi.SGLANG);
+    dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
   private void embed(SimHttpExchange exchange, RequestBody body) throws IOException, EngineApiException {

@@ -4,6 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
@@ -21,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class IdentityPages {
   private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
   private static final String VLLM_RUST_VERSION = "0.30.0+kvasir.sim";
-  static final String SGLANG_VERSION = "0.6.2+kvasir.sim";
+  static final String SGLANG_VERSION = "0.5.23+kvasir.sim";
   private static final String TENSORRT_VERSION = "1.3.0+kvasir.sim";
 
   private final SimSettings settings;
@@ -66,9 +69,22 @@ final class IdentityPages {
     return settings.http().grpcPort() != null;
   }
 
+  /** The engine that it says it is, as which it prepares conversations. */
+  static EngineVersion engine(SimSettings settings) {
+    return switch (settings.http().api()) {
+      case VLLM -> VllmVersion.of(vllmVersion(settings));
+      case SGLANG -> SglangVersion.of(SGLANG_VERSION);
+      case TENSORRT_LLM, LLM_D, DYNAMO -> VllmVersion.NEWEST;
+    };
+  }
+
+  private static String vllmVersion(SimSettings settings) {
+    return settings.http().grpcPort() == null ? VLLM_VERSION : VLLM_RUST_VERSION;
+  }
+
   private @Nullable JsonNode version() {
     return switch (api) {
-      case VLLM -> object().put("version", hasGrpc() ? VLLM_RUST_VERSION : VLLM_VERSION);
+      case VLLM -> object().put("version", vllmVersion(settings));
       case TENSORRT_LLM -> object().put("version", TENSORRT_VERSION);
       case SGLANG, LLM_D, DYNAMO -> null;
     };

@@ -6,17 +6,24 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/messages}: Anthropic's format, as vLLM serves it. */
+/** {@code /v1/messages}: Anthropic's format, as vLLM serves it, or with the tokens counted as SGLang does. */
 final class MessagesFormat implements ResponseFormat {
   private final String id;
   private final String model;
   private final int promptTokens;
+  private final boolean cachedApart;
   private GeneratedSequence.FinishReason finish = GeneratedSequence.FinishReason.STOP;
 
-  MessagesFormat(String id, String model, int promptTokens) {
+  /**
+   * A format of one answer.
+   *
+   * @param cachedApart whether tokens from the cache are told, and not counted as input, as SGLang does
+   */
+  MessagesFormat(String id, String model, int promptTokens, boolean cachedApart) {
     this.id = id;
     this.model = model;
     this.promptTokens = promptTokens;
+    this.cachedApart = cachedApart;
   }
 
   @Override
@@ -26,7 +33,7 @@ final class MessagesFormat implements ResponseFormat {
     describe(message);
     message.putArray("content");
     message.putNull("stop_reason").putNull("stop_sequence");
-    message.set("usage", usage(promptTokens, 0));
+    message.set("usage", usage(new Usage(promptTokens, 0, null)));
     ResponseFormat.append(out, start);
     ObjectNode block = event("content_block_start").put("index", 0);
     block.putObject("content_block").put("type", "text").put("text", "");
@@ -57,7 +64,7 @@ final class MessagesFormat implements ResponseFormat {
     ResponseFormat.append(out, event("content_block_stop").put("index", 0));
     ObjectNode last = event("message_delta");
     last.putObject("delta").put("stop_reason", stopReason(finish)).putNull("stop_sequence");
-    last.set("usage", usage(usage.prompt(), usage.completion()));
+    last.set("usage", usage(usage));
     ResponseFormat.append(out, last);
     ResponseFormat.append(out, event("message_stop"));
   }
@@ -70,7 +77,7 @@ final class MessagesFormat implements ResponseFormat {
     message.putArray("content").addObject().put("type", "text").put("text", choice.text());
     message.put("stop_reason", stopReason(choice.finish()));
     message.putNull("stop_sequence");
-    message.set("usage", usage(usage.prompt(), usage.completion()));
+    message.set("usage", usage(usage));
     return message;
   }
 
@@ -78,9 +85,14 @@ final class MessagesFormat implements ResponseFormat {
     message.put("id", id).put("type", "message").put("role", "assistant").put("model", model);
   }
 
-  /** As vLLM counts: the whole prompt, and nothing of the cache. */
-  private static ObjectNode usage(int prompt, int completion) {
-    return JsonNodeFactory.instance.objectNode().put("input_tokens", prompt).put("output_tokens", completion);
+  private ObjectNode usage(Usage usage) {
+    Integer told = cachedApart ? usage.cached() : null;
+    int cached = told == null ? 0 : told;
+    ObjectNode json = JsonNodeFactory.instance.objectNode().put("input_tokens", usage.prompt() - cached);
+    if (cached > 0) {
+      json.put("cache_read_input_tokens", cached);
+    }
+    return json.put("output_tokens", usage.completion());
   }
 
   private static String stopReason(GeneratedSequence.FinishReason finish) {

@@ -4,11 +4,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Api;
+import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
+import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -23,6 +26,7 @@ import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** A model's tokenizer, chat template and end-of-sequence token, from its files. Thread-safe. */
@@ -31,8 +35,8 @@ final class ModelText {
   /** The engine makes every prompt's tokens afresh; the least the memory for prefixes can be. */
   private static final long MEMO_BYTES = 1 << 20;
 
-  /** The demo model, once it was read: all engines of a process have the same. */
-  private static @Nullable ModelText demo;
+  /** The demo model as engines of a make prepare its prompts, once it was read: all of a process have the same. */
+  private static final Map<EngineVersion, ModelText> DEMOS = new ConcurrentHashMap<>();
 
   private final Tokenizer tokenizer;
   private final Prompts prompts;
@@ -41,22 +45,23 @@ final class ModelText {
   /**
    * The model in {@code directory}, or the demo model when that is null.
    *
+   * @param engine as which conversations are prepared
    * @throws IOException naming the file that is missing or wrong
    */
-  static ModelText of(@Nullable Path directory) throws IOException {
-    return directory == null ? demo() : new ModelText(directory);
-  }
-
-  private static synchronized ModelText demo() throws IOException {
-    ModelText text = demo;
-    if (text == null) {
-      text = new ModelText(null);
-      demo = text;
+  static ModelText of(@Nullable Path directory, EngineVersion engine) throws IOException {
+    if (directory != null) {
+      return new ModelText(directory, engine);
     }
-    return text;
+    ModelText known = DEMOS.get(engine);
+    if (known != null) {
+      return known;
+    }
+    ModelText read = new ModelText(null, engine);
+    ModelText first = DEMOS.putIfAbsent(engine, read);
+    return first == null ? read : first;
   }
 
-  private ModelText(@Nullable Path directory) throws IOException {
+  private ModelText(@Nullable Path directory, EngineVersion engine) throws IOException {
     tokenizer = Tokenizer.of(read(directory, "tokenizer.json"));
     eos = eos(new ObjectMapper().readTree(read(directory, "tokenizer_config.json")));
     String place = directory == null ? "bundled:" + ModelConfig.DEMO : directory.toString();
@@ -64,8 +69,10 @@ final class ModelText {
         new ModelConfig(MODEL, Set.of(), 1, PromptMode.EXACT, ModelConfig.FileSources.in(place), Map.of(), 0, false);
     prompts =
         Prompts.load(
-            List.of(config), PromptSettings.ofMemo(MEMO_BYTES), model -> null, Runnable::run,
+            List.of(config), PromptSettings.ofMemo(MEMO_BYTES), _ -> EngineTokenizer.ofVersion(() -> engine),
+            Runnable::run,
             Clock.system(ZoneId.systemDefault()), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+    prompts.models().forEach(PromptModel::learnEngineVersion);
   }
 
   /** The tokens of {@code text}; with {@code special}, as the tokenizer frames a whole prompt (BOS …). */

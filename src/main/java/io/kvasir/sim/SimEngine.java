@@ -31,7 +31,7 @@ public final class SimEngine implements EngineControls, AutoCloseable {
 
   private SimEngine(SimSettings settings) throws IOException {
     this.settings = settings;
-    text = ModelText.of(settings.model().directory());
+    text = ModelText.of(settings.model().directory(), IdentityPages.engine(settings));
     faults = new FaultInjector(settings.seed(), settings.failures().faults());
     process = new EngineProcess(settings, text, faults, controls);
     restartSettings = process.restartSettings();

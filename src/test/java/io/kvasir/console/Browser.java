@@ -105,9 +105,9 @@ public final class Browser implements AutoCloseable {
   }
 
   /**
-   * Opens a page, in a window so wide (390 is a telephone's) in light or in dark, without motion, which would be painted
-   * in software. It has a tab of its own, and the one before is closed: nothing of the page that was open is stored, and
-   * what that still says is not heard.
+   * Opens a page, in a window so wide (390 is a telephone's) in light or in dark, without motion, which would be
+   * painted in software. It has a tab of its own, and the one before is closed: nothing of the page that was open is
+   * stored, and what that still says is not heard.
    */
   public void open(URI page, int width, String scheme) {
     script("if (location.protocol.startsWith('http')) { localStorage.clear(); }");

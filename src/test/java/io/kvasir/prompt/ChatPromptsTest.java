@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
+import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
@@ -86,11 +88,11 @@ final class ChatPromptsTest {
     }
 
     @Override
-    public String version() throws IOException {
+    public EngineVersion version() throws IOException {
       if (version.isEmpty()) {
         throw new IOException("starting");
       }
-      return version;
+      return VllmVersion.of(version);
     }
   }
 

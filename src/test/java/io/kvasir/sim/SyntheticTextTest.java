@@ -2,6 +2,7 @@ package io.kvasir.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.prompt.template.VllmVersion;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -14,7 +15,7 @@ final class SyntheticTextTest {
   private final SyntheticText prose;
 
   SyntheticTextTest() throws IOException {
-    text = ModelText.of(null);
+    text = ModelText.of(null, VllmVersion.NEWEST);
     prose = new SyntheticText(text);
   }
 

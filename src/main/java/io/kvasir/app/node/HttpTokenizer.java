@@ -1,11 +1,13 @@
 package io.kvasir.app.node;
 
+import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineInquiry;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.EngineTokenizer;
+import io.kvasir.prompt.template.EngineVersion;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -53,14 +55,14 @@ final class HttpTokenizer implements EngineTokenizer {
   }
 
   @Override
-  public @Nullable String version() throws IOException {
+  public @Nullable EngineVersion version() throws IOException {
     URI url = pod.get();
     if (url == null) {
       return null;
     }
     try {
-      // Versions of other engines count otherwise: TensorRT-LLM 1.3 does not prepare as a vLLM of that number would.
-      return inquiry.vllmVersion(url, keys.of(url));
+      EngineIdentity engine = inquiry.identity(url, keys.of(url));
+      return EngineVersion.of(engine.kind().label(), engine.version());
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw new IOException("stopped while waiting for " + url, stopped);

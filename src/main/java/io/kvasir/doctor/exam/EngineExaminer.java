@@ -2,10 +2,12 @@ package io.kvasir.doctor.exam;
 
 import io.kvasir.doctor.exam.ProbeExam.ProbeEvents;
 import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineInquiry;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.events.KvEvent;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.prompt.template.EngineVersion;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
@@ -141,8 +143,8 @@ public final class EngineExaminer {
     for (String model : target.models()) {
       ModelPrompts own = prompts.get(model);
       if (own != null) {
-        boolean vllm = told.identity().kind() == EngineKind.VLLM;
-        return own.compare(requests, vllm ? told.identity().version() : null);
+        EngineIdentity engine = told.identity();
+        return own.compare(requests, EngineVersion.of(engine.kind().label(), engine.version()));
       }
     }
     return null;

@@ -10,6 +10,7 @@ import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -32,7 +33,7 @@ public final class ModelPrompts {
   private final ModelConfig config;
   private final @Nullable Prompts prompts;
   private final @Nullable String failure;
-  private @Nullable String version;
+  private @Nullable EngineVersion version;
 
   /** Loads a model's files; that they cannot be loaded is told by {@link #failure}. */
   public ModelPrompts(ModelConfig config) {
@@ -42,26 +43,14 @@ public final class ModelPrompts {
     try {
       loaded =
           Prompts.load(
-              List.of(config), PromptSettings.ofMemo(MEMO_BYTES), _ -> new VersionOnly(), Runnable::run,
+              List.of(config), PromptSettings.ofMemo(MEMO_BYTES), _ -> EngineTokenizer.ofVersion(() -> version),
+              Runnable::run,
               Clock.system(ZoneId.systemDefault()), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
     } catch (IOException unusable) {
       why = String.valueOf(unusable.getMessage());
     }
     this.prompts = loaded;
     this.failure = why;
-  }
-
-  /** Tells the engine's version; the engine's own tokens are asked for elsewhere. */
-  private final class VersionOnly implements EngineTokenizer {
-    @Override
-    public int[] tokenize(String jsonBody) throws IOException {
-      throw new IOException("not asked here");
-    }
-
-    @Override
-    public @Nullable String version() {
-      return version;
-    }
   }
 
   /** The model's configuration. */
@@ -77,9 +66,9 @@ public final class ModelPrompts {
   /**
    * Compares our tokens with an engine's.
    *
-   * @param engineVersion of vLLM, null for others and where it is not told
+   * @param engineVersion as which conversations are prepared
    */
-  synchronized TokenExam compare(EngineTokenizer engine, @Nullable String engineVersion) {
+  synchronized TokenExam compare(EngineTokenizer engine, EngineVersion engineVersion) {
     Prompts loaded = prompts;
     if (loaded == null || config.mode() != PromptMode.EXACT) {
       return TokenExam.notCompared(config.name(), failure == null ? "its mode is " + config.mode().label() : failure);

@@ -11,8 +11,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rendering of chat requests to prompt texts, as vLLM does it: selects the template, prepares its variables,
- * renders it and, for {@code continue_final_message}, removes what follows the last message. Immutable and thread-safe.
+ * The rendering of chat requests to prompt texts, as the engine does it that they are for: as vLLM does it here, {@link
+ * SglangChat} as SGLang. It selects the template, prepares its variables, renders it and, for {@code
+ * continue_final_message}, removes what follows the last message. Immutable and thread-safe.
  *
  * <p>A template reads {@code messages}, {@code tools}, {@code documents}, {@code add_generation_prompt} (true unless
  * the request sets it), {@code reasoning_effort}, the special tokens, and {@code chat_template_kwargs}; the request's
@@ -52,12 +53,25 @@ public final class ChatPrompt {
    * Renders the prompt of a chat request.
    *
    * @param body a {@code /v1/chat/completions} request
-   * @param engine the version of the engine that it is for
+   * @param engine the engine that it is for
    * @param now the engine's local time
    * @throws TemplateException.RefusedTemplate if the request's own template cannot be parsed or exceeds its limits
    * @throws TemplateException if the request or the template is at fault
    */
-  public Rendered render(JsonNode body, VllmVersion engine, Supplier<LocalDateTime> now) {
+  public Rendered render(JsonNode body, EngineVersion engine, Supplier<LocalDateTime> now) {
+    JsonNode messages = body.path("messages");
+    if (!messages.isArray() || messages.isEmpty()) {
+      throw new TemplateException.Request("messages must be a list with at least one message");
+    }
+    return switch (engine) {
+      case VllmVersion version -> render(body, version, now);
+      case SglangVersion version -> new Rendered(
+          new SglangChat(templates, defaults, version).render(body, modelBudget(body), now),
+          VllmMessages.hasMedia(messages));
+    };
+  }
+
+  private Rendered render(JsonNode body, VllmVersion engine, Supplier<LocalDateTime> now) {
     String requested = RequestTemplate.of(body);
     if (requested == null) {
       return render(body, templates.select(body.hasNonNull("tools")), modelBudget(body), engine, now);
@@ -83,9 +97,6 @@ public final class ChatPrompt {
   private Rendered render(JsonNode body, ChatTemplate template, RenderBudget budget, VllmVersion engine,
       Supplier<LocalDateTime> now) {
     JsonNode requestMessages = body.path("messages");
-    if (!requestMessages.isArray() || requestMessages.isEmpty()) {
-      throw new TemplateException.Request("messages must be a list with at least one message");
-    }
     List<@Nullable Object> tools = ToolSchema.tools(body.path("tools"), engine);
     boolean media = VllmMessages.hasMedia(requestMessages);
     List<Map<String, @Nullable Object>> messages =

@@ -23,7 +23,7 @@ public final class ChatTemplate {
   private ChatTemplate(String source, Stmt.Block root) {
     this.source = source;
     this.root = root;
-    this.contentFormat = ContentFormat.of(root);
+    this.contentFormat = ContentFormat.of(source, root);
     this.knowsDevelopers = DeveloperRole.isKnown(source);
   }
 
@@ -58,9 +58,9 @@ public final class ChatTemplate {
     return source;
   }
 
-  /** The format of message contents that this template reads, as an engine of this version detects it. */
-  public ContentFormat contentFormat(VllmVersion version) {
-    return contentFormat.by(version);
+  /** The format of message contents that this template reads, as this engine detects it. */
+  public ContentFormat contentFormat(EngineVersion engine) {
+    return contentFormat.by(engine);
   }
 
   /** Whether it names the role {@code developer}. */

@@ -1,5 +1,6 @@
 package io.kvasir.prompt.template;
 
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +11,11 @@ import org.jspecify.annotations.Nullable;
  * content of an element of {@code messages} reads parts, any other reads text. The detection follows assignments,
  * filters, tests and slices, and arguments of macros; it ignores scopes. Versions differ: {@link VllmRule}.
  *
- * <p>Source: vLLM {@code renderers/hf.py} (formerly {@code entrypoints/chat_utils.py}).
+ * <p>SGLang looks for words of media in the template, and for a loop over the content of {@code message}, {@code msg}
+ * or {@code m}.
+ *
+ * <p>Source: vLLM {@code renderers/hf.py} (formerly {@code entrypoints/chat_utils.py}); SGLang {@code
+ * srt/parser/jinja_template_utils.py}.
  */
 public enum ContentFormat {
   /** Text; the parts of a list are joined by newlines. */
@@ -18,14 +23,28 @@ public enum ContentFormat {
   /** Parts: {@code [{"type": "text", "text": …}, …]}, also for a plain text. */
   OPENAI;
 
+  /** Words in a template by which SGLang takes it for one that reads parts. */
+  private static final List<String> MEDIA = List.of("image", "audio", "video", "vision");
+
+  /** Names under which SGLang looks for a message. */
+  private static final Set<String> MESSAGE_NAMES = Set.of("message", "msg", "m");
+
   /**
-   * The formats that versions of the engine detect in one template.
+   * The formats that engines detect in one template.
    *
    * @param variables what is found when messages are looked for in variables
    * @param members what is found when they are looked for in members of namespaces, too
+   * @param sglang whether SGLang finds that it reads parts
    */
-  record Detected(ContentLoops variables, ContentLoops members) {
-    ContentFormat by(VllmVersion version) {
+  record Detected(ContentLoops variables, ContentLoops members, boolean sglang) {
+    ContentFormat by(EngineVersion engine) {
+      return switch (engine) {
+        case VllmVersion version -> by(version);
+        case SglangVersion _ -> sglang ? OPENAI : STRING;
+      };
+    }
+
+    private ContentFormat by(VllmVersion version) {
       ContentLoops loops = VllmRule.NAMESPACE_MESSAGES.holds(version) ? members : variables;
       boolean parts = VllmRule.MACRO_CONTENT.holds(version) ? loops.macro()
           : VllmRule.CONTENT_VARIABLE.holds(version) ? loops.variable() : loops.content();
@@ -33,12 +52,14 @@ public enum ContentFormat {
     }
   }
 
-  static Detected of(Stmt.Block root) {
+  static Detected of(String source, Stmt.Block root) {
     Statements statements = Statements.of(root);
     ContentLoops variables = in(statements, MessageLists.inVariables(statements.sets()));
     // The two differ only where a namespace has something of the messages, which is rare.
     Set<String> members = MessageLists.inMembers(statements.sets());
-    return new Detected(variables, in(statements, members));
+    boolean sglang = MEDIA.stream().anyMatch(source::contains)
+        || statements.loops().stream().anyMatch(loop -> ContentLoops.isContent(loop.elements(), MESSAGE_NAMES));
+    return new Detected(variables, in(statements, members), sglang);
   }
 
   private static ContentLoops in(Statements statements, @Nullable Set<String> lists) {

@@ -52,7 +52,8 @@ record ContentLoops(boolean content, boolean variable, boolean macro) {
         .filter(loop -> loop.target() instanceof Stmt.Target.Variable).isPresent();
   }
 
-  private static boolean isContent(Expr expr, Set<String> messages) {
+  /** Whether an expression is the content of a message that has one of these names, or a part of it. */
+  static boolean isContent(Expr expr, Set<String> messages) {
     return content(MessageLists.source(expr)) instanceof Expr.Name message && messages.contains(message.name());
   }
 

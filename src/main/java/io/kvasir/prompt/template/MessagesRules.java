@@ -11,9 +11,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What an engine finds out of a model's chat templates, by rendering short conversations, for what an Anthropic {@code
- * /v1/messages} request can say and a chat completion cannot; as vLLM's {@code entrypoints/anthropic/serving.py} does.
+ * /v1/messages} request can say and a chat completion cannot; as {@code entrypoints/anthropic/serving.py} of vLLM and
+ * of SGLang does.
  *
- * @param mergesSystem whether system messages between others are moved into the first one: the template refuses them
+ * @param mergesSystem whether system messages between others are moved into the first one: the template refuses them,
+ *     or for SGLang, leaves them out
  * @param disabledEffort the reasoning effort that stands for thinking that is switched off; null where the engine does
  *     not read that, and where it is not known
  */
@@ -26,41 +28,52 @@ public record MessagesRules(boolean mergesSystem, @Nullable String disabledEffor
 
   private static final String NONE = "none";
 
+  /** A text that no template has of its own. */
+  private static final String LATER = "kvasir-later-system-message";
+
   /**
    * Those of a model.
    *
    * @param prompt of these templates
-   * @param engine the version of the engine
+   * @param engine whose rules they are
    * @param now the engine's local time
    */
   public static MessagesRules of(
-      ChatTemplates templates, ChatPrompt prompt, VllmVersion engine, Supplier<LocalDateTime> now) {
-    return new MessagesRules(
-        refusesLaterSystem(templates, false, now) || refusesLaterSystem(templates, true, now),
-        VllmRule.DISABLED_THINKING.holds(engine) ? disabledEffort(prompt, engine, now) : null);
+      ChatTemplates templates, ChatPrompt prompt, EngineVersion engine, Supplier<LocalDateTime> now) {
+    return switch (engine) {
+      case VllmVersion version -> new MessagesRules(
+          withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
+          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null);
+      case SglangVersion _ -> {
+        String rendered = withLaterSystem(templates, false, now);
+        yield new MessagesRules(rendered == null || !rendered.contains(LATER), null);
+      }
+    };
   }
 
-  /** Rendered as by plain Jinja, which has none of the functions that chat templates are given otherwise. */
-  private static boolean refusesLaterSystem(
+  /**
+   * A conversation with a system message between others, null where it is refused; rendered as by plain Jinja, which
+   * has none of the functions that chat templates are given otherwise.
+   */
+  private static @Nullable String withLaterSystem(
       ChatTemplates templates, boolean hasTools, Supplier<LocalDateTime> now) {
     Map<String, Object> variables = new LinkedHashMap<>();
     variables.put(
         "messages",
-        List.of(message("system"), message("user"), message("system"), message("user")));
+        List.of(message("system", "t"), message("user", "t"), message("system", LATER), message("user", "t")));
     variables.put("add_generation_prompt", false);
     for (String function : List.of("raise_exception", "strftime_now")) {
       variables.put(function, Undefined.variable(function));
     }
     try {
-      String _ = templates.select(hasTools).render(variables, now);
-      return false;
+      return templates.select(hasTools).render(variables, now);
     } catch (TemplateException refused) {
-      return true;
+      return null;
     }
   }
 
-  private static Map<String, String> message(String role) {
-    return Map.of("role", role, "content", "t");
+  private static Map<String, String> message(String role, String content) {
+    return Map.of("role", role, "content", content);
   }
 
   /** None, unless the template refuses that or ignores it: it then renders what it does for an effort. */

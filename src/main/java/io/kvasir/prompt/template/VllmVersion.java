@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param major the number before the first dot
  * @param minor the number after it
  */
-public record VllmVersion(int major, int minor) implements Comparable<VllmVersion> {
+public record VllmVersion(int major, int minor) implements EngineVersion, Comparable<VllmVersion> {
   /** Newer than any: engines whose version is not known are taken to prepare as the newest do. */
   public static final VllmVersion NEWEST = new VllmVersion(Integer.MAX_VALUE, 0);
 
@@ -34,6 +34,6 @@ public record VllmVersion(int major, int minor) implements Comparable<VllmVersio
 
   @Override
   public String toString() {
-    return equals(NEWEST) ? "newest" : major + "." + minor;
+    return "vLLM " + (equals(NEWEST) ? "newest" : major + "." + minor);
   }
 }

@@ -8,6 +8,8 @@ import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.prompt.EngineTokenizer.RefusedException;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -71,16 +73,21 @@ final class HttpTokenizerTest {
   @Test
   void version_isTheEngines() throws Exception {
     try (SimEngine vllm = engine(EngineApi.VLLM)) {
-      assertThat(new HttpTokenizer(calls, PodKeys.NONE, vllm::url, TIMEOUT).version()).startsWith("0.32.0");
+      assertThat(new HttpTokenizer(calls, PodKeys.NONE, vllm::url, TIMEOUT).version())
+          .isEqualTo(new VllmVersion(0, 32));
+    }
+    try (SimEngine sglang = engine(EngineApi.SGLANG)) {
+      assertThat(new HttpTokenizer(calls, PodKeys.NONE, sglang::url, TIMEOUT).version())
+          .isEqualTo(new SglangVersion(0, 5, 23));
     }
     assertThat(new HttpTokenizer(calls, PodKeys.NONE, () -> null, TIMEOUT).version()).isNull();
   }
 
   @ParameterizedTest
-  @EnumSource(value = EngineApi.class, names = "VLLM", mode = EnumSource.Mode.EXCLUDE)
-  void version_ofAnotherEngine_isNotVllms(EngineApi api) throws Exception {
+  @EnumSource(value = EngineApi.class, names = {"VLLM", "SGLANG"}, mode = EnumSource.Mode.EXCLUDE)
+  void version_ofAnotherEngine_isThatOfTheNewestVllm(EngineApi api) throws Exception {
     try (SimEngine other = engine(api)) {
-      assertThat(new HttpTokenizer(calls, PodKeys.NONE, other::url, TIMEOUT).version()).isNull();
+      assertThat(new HttpTokenizer(calls, PodKeys.NONE, other::url, TIMEOUT).version()).isEqualTo(VllmVersion.NEWEST);
     }
   }
 
@@ -89,7 +96,7 @@ final class HttpTokenizerTest {
     try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200,
         "{\"version\":\"0.31.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
       PodKeys keys = new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null);
-      assertThat(new HttpTokenizer(calls, keys, pod::url, TIMEOUT).version()).isEqualTo("0.31.0");
+      assertThat(new HttpTokenizer(calls, keys, pod::url, TIMEOUT).version()).isEqualTo(new VllmVersion(0, 31));
       List<String> asked = new ArrayList<>();
       for (int i = 0; i < 2; i++) {
         ScriptedPod.ReceivedRequest request = pod.next();

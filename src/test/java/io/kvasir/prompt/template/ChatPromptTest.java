@@ -272,7 +272,7 @@ final class ChatPromptTest {
 
   @Test
   void version_unreadable_isTheNewest() {
-    assertThat(VllmVersion.of("0.32.0")).isEqualTo(new VllmVersion(0, 32)).hasToString("0.32")
+    assertThat(VllmVersion.of("0.32.0")).isEqualTo(new VllmVersion(0, 32)).hasToString("vLLM 0.32")
         .isGreaterThan(VllmVersion.of("v0.9.2.post1"));
     assertThat(VllmVersion.of("1.0")).isGreaterThan(VllmVersion.of("0.32.0")).isLessThan(VllmVersion.NEWEST);
     for (String unknown : new String[] {null, "", "dev", "0", "0.1.dev8123+g1a2b3c", "9999999.0"}) {

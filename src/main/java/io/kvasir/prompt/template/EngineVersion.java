@@ -1,0 +1,21 @@
+package io.kvasir.prompt.template;
+
+import org.jspecify.annotations.Nullable;
+
+/** The make and version of an engine, on which depends how it prepares a conversation for its template. */
+public sealed interface EngineVersion permits VllmVersion, SglangVersion {
+  /**
+   * That of an engine; those of other makes are taken to prepare conversations as the newest vLLM does.
+   *
+   * @param make such as {@code SGLang}
+   * @param version as the engine tells it, null when it does not
+   */
+  static EngineVersion of(String make, @Nullable String version) {
+    return switch (make) {
+      case "SGLang" -> SglangVersion.of(version);
+      case "vLLM" -> VllmVersion.of(version);
+      // Their versions count otherwise: TensorRT-LLM 1.3 does not prepare as a vLLM of that number would.
+      default -> VllmVersion.NEWEST;
+    };
+  }
+}

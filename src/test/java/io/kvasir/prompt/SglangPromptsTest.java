@@ -1,0 +1,100 @@
+package io.kvasir.prompt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.ChatPrompt;
+import io.kvasir.prompt.template.ChatTemplate;
+import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.MessagesRules;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.time.NanoClock;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.LocalDateTime;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Conversations as SGLang prepares them, beside what its own code makes of the same requests. Its prompts were made by
+ * the server's classes, from a request's body to the text, with templates that print what they are given.
+ */
+final class SglangPromptsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Supplier<LocalDateTime> NOW = () -> LocalDateTime.of(2026, 1, 15, 12, 0);
+  private static final SglangVersion VERSION = SglangVersion.of("0.5.23");
+
+  @ParameterizedTest
+  @ValueSource(strings = {"members", "parts", "inline system", "little effort", "functions alone"})
+  void prompts_areTheEngines(String template) throws IOException {
+    Map<String, ChatTemplates> templates = new HashMap<>();
+    Map<String, String> wrong = new TreeMap<>();
+    int compared = 0;
+    try (BufferedReader lines = lines()) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        JsonNode entry = JSON.readTree(line);
+        if (entry.has("source")) {
+          templates.put(
+              entry.path("template").asText(),
+              ChatTemplates.of(
+                  ChatTemplate.parse(entry.path("source").asText()),
+                  JSON.convertValue(entry.path("special_tokens"), new TypeReference<>() {})));
+        } else if (entry.path("template").asText().equals(template)) {
+          compared++;
+          String ours = prompt(entry, Objects.requireNonNull(templates.get(template)));
+          if (!ours.equals(entry.path("prompt").asText())) {
+            wrong.put(entry.path("api").asText() + ": " + entry.path("case").asText(), ours);
+          }
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+    assertThat(compared).isGreaterThan(300);
+  }
+
+  private static String prompt(JsonNode entry, ChatTemplates templates) {
+    Map<String, Object> defaults = new HashMap<>();
+    entry.path("defaults").properties().forEach(member -> defaults.put(member.getKey(), plain(member.getValue())));
+    ChatPrompt prompt = new ChatPrompt(templates, defaults, NanoClock.SYSTEM);
+    ObjectNode body = (ObjectNode) entry.path("body");
+    if (entry.path("api").asText().equals("messages")) {
+      body = SglangMessagesBody.chat(body, MessagesRules.of(templates, prompt, VERSION, NOW));
+    }
+    return prompt.render(body, VERSION, NOW).text().toString();
+  }
+
+  private static Object plain(JsonNode value) {
+    return JSON.convertValue(value, Object.class);
+  }
+
+  private static BufferedReader lines() throws IOException {
+    return new BufferedReader(
+        new InputStreamReader(
+            new GZIPInputStream(
+                Objects.requireNonNull(
+                    SglangPromptsTest.class.getResourceAsStream("/sglang/prompts-0.5.23.jsonl.gz"))),
+            StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void versions_areRead() {
+    assertThat(SglangVersion.of("0.5.23")).isEqualTo(new SglangVersion(0, 5, 23)).hasToString("SGLang 0.5.23");
+    assertThat(SglangVersion.of("v0.5.16.post1")).isEqualTo(new SglangVersion(0, 5, 16));
+    assertThat(SglangVersion.of("0.5.20rc1+g12")).isEqualTo(new SglangVersion(0, 5, 20));
+    assertThat(SglangVersion.of("0.5.9")).isLessThan(SglangVersion.of("0.5.10"));
+    assertThat(SglangVersion.of(null)).isEqualTo(SglangVersion.NEWEST);
+    assertThat(SglangVersion.of("main")).isEqualTo(SglangVersion.NEWEST).hasToString("SGLang newest");
+  }
+}
