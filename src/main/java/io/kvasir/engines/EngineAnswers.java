@@ -49,7 +49,8 @@ record EngineAnswers(
 
   EngineIdentity identity() {
     return new EngineIdentity(
-        kind(), versionText(), page(EnginePage.SIMULATION).isObject(), pages.keySet());
+        kind(), versionText(), page(EnginePage.SERVER_INFO).path("reasoning_parser").textValue(),
+        page(EnginePage.SIMULATION).isObject(), pages.keySet());
   }
 
   private EngineKind kind() {

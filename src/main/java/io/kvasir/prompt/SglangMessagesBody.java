@@ -5,14 +5,16 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.MessagesRules;
+import io.kvasir.prompt.template.ReasoningParser;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The conversion of an Anthropic {@code /v1/messages} body to a chat completion, as SGLang does it.
  *
- * <p>What was thought before is left out, as an engine without a reasoning parser does; one with a parser puts it back
- * between the parser's marks, which no page of the engine tells.
+ * <p>An engine with a reasoning parser puts back what was thought before, as the beginning of an answer's text, and
+ * has the template switch thinking; one without leaves both out.
  *
  * <p>Source: SGLang {@code srt/entrypoints/anthropic/serving.py}.
  */
@@ -20,11 +22,14 @@ final class SglangMessagesBody {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
   private final ArrayNode messages = JSON.arrayNode();
+  private final @Nullable ReasoningParser thoughts;
 
-  private SglangMessagesBody() {}
+  private SglangMessagesBody(@Nullable ReasoningParser thoughts) {
+    this.thoughts = thoughts;
+  }
 
   static ObjectNode chat(ObjectNode body, MessagesRules rules) {
-    SglangMessagesBody conversation = new SglangMessagesBody();
+    SglangMessagesBody conversation = new SglangMessagesBody(rules.thoughts());
     conversation.system(body, rules.mergesSystem());
     for (JsonNode message : body.path("messages")) {
       if (!(rules.mergesSystem() && isSystem(message))) {
@@ -38,13 +43,27 @@ final class SglangMessagesBody {
       chat.set("tools", tools);
       choice(body.path("tool_choice"), chat);
     }
+    ObjectNode kwargs = conversation.kwargs(body);
+    if (!kwargs.isEmpty()) {
+      chat.set("chat_template_kwargs", kwargs);
+    }
+    return chat;
+  }
+
+  /** Templates read one of the two switches; the engine finds out which. */
+  private ObjectNode kwargs(ObjectNode body) {
+    ObjectNode kwargs = JSON.objectNode();
+    JsonNode thinking = body.path("thinking").path("type");
+    if (thoughts != null && thoughts.switches() && thinking.isTextual()) {
+      boolean on = !thinking.textValue().equals("disabled");
+      kwargs.put("thinking", on).put("enable_thinking", on);
+    }
     JsonNode effort = body.path("output_config").path("effort");
     if (effort.isTextual()) {
       // A chat completion's own effort would switch thinking on, too.
-      chat.putObject("chat_template_kwargs")
-          .put("reasoning_effort", effort.textValue().equals("xhigh") ? "max" : effort.textValue());
+      kwargs.put("reasoning_effort", effort.textValue().equals("xhigh") ? "max" : effort.textValue());
     }
-    return chat;
+    return kwargs;
   }
 
   private static boolean isSystem(JsonNode message) {
@@ -102,6 +121,10 @@ final class SglangMessagesBody {
       return;
     }
     ArrayNode parts = JSON.arrayNode();
+    String thought = thought(content);
+    if (thoughts != null && role.equals("assistant") && !thought.isEmpty()) {
+      text(parts, thoughts.around(thought));
+    }
     for (JsonNode block : content) {
       switch (block.path("type").asText()) {
         case "text" -> text(parts, block.path("text").asText());
@@ -110,7 +133,7 @@ final class SglangMessagesBody {
         case "tool_use" -> call(block, turn.withArrayProperty("tool_calls"));
         case "tool_result" -> result(block, role, parts);
         default -> {
-          // What was thought, and kinds that the engine leaves out.
+          // Thoughts, which stand before all, and kinds that the engine leaves out.
         }
       }
     }
@@ -122,6 +145,16 @@ final class SglangMessagesBody {
       turn.put("content", "");
     }
     messages.add(turn);
+  }
+
+  private static String thought(JsonNode content) {
+    List<String> texts = new ArrayList<>();
+    for (JsonNode block : content) {
+      if (block.path("type").asText().equals("thinking") && !block.path("thinking").asText().isEmpty()) {
+        texts.add(block.path("thinking").asText());
+      }
+    }
+    return String.join("\n", texts);
   }
 
   private static JsonNode content(ArrayNode parts) {

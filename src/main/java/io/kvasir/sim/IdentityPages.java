@@ -73,7 +73,7 @@ final class IdentityPages {
   static EngineVersion engine(SimSettings settings) {
     return switch (settings.http().api()) {
       case VLLM -> VllmVersion.of(vllmVersion(settings));
-      case SGLANG -> SglangVersion.of(SGLANG_VERSION);
+      case SGLANG -> SglangVersion.of(SGLANG_VERSION, null);
       case TENSORRT_LLM, LLM_D, DYNAMO -> VllmVersion.NEWEST;
     };
   }

@@ -253,7 +253,7 @@ final class EngineWatchTest {
   }
 
   private static EngineIdentity vllm(String version) {
-    return new EngineIdentity(EngineKind.VLLM, version, false, Set.of(EnginePage.VERSION));
+    return new EngineIdentity(EngineKind.VLLM, version, null, false, Set.of(EnginePage.VERSION));
   }
 
   private static LearntPod answer(EngineIdentity engine, int blockSize, String... models) {

@@ -63,7 +63,7 @@ final class KubernetesPodsTest {
         ObjectNode settings = JsonNodeFactory.instance.objectNode();
         served.forEach(settings.putArray("models")::add);
         return new LearntPod(
-            "unnamed", settings, new EngineIdentity(EngineKind.VLLM, "0.32.0", false, Set.of()), true,
+            "unnamed", settings, new EngineIdentity(EngineKind.VLLM, "0.32.0", null, false, Set.of()), true,
             List.of("It could do better."));
       };
   private final FakeKubernetes kubernetes;

@@ -25,7 +25,7 @@ final class LearntPodTest {
   private static LearntPod pod(EventPublishing told, EventOrigin found) {
     EngineDescription engine =
         new EngineDescription(
-            URI.create("http://10.0.0.1:8000"), new EngineIdentity(EngineKind.VLLM, "0.33.0", false, Set.of()),
+            URI.create("http://10.0.0.1:8000"), new EngineIdentity(EngineKind.VLLM, "0.33.0", null, false, Set.of()),
             List.of(new ServedModel("m", null, null, null, null)),
             new CacheDescription(16, null, 2, null, null, null), told, new LoadPublishing.Untold(), null,
             List.of());

@@ -393,7 +393,7 @@ final class EngineInquiryTest {
 
     assertThat(dynamo.identity()).isEqualTo(
         new EngineIdentity(
-            EngineKind.DYNAMO, null, true, Set.of(EnginePage.HEALTH, EnginePage.SIMULATION)));
+            EngineKind.DYNAMO, null, null, true, Set.of(EnginePage.HEALTH, EnginePage.SIMULATION)));
     assertThat(dynamo.models()).containsExactly(new ServedModel("kvasir-demo", null, null, 16_000, null));
     assertThat(dynamo.cache()).isEqualTo(new CacheDescription(32, 1000, null, null, null, null));
     assertThat(dynamo.events()).isEqualTo(new EventPublishing.Withheld());
@@ -525,7 +525,7 @@ final class EngineInquiryTest {
       out.json(request.target().equals("/v1/models") ? 200 : 404, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"me\"}]}");
     })) {
       EngineDescription unknown = inquiry.describe(pod.url(), null);
-      assertThat(unknown.identity()).isEqualTo(new EngineIdentity(EngineKind.UNKNOWN, null, false, Set.of()));
+      assertThat(unknown.identity()).isEqualTo(new EngineIdentity(EngineKind.UNKNOWN, null, null, false, Set.of()));
       assertThat(unknown.models()).containsExactly(new ServedModel("m", null, null, null, null));
       assertThat(unknown(unknown)).containsExactly("kind", "block size", "cache events");
     }

@@ -34,7 +34,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class SglangPromptsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Supplier<LocalDateTime> NOW = () -> LocalDateTime.of(2026, 1, 15, 12, 0);
-  private static final SglangVersion VERSION = SglangVersion.of("0.5.23");
 
   @ParameterizedTest
   @ValueSource(strings = {"members", "parts", "inline system", "little effort", "functions alone"})
@@ -68,11 +67,12 @@ final class SglangPromptsTest {
     Map<String, Object> defaults = new HashMap<>();
     entry.path("defaults").properties().forEach(member -> defaults.put(member.getKey(), plain(member.getValue())));
     ChatPrompt prompt = new ChatPrompt(templates, defaults, NanoClock.SYSTEM);
+    SglangVersion engine = SglangVersion.of("0.5.23", entry.path("parser").textValue());
     ObjectNode body = (ObjectNode) entry.path("body");
     if (entry.path("api").asText().equals("messages")) {
-      body = SglangMessagesBody.chat(body, MessagesRules.of(templates, prompt, VERSION, NOW));
+      body = SglangMessagesBody.chat(body, MessagesRules.of(templates, prompt, engine, NOW));
     }
-    return prompt.render(body, VERSION, NOW).text().toString();
+    return prompt.render(body, engine, NOW).text().toString();
   }
 
   private static Object plain(JsonNode value) {
@@ -90,11 +90,11 @@ final class SglangPromptsTest {
 
   @Test
   void versions_areRead() {
-    assertThat(SglangVersion.of("0.5.23")).isEqualTo(new SglangVersion(0, 5, 23)).hasToString("SGLang 0.5.23");
-    assertThat(SglangVersion.of("v0.5.16.post1")).isEqualTo(new SglangVersion(0, 5, 16));
-    assertThat(SglangVersion.of("0.5.20rc1+g12")).isEqualTo(new SglangVersion(0, 5, 20));
-    assertThat(SglangVersion.of("0.5.9")).isLessThan(SglangVersion.of("0.5.10"));
-    assertThat(SglangVersion.of(null)).isEqualTo(SglangVersion.NEWEST);
-    assertThat(SglangVersion.of("main")).isEqualTo(SglangVersion.NEWEST).hasToString("SGLang newest");
+    assertThat(SglangVersion.of("0.5.23", null)).isEqualTo(new SglangVersion(0, 5, 23, null))
+        .hasToString("SGLang 0.5.23");
+    assertThat(SglangVersion.of("v0.5.16.post1", null)).isEqualTo(new SglangVersion(0, 5, 16, null));
+    assertThat(SglangVersion.of("0.5.20rc1+g12", "qwen3")).isEqualTo(new SglangVersion(0, 5, 20, "qwen3"))
+        .hasToString("SGLang 0.5.20 with reasoning parser qwen3");
+    assertThat(SglangVersion.of(null, null)).isEqualTo(SglangVersion.of("main", null)).hasToString("SGLang newest");
   }
 }

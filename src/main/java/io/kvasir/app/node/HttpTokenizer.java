@@ -62,7 +62,7 @@ final class HttpTokenizer implements EngineTokenizer {
     }
     try {
       EngineIdentity engine = inquiry.identity(url, keys.of(url));
-      return EngineVersion.of(engine.kind().label(), engine.version());
+      return EngineVersion.of(engine.kind().label(), engine.version(), engine.reasoningParser());
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw new IOException("stopped while waiting for " + url, stopped);

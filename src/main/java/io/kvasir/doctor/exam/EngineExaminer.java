@@ -144,7 +144,9 @@ public final class EngineExaminer {
       ModelPrompts own = prompts.get(model);
       if (own != null) {
         EngineIdentity engine = told.identity();
-        return own.compare(requests, EngineVersion.of(engine.kind().label(), engine.version()));
+        EngineVersion version =
+            EngineVersion.of(engine.kind().label(), engine.version(), engine.reasoningParser());
+        return own.compare(requests, version);
       }
     }
     return null;

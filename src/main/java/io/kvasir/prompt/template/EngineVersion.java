@@ -9,10 +9,11 @@ public sealed interface EngineVersion permits VllmVersion, SglangVersion {
    *
    * @param make such as {@code SGLang}
    * @param version as the engine tells it, null when it does not
+   * @param reasoningParser of SGLang, null when it has none
    */
-  static EngineVersion of(String make, @Nullable String version) {
+  static EngineVersion of(String make, @Nullable String version, @Nullable String reasoningParser) {
     return switch (make) {
-      case "SGLang" -> SglangVersion.of(version);
+      case "SGLang" -> SglangVersion.of(version, reasoningParser);
       case "vLLM" -> VllmVersion.of(version);
       // Their versions count otherwise: TensorRT-LLM 1.3 does not prepare as a vLLM of that number would.
       default -> VllmVersion.NEWEST;

@@ -18,10 +18,13 @@ import org.jspecify.annotations.Nullable;
  *     or for SGLang, leaves them out
  * @param disabledEffort the reasoning effort that stands for thinking that is switched off; null where the engine does
  *     not read that, and where it is not known
+ * @param thoughts what puts earlier thoughts back into the conversation; null where they are left out, and switches of
+ *     thinking with them
  */
-public record MessagesRules(boolean mergesSystem, @Nullable String disabledEffort) {
+public record MessagesRules(
+    boolean mergesSystem, @Nullable String disabledEffort, @Nullable ReasoningParser thoughts) {
   /** Those of a model whose templates are not known. */
-  public static final MessagesRules UNKNOWN = new MessagesRules(false, null);
+  public static final MessagesRules UNKNOWN = new MessagesRules(false, null, null);
 
   /** Those that switch thinking on. */
   private static final List<String> EFFORTS = List.of("low", "medium", "high", "xhigh", "max");
@@ -43,10 +46,12 @@ public record MessagesRules(boolean mergesSystem, @Nullable String disabledEffor
     return switch (engine) {
       case VllmVersion version -> new MessagesRules(
           withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
-          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null);
-      case SglangVersion _ -> {
+          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null, null);
+      case SglangVersion sglang -> {
         String rendered = withLaterSystem(templates, false, now);
-        yield new MessagesRules(rendered == null || !rendered.contains(LATER), null);
+        String parser = sglang.reasoningParser();
+        yield new MessagesRules(
+            rendered == null || !rendered.contains(LATER), null, parser == null ? null : ReasoningParser.of(parser));
       }
     };
   }

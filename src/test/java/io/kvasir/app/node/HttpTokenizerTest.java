@@ -78,7 +78,7 @@ final class HttpTokenizerTest {
     }
     try (SimEngine sglang = engine(EngineApi.SGLANG)) {
       assertThat(new HttpTokenizer(calls, PodKeys.NONE, sglang::url, TIMEOUT).version())
-          .isEqualTo(new SglangVersion(0, 5, 23));
+          .isEqualTo(new SglangVersion(0, 5, 23, null));
     }
     assertThat(new HttpTokenizer(calls, PodKeys.NONE, () -> null, TIMEOUT).version()).isNull();
   }
