@@ -78,8 +78,8 @@ sealed interface PromptSource {
     }
 
     /**
-     * SGLang takes a chat completion's members, and renders as for one unless it is told whether an answer begins. Old
-     * versions refuse conversations.
+     * SGLang takes a chat completion's members, and renders as for one unless it is told whether an answer begins.
+     * Before 0.5.12 it refuses conversations.
      */
     private String forSglang(String model, ObjectNode kwargs) {
       ObjectNode request = body.objectNode().put("model", model);

@@ -29,7 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Conversations as SGLang prepares them, beside what its own code makes of the same requests. Its prompts were made by
- * the server's classes, from a request's body to the text, with templates that print what they are given.
+ * the server's classes of 0.5.23, from a request's body to the text, with templates that print what they are given;
+ * those that differ by the classes of 0.5.18 and 0.5.22, too.
  */
 final class SglangPromptsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -67,7 +68,7 @@ final class SglangPromptsTest {
     Map<String, Object> defaults = new HashMap<>();
     entry.path("defaults").properties().forEach(member -> defaults.put(member.getKey(), plain(member.getValue())));
     ChatPrompt prompt = new ChatPrompt(templates, defaults, NanoClock.SYSTEM);
-    SglangVersion engine = SglangVersion.of("0.5.23", entry.path("parser").textValue());
+    SglangVersion engine = SglangVersion.of(entry.path("version").asText("0.5.23"), entry.path("parser").textValue());
     ObjectNode body = (ObjectNode) entry.path("body");
     if (entry.path("api").asText().equals("messages")) {
       body = SglangMessagesBody.chat(body, MessagesRules.of(templates, prompt, engine, NOW));
@@ -84,8 +85,46 @@ final class SglangPromptsTest {
         new InputStreamReader(
             new GZIPInputStream(
                 Objects.requireNonNull(
-                    SglangPromptsTest.class.getResourceAsStream("/sglang/prompts-0.5.23.jsonl.gz"))),
+                    SglangPromptsTest.class.getResourceAsStream("/sglang/prompts.jsonl.gz"))),
             StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void tools_areAsTheyWereSent_since0523_andInOneOrderBefore() throws IOException {
+    String body = """
+        {"messages": [{"role": "user", "content": "?"}], "tools": [{"type": "function", "function":
+          {"name": "f", "parameters": {"type": "object"}, "unknown": 1}}]}""";
+    assertThat(rendered("0.5.23", "{{ tools | tojson }}", body)).isEqualTo("""
+        [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}, "description": null}, \
+        "defer_loading": null}]""");
+    assertThat(rendered("0.5.22", "{{ tools | tojson }}", body)).isEqualTo("""
+        [{"type": "function", "function": {"description": null, "name": "f", "parameters": {"type": "object"}, \
+        "strict": false}, "defer_loading": null}]""");
+  }
+
+  @Test
+  void effort_switchesThinkingOn_since0516_andOnlyOffBefore() throws IOException {
+    String template = "{{ thinking is defined and thinking }} {{ enable_thinking | default('-') }} {{ low_effort }}"
+        + "{# truncate_history_thinking #}";
+    String low = "{\"reasoning_effort\": \"low\", \"messages\": [{\"role\": \"user\", \"content\": \"?\"}]}";
+    assertThat(rendered("0.5.16", template, low)).isEqualTo("True True True");
+    assertThat(rendered("0.5.15", template, low)).isEqualTo("False - ");
+    assertThat(rendered("0.5.15", template, low.replace("low", "none"))).isEqualTo("False False ");
+  }
+
+  @Test
+  void laterSystemMessages_stay_since0515_andAreMergedBefore() throws IOException {
+    String template = "{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}";
+    ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
+    ChatPrompt prompt = new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
+    assertThat(MessagesRules.of(templates, prompt, SglangVersion.of("0.5.15", null), NOW).mergesSystem()).isFalse();
+    assertThat(MessagesRules.of(templates, prompt, SglangVersion.of("0.5.14", null), NOW).mergesSystem()).isTrue();
+  }
+
+  private static String rendered(String version, String template, String body) throws IOException {
+    ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
+    return new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM)
+        .render(JSON.readTree(body), SglangVersion.of(version, null), NOW).text().toString();
   }
 
   @Test

@@ -51,7 +51,8 @@ public record MessagesRules(
         String rendered = withLaterSystem(templates, false, now);
         String parser = sglang.reasoningParser();
         yield new MessagesRules(
-            rendered == null || !rendered.contains(LATER), null, parser == null ? null : ReasoningParser.of(parser));
+            !SglangRule.INLINE_SYSTEM.holds(sglang) || rendered == null || !rendered.contains(LATER), null,
+            parser == null ? null : ReasoningParser.of(parser));
       }
     };
   }

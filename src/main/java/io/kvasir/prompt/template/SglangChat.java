@@ -38,10 +38,10 @@ final class SglangChat {
   }
 
   RenderedText render(JsonNode body, RenderBudget budget, Supplier<LocalDateTime> now) {
-    List<@Nullable Object> tools = SglangTools.chosen(body);
+    List<@Nullable Object> tools = SglangTools.chosen(body, version);
     ChatTemplate template = templates.select(tools != null);
     List<Map<String, @Nullable Object>> messages =
-        SglangMessages.prepare(body.path("messages"), template.contentFormat(version));
+        SglangMessages.prepare(body.path("messages"), template, version);
     String opening = opening(messages, body.path("continue_final_message").asBoolean(false));
     Map<String, @Nullable Object> variables = variables(body, template);
     variables.put("messages", messages);
@@ -92,7 +92,7 @@ final class SglangChat {
     kwargs.putAll(JsonValues.map(body.path("chat_template_kwargs")));
     Object given = kwargs.remove(EFFORT);
     Object effort = effort(body);
-    Boolean thinking = effort != null ? (Boolean) !effort.equals("none") : isOn(body.path("reasoning")) ? true : null;
+    Boolean thinking = thinking(body, effort);
     if (thinking != null) {
       for (String name : List.of("thinking", "enable_thinking")) {
         if (!body.path("chat_template_kwargs").has(name)) {
@@ -108,10 +108,19 @@ final class SglangChat {
     if (told != null) {
       variables.put(EFFORT, told);
     }
-    if ("low".equals(told) && LOW_EFFORT.stream().allMatch(template.source()::contains)) {
+    if ("low".equals(told) && SglangRule.LOW_EFFORT.holds(version)
+        && LOW_EFFORT.stream().allMatch(template.source()::contains)) {
       variables.putIfAbsent("low_effort", true);
     }
     return variables;
+  }
+
+  private @Nullable Boolean thinking(JsonNode body, @Nullable Object effort) {
+    boolean none = "none".equals(effort);
+    if (none || (effort != null && SglangRule.EFFORT_SWITCHES_THINKING.holds(version))) {
+      return !none;
+    }
+    return isOn(body.path("reasoning")) ? true : null;
   }
 
   /** A tier or a share; what is said of reasoning comes before the member of its own. */

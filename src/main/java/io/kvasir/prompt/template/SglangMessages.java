@@ -32,15 +32,18 @@ final class SglangMessages {
       Set.of("system", "assistant", "tool", "function", "developer", "latest_reminder", "root");
   private static final String CONTENT = "content";
 
+  private final SglangVersion version;
   private final ContentFormat format;
 
-  private SglangMessages(ContentFormat format) {
+  private SglangMessages(SglangVersion version, ContentFormat format) {
+    this.version = version;
     this.format = format;
   }
 
-  /** The messages as an engine gives them to a template that reads contents in a format. */
-  static List<Map<String, @Nullable Object>> prepare(JsonNode messages, ContentFormat format) {
-    SglangMessages rules = new SglangMessages(format);
+  /** The messages as an engine of this version gives them to the template. */
+  static List<Map<String, @Nullable Object>> prepare(
+      JsonNode messages, ChatTemplate template, SglangVersion version) {
+    SglangMessages rules = new SglangMessages(version, template.contentFormat(version));
     List<Map<String, @Nullable Object>> prepared = new ArrayList<>(messages.size());
     for (JsonNode message : messages) {
       prepared.add(rules.message(message));
@@ -73,7 +76,7 @@ final class SglangMessages {
     }
     JsonNode tools = message.path("tools");
     if (tools.isArray()) {
-      out.put("tools", SglangTools.of(tools));
+      out.put("tools", SglangTools.of(tools, version));
     }
     if (message.path("prefix").isBoolean()) {
       out.put("prefix", message.path("prefix").booleanValue());

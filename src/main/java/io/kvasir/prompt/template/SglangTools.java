@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The tools of a request in the form of SGLang's API: a function's fields in the order in which they came, those
  * missing after them as null, without what the API does not have; the tool around it always with {@code
- * defer_loading}; types by their standard names ({@link SchemaTypes}).
+ * defer_loading}; types by their standard names ({@link SchemaTypes}). Versions differ: {@link SglangRule}.
  *
  * <p>Source: SGLang {@code srt/entrypoints/openai/protocol.py}, {@code Tool} and {@code Function}.
  */
@@ -26,7 +26,7 @@ final class SglangTools {
    * The tools that a request's template is given: all, the one that is to be called, or none where none may be; null
    * for none.
    */
-  static @Nullable List<@Nullable Object> chosen(JsonNode body) {
+  static @Nullable List<@Nullable Object> chosen(JsonNode body, SglangVersion version) {
     JsonNode tools = body.path("tools");
     JsonNode choice = body.path("tool_choice");
     if (tools.isNull() || tools.isMissingNode() || tools.isEmpty() || choice.asText().equals("none")) {
@@ -36,21 +36,21 @@ final class SglangTools {
       throw new Request("tools must be a list");
     }
     if (!choice.isObject()) {
-      return of(tools);
+      return of(tools, version);
     }
     List<@Nullable Object> named = new ArrayList<>();
     for (JsonNode tool : tools) {
       if (tool.path("function").path("name").equals(choice.path("function").path("name"))) {
-        named.add(tool(tool));
+        named.add(tool(tool, version));
       }
     }
     return named.isEmpty() ? null : named;
   }
 
   /** Tools in the API's form. */
-  static List<@Nullable Object> of(JsonNode tools) {
+  static List<@Nullable Object> of(JsonNode tools, SglangVersion version) {
     List<@Nullable Object> prepared = new ArrayList<>(tools.size());
-    tools.forEach(tool -> prepared.add(tool(tool)));
+    tools.forEach(tool -> prepared.add(tool(tool, version)));
     return prepared;
   }
 
@@ -63,11 +63,26 @@ final class SglangTools {
     return functions;
   }
 
-  private static Map<String, @Nullable Object> tool(JsonNode given) {
+  private static Map<String, @Nullable Object> tool(JsonNode given, SglangVersion version) {
     JsonNode called = given.path("function");
     if (!called.path("name").isTextual()) {
       throw new Request("each tool must have a function with a name");
     }
+    Map<String, @Nullable Object> function =
+        SglangRule.FUNCTION_AS_SENT.holds(version) ? asSent(called) : inOrder(called);
+    SchemaTypes.standardise(function.get("parameters"));
+    Object deferred = given.hasNonNull(DEFER) ? JsonValues.of(given.get(DEFER)) : null;
+    if (deferred != null) {
+      function.putIfAbsent(DEFER, deferred);
+    }
+    Map<String, @Nullable Object> tool = new LinkedHashMap<>();
+    tool.put("type", given.path("type").asText("function"));
+    tool.put("function", function);
+    tool.put(DEFER, deferred);
+    return tool;
+  }
+
+  private static Map<String, @Nullable Object> asSent(JsonNode called) {
     Map<String, @Nullable Object> function = new LinkedHashMap<>();
     for (Map.Entry<String, JsonNode> field : called.properties()) {
       String name = field.getKey();
@@ -79,15 +94,18 @@ final class SglangTools {
     for (String field : FUNCTION) {
       function.putIfAbsent(field, null);
     }
-    SchemaTypes.standardise(function.get("parameters"));
-    Object deferred = given.hasNonNull(DEFER) ? JsonValues.of(given.get(DEFER)) : null;
-    if (deferred != null) {
-      function.putIfAbsent(DEFER, deferred);
+    return function;
+  }
+
+  private static Map<String, @Nullable Object> inOrder(JsonNode called) {
+    Map<String, @Nullable Object> function = new LinkedHashMap<>();
+    for (String field : FUNCTION) {
+      function.put(field, JsonValues.of(called.get(field)));
     }
-    Map<String, @Nullable Object> tool = new LinkedHashMap<>();
-    tool.put("type", given.path("type").asText("function"));
-    tool.put("function", function);
-    tool.put(DEFER, deferred);
-    return tool;
+    function.put(STRICT, called.path(STRICT).asBoolean(false));
+    if (called.hasNonNull(DEFER)) {
+      function.put(DEFER, JsonValues.of(called.get(DEFER)));
+    }
+    return function;
   }
 }

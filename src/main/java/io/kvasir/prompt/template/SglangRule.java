@@ -1,0 +1,27 @@
+package io.kvasir.prompt.template;
+
+/**
+ * The changes in how SGLang prepares a conversation for its template since 0.5.14, each with the version since which it
+ * holds. What is older is taken for 0.5.14.
+ */
+enum SglangRule {
+  /** System messages between others stay there where the template has them: {@link MessagesRules}. */
+  INLINE_SYSTEM(15),
+  /** A reasoning effort switches thinking on; before, {@code none} alone switched it off. */
+  EFFORT_SWITCHES_THINKING(16),
+  /** Templates that have a switch for little effort are told. */
+  LOW_EFFORT(16),
+  /** A function's fields come as they were sent, {@code strict} only if it was; before, always and in one order. */
+  FUNCTION_AS_SENT(23);
+
+  /** Of version 0.5. */
+  private final int patch;
+
+  SglangRule(int patch) {
+    this.patch = patch;
+  }
+
+  boolean holds(SglangVersion version) {
+    return version.major() > 0 || version.minor() > 5 || (version.minor() == 5 && version.patch() >= patch);
+  }
+}
