@@ -10,6 +10,8 @@ enum TrafficKind {
   CONCURRENT(64, 4),
   /** Conversations that continue several times from the same turn. */
   BRANCHING(8, 4),
+  /** Agents, whose requests have tools, and turns the calls of tools and their results. */
+  TOOLS(8, 6),
   /** The same prompts under several cache salts, which share nothing. */
   SALTED(8, 4),
   /** The same prompts to the model and its LoRA adapters, which share nothing. */

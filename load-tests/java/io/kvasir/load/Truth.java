@@ -76,8 +76,8 @@ final class Truth implements Callable<Integer> {
   @Option(
       names = "--traffic",
       split = ",",
-      description = "Only these: multi-turn, concurrent, branching, salted, lora, prefill-decode, evicting,"
-          + " restarting, lossy.")
+      description = "Only these: multi-turn, concurrent, branching, tools, salted, lora, prefill-decode,"
+          + " evicting, restarting, lossy.")
   private List<String> traffic = List.of();
 
   @Option(names = "--requests", defaultValue = "2000", description = "Of each kind of traffic.")
@@ -281,7 +281,7 @@ final class Truth implements Callable<Integer> {
       case EVICTING -> evictionObstacle(cacheTokens(aggregated));
       case RESTARTING, LOSSY ->
           aggregated.stream().allMatch(TruthEngine::simulated) ? "" : "engines are not simulated";
-      case MULTI_TURN, CONCURRENT, BRANCHING, SALTED, PREFILL_DECODE -> "";
+      case MULTI_TURN, CONCURRENT, BRANCHING, TOOLS, SALTED, PREFILL_DECODE -> "";
     };
   }
 

@@ -30,6 +30,8 @@ final class TruthTraffic {
   /** How much more than fits is asked for in turn. */
   private static final double OVERFLOW = 1.3;
 
+  private static final ArrayNode TOOLS = tools();
+
   private final TruthTally tally;
   private final TruthRouter router;
   private final ChatClient client;
@@ -55,6 +57,16 @@ final class TruthTraffic {
     this.client = client;
     this.target = target;
     this.over = over;
+  }
+
+  private static ArrayNode tools() {
+    ArrayNode tools = JSON.createArrayNode();
+    ObjectNode function = tools.addObject().put("type", "function").putObject("function");
+    function.put("name", "look_up").put("description", "Looks up a word in the dictionary.");
+    ObjectNode parameters = function.putObject("parameters").put("type", "object");
+    parameters.putObject("properties").putObject("word").put("type", "string");
+    parameters.putArray("required").add("word");
+    return tools;
   }
 
   /** Requests to begin conversations that are more than fit into caches of so many tokens. */
@@ -85,6 +97,7 @@ final class TruthTraffic {
       while (!isOver()) {
         switch (tally.kind()) {
           case BRANCHING -> branch(random);
+          case TOOLS -> callTools(random);
           case SALTED -> {
             ArrayNode opening = opening(random, SYSTEM_CHARACTERS);
             for (String salt : List.of("", "tenant-a", "tenant-b")) {
@@ -114,6 +127,28 @@ final class TruthTraffic {
     ArrayNode trunk = continued(opening(random, SYSTEM_CHARACTERS), random.nextLong(), model, "", 2);
     for (int i = 0; i < BRANCHES; i++) {
       continued(trunk, random.nextLong(), model, "", tally.kind().turns() - 2);
+    }
+  }
+
+  /** A conversation whose answers call a tool; each result comes in parts, and the next turn is the answer to it. */
+  private void callTools(Random random) throws InterruptedException {
+    ArrayNode messages = opening(random, SYSTEM_CHARACTERS);
+    messages.addObject().put("role", "user").put("content", Words.text(random, 200));
+    for (int turn = 0; turn < tally.kind().turns() && !isOver(); turn++) {
+      if (turn > 0) {
+        pause();
+      }
+      if (ask(target.models().getFirst(), "", messages) == 0) {
+        return;
+      }
+      String id = "call_%08x".formatted(random.nextInt());
+      ObjectNode call = ((ObjectNode) messages.get(messages.size() - 1)).putArray("tool_calls").addObject();
+      call.put("id", id).put("type", "function").putObject("function")
+          .put("name", "look_up").put("arguments", "{\"word\": \"%s\"}".formatted(Words.text(random, 8)));
+      ArrayNode result = messages.addObject().put("role", "tool").put("tool_call_id", id).putArray("content");
+      for (int part = 0; part < 2; part++) {
+        result.addObject().put("type", "text").put("text", Words.text(random, 150));
+      }
     }
   }
 
@@ -178,6 +213,9 @@ final class TruthTraffic {
     body.set("messages", messages);
     if (!salt.isEmpty()) {
       body.put("cache_salt", salt);
+    }
+    if (tally.kind() == TrafficKind.TOOLS) {
+      body.set("tools", TOOLS);
     }
     String[] headers =
         tally.kind() == TrafficKind.PREFILL_DECODE
