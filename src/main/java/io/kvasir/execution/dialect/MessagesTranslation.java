@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.http.ByteSink;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Anthropic's {@code /v1/messages} served by a chat completion. */
 public final class MessagesTranslation implements Translation {
@@ -14,10 +16,21 @@ public final class MessagesTranslation implements Translation {
   private static final String BILLING = "x-anthropic-billing-header";
 
   private final JsonMembers client;
+  private final boolean forSglang;
 
-  /** A translation of a request to {@code /v1/messages}. */
+  /** A translation of a request to {@code /v1/messages}; system texts and tools are as vLLM makes them. */
   public MessagesTranslation(JsonMembers client) {
+    this(client, false);
+  }
+
+  private MessagesTranslation(JsonMembers client, boolean forSglang) {
     this.client = client;
+    this.forSglang = forSglang;
+  }
+
+  /** The same as SGLang makes them, by whose rules prompts are expected of its engines. */
+  static MessagesTranslation forSglang(JsonMembers client) {
+    return new MessagesTranslation(client, true);
   }
 
   @Override
@@ -41,15 +54,17 @@ public final class MessagesTranslation implements Translation {
     return chat.bytes();
   }
 
-  private static String system(JsonNode system) {
-    StringBuilder text = new StringBuilder(system.asText(""));
+  private String system(JsonNode system) {
+    List<String> texts = new ArrayList<>();
+    texts.add(system.asText(""));
     for (JsonNode block : system) {
       String part = block.path("text").asText("");
-      if (block.path("type").asText().equals("text") && !part.startsWith(BILLING)) {
-        text.append(part);
+      if (block.path("type").asText().equals("text") && (forSglang || !part.startsWith(BILLING))) {
+        texts.add(part);
       }
     }
-    return text.toString();
+    texts.removeIf(String::isEmpty);
+    return String.join(forSglang ? "\n" : "", texts);
   }
 
   private static void add(JsonNode message, ChatTurns turns) {
@@ -96,15 +111,20 @@ public final class MessagesTranslation implements Translation {
         : source.path("url").asText();
   }
 
-  private static ArrayNode tools(JsonNode given) {
+  private ArrayNode tools(JsonNode given) {
     ArrayNode tools = JSON.arrayNode();
     for (JsonNode tool : given) {
       ObjectNode function = tools.addObject().put("type", "function").putObject("function");
       function.set("name", tool.get("name"));
       if (tool.hasNonNull("description")) {
         function.set("description", tool.get("description"));
+      } else if (forSglang) {
+        function.put("description", "");
       }
       function.set("parameters", tool.path("input_schema"));
+      if (forSglang) {
+        function.put("strict", tool.path("strict").asBoolean(false));
+      }
     }
     return tools;
   }

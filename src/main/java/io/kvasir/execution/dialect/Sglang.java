@@ -39,7 +39,7 @@ final class Sglang implements KvTransferProtocol {
   public @Nullable Translation translation(ClientRequest request) {
     return switch (request.api()) {
       case RESPONSES -> new ResponsesTranslation(request.members());
-      case MESSAGES -> new MessagesTranslation(request.members());
+      case MESSAGES -> MessagesTranslation.forSglang(request.members());
       case null, default -> null;
     };
   }

@@ -34,7 +34,8 @@ final class TranslationTest {
     String body =
         "{\"model\":\"m\",\"max_tokens\":9,\"temperature\":0.70,\"stop_sequences\":[\"X\"],\"stream\":true,"
             + "\"x_unknown\":1e2,\"metadata\":{\"user_id\":\"u\"},"
-            + "\"system\":[{\"type\":\"text\",\"text\":\"Be kind.\"}],\"messages\":["
+            + "\"system\":[{\"type\":\"text\",\"text\":\"Be kind.\"},{\"type\":\"text\",\"text\":\"And brief.\"}],"
+            + "\"messages\":["
             + "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"See\"},{\"type\":\"image\",\"source\":"
             + "{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"QUJD\"}}]},"
             + "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\"},{\"type\":\"tool_use\","
@@ -45,14 +46,15 @@ final class TranslationTest {
 
     assertThat(request(MESSAGES, body)).isEqualTo(
         "{\"model\":\"m\",\"max_tokens\":9,\"temperature\":0.70,\"stream\":true,\"x_unknown\":1e2,\"messages\":["
-            + "{\"role\":\"system\",\"content\":\"Be kind.\"},"
+            + "{\"role\":\"system\",\"content\":\"Be kind.\\nAnd brief.\"},"
             + "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"See\"},{\"type\":\"image_url\","
             + "\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}]},"
             + "{\"role\":\"assistant\",\"reasoning_content\":\"hm\",\"content\":null,\"tool_calls\":[{\"id\":\"t1\","
             + "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}}]},"
             + "{\"role\":\"tool\",\"tool_call_id\":\"t1\",\"content\":\"42\"}],"
             + "\"stop\":[\"X\"],\"stream_options\":{\"include_usage\":true},\"tools\":[{\"type\":\"function\","
-            + "\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}}],"
+            + "\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"},"
+            + "\"strict\":false}}],"
             + "\"tool_choice\":\"required\"}");
   }
 
