@@ -49,7 +49,7 @@ record EngineAnswers(
 
   EngineIdentity identity() {
     return new EngineIdentity(
-        kind(), versionText(), page(EnginePage.SERVER_INFO).path("reasoning_parser").textValue(),
+        kind(), versionText(), serverInfo().path("reasoning_parser").textValue(),
         page(EnginePage.SIMULATION).isObject(), pages.keySet());
   }
 

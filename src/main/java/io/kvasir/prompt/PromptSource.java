@@ -62,6 +62,8 @@ sealed interface PromptSource {
 
   /** A conversation, as a chat completion's body. */
   record Chat(ObjectNode body, boolean addSpecialTokens) implements Untokenized {
+    private static final List<String> VLLM_FIELDS = List.of("messages", "tools", "chat_template");
+
     private static final List<String> SGLANG_FIELDS = List.of(
         "messages", "tools", "tool_choice", "reasoning", "reasoning_effort", "continue_final_message");
 
@@ -82,20 +84,7 @@ sealed interface PromptSource {
      * Before 0.5.12 it refuses conversations.
      */
     private String forSglang(String model, ObjectNode kwargs) {
-      ObjectNode request = body.objectNode().put("model", model);
-      for (String field : SGLANG_FIELDS) {
-        if (body.hasNonNull(field)) {
-          request.set(field, body.get(field));
-        }
-      }
-      ObjectNode all = body.objectNode().setAll(kwargs);
-      if (body.get("chat_template_kwargs") instanceof ObjectNode given) {
-        all.setAll(given);
-      }
-      if (!all.isEmpty()) {
-        request.set("chat_template_kwargs", all);
-      }
-      return request.toString();
+      return withKwargs(request(model, SGLANG_FIELDS), kwargs(kwargs)).toString();
     }
 
     /**
@@ -103,16 +92,7 @@ sealed interface PromptSource {
      * it turns them in a chat completion.
      */
     private String forVllm(String model, ObjectNode kwargs) {
-      ObjectNode request = body.objectNode().put("model", model);
-      for (String field : new String[] {"messages", "tools", "chat_template"}) {
-        if (body.hasNonNull(field)) {
-          request.set(field, body.get(field));
-        }
-      }
-      ObjectNode all = body.objectNode().setAll(kwargs);
-      if (body.get("chat_template_kwargs") instanceof ObjectNode given) {
-        all.setAll(given);
-      }
+      ObjectNode all = kwargs(kwargs);
       if (body.hasNonNull("documents")) {
         all.set("documents", body.get("documents"));
       }
@@ -123,14 +103,31 @@ sealed interface PromptSource {
           all.put("enable_thinking", !effort.asText().equals("none"));
         }
       }
-      if (!all.isEmpty()) {
-        request.set("chat_template_kwargs", all);
-      }
-      return request
+      return withKwargs(request(model, VLLM_FIELDS), all)
           .put("add_generation_prompt", body.path("add_generation_prompt").asBoolean(true))
           .put("continue_final_message", body.path("continue_final_message").asBoolean(false))
           .put("add_special_tokens", addSpecialTokens)
           .toString();
+    }
+
+    private ObjectNode request(String model, List<String> fields) {
+      ObjectNode request = body.objectNode().put("model", model);
+      for (String field : fields) {
+        if (body.hasNonNull(field)) {
+          request.set(field, body.get(field));
+        }
+      }
+      return request;
+    }
+
+    /** The model's own template arguments, and over them those of the conversation. */
+    private ObjectNode kwargs(ObjectNode own) {
+      ObjectNode all = body.objectNode().setAll(own);
+      return body.get("chat_template_kwargs") instanceof ObjectNode given ? all.setAll(given) : all;
+    }
+
+    private static ObjectNode withKwargs(ObjectNode request, ObjectNode kwargs) {
+      return kwargs.isEmpty() ? request : request.set("chat_template_kwargs", kwargs);
     }
 
     @Override

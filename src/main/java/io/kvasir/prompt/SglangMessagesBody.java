@@ -22,14 +22,14 @@ final class SglangMessagesBody {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
   private final ArrayNode messages = JSON.arrayNode();
-  private final @Nullable ReasoningParser thoughts;
+  private final @Nullable ReasoningParser reasoningParser;
 
-  private SglangMessagesBody(@Nullable ReasoningParser thoughts) {
-    this.thoughts = thoughts;
+  private SglangMessagesBody(@Nullable ReasoningParser reasoningParser) {
+    this.reasoningParser = reasoningParser;
   }
 
   static ObjectNode chat(ObjectNode body, MessagesRules rules) {
-    SglangMessagesBody conversation = new SglangMessagesBody(rules.thoughts());
+    SglangMessagesBody conversation = new SglangMessagesBody(rules.reasoningParser());
     conversation.system(body, rules.mergesSystem());
     for (JsonNode message : body.path("messages")) {
       if (!(rules.mergesSystem() && isSystem(message))) {
@@ -54,7 +54,7 @@ final class SglangMessagesBody {
   private ObjectNode kwargs(ObjectNode body) {
     ObjectNode kwargs = JSON.objectNode();
     JsonNode thinking = body.path("thinking").path("type");
-    if (thoughts != null && thoughts.switches() && thinking.isTextual()) {
+    if (reasoningParser != null && reasoningParser.switches() && thinking.isTextual()) {
       boolean on = !thinking.textValue().equals("disabled");
       kwargs.put("thinking", on).put("enable_thinking", on);
     }
@@ -121,9 +121,9 @@ final class SglangMessagesBody {
       return;
     }
     ArrayNode parts = JSON.arrayNode();
-    String thought = thought(content);
-    if (thoughts != null && role.equals("assistant") && !thought.isEmpty()) {
-      text(parts, thoughts.around(thought));
+    String thinking = thinking(content);
+    if (reasoningParser != null && role.equals("assistant") && !thinking.isEmpty()) {
+      text(parts, reasoningParser.around(thinking));
     }
     for (JsonNode block : content) {
       switch (block.path("type").asText()) {
@@ -147,7 +147,7 @@ final class SglangMessagesBody {
     messages.add(turn);
   }
 
-  private static String thought(JsonNode content) {
+  private static String thinking(JsonNode content) {
     List<String> texts = new ArrayList<>();
     for (JsonNode block : content) {
       if (block.path("type").asText().equals("thinking") && !block.path("thinking").asText().isEmpty()) {

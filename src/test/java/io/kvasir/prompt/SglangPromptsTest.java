@@ -134,6 +134,9 @@ final class SglangPromptsTest {
     assertThat(SglangVersion.of("v0.5.16.post1", null)).isEqualTo(new SglangVersion(0, 5, 16, null));
     assertThat(SglangVersion.of("0.5.20rc1+g12", "qwen3")).isEqualTo(new SglangVersion(0, 5, 20, "qwen3"))
         .hasToString("SGLang 0.5.20 with reasoning parser qwen3");
+    for (String odd : new String[] {"", "qwen3\nWARN", "q".repeat(65)}) {
+      assertThat(SglangVersion.of("0.5.23", odd).reasoningParser()).as(odd).isNull();
+    }
     assertThat(SglangVersion.of(null, null)).isEqualTo(SglangVersion.of("main", null)).hasToString("SGLang newest");
   }
 }

@@ -18,11 +18,11 @@ import org.jspecify.annotations.Nullable;
  *     or for SGLang, leaves them out
  * @param disabledEffort the reasoning effort that stands for thinking that is switched off; null where the engine does
  *     not read that, and where it is not known
- * @param thoughts what puts earlier thoughts back into the conversation; null where they are left out, and switches of
- *     thinking with them
+ * @param reasoningParser what puts earlier thoughts back into the conversation; null where they are left out, and
+ *     switches of thinking with them
  */
 public record MessagesRules(
-    boolean mergesSystem, @Nullable String disabledEffort, @Nullable ReasoningParser thoughts) {
+    boolean mergesSystem, @Nullable String disabledEffort, @Nullable ReasoningParser reasoningParser) {
   /** Those of a model whose templates are not known. */
   public static final MessagesRules UNKNOWN = new MessagesRules(false, null, null);
 

@@ -142,7 +142,7 @@ final class SglangMessages {
       case "thinking", "reasoning" -> {
         return null;
       }
-      default -> throw new Request("SGLang has no content parts of type " + (type.isEmpty() ? "none" : type));
+      default -> throw new Request("a message's content has a part of a type that SGLang does not take");
     }
     return kept;
   }

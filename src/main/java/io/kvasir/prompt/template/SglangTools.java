@@ -29,7 +29,7 @@ final class SglangTools {
   static @Nullable List<@Nullable Object> chosen(JsonNode body, SglangVersion version) {
     JsonNode tools = body.path("tools");
     JsonNode choice = body.path("tool_choice");
-    if (tools.isNull() || tools.isMissingNode() || tools.isEmpty() || choice.asText().equals("none")) {
+    if (tools.isEmpty() || choice.asText().equals("none")) {
       return null;
     }
     if (!tools.isArray()) {

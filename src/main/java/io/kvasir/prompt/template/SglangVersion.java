@@ -18,6 +18,15 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
   private static final Pattern NUMBERS =
       Pattern.compile("v?(\\d{1,6})\\.(\\d{1,6})\\.(\\d{1,6})(?!\\d).*", Pattern.DOTALL);
 
+  /** An engine can say anything, and the log repeats it. */
+  private static final Pattern PARSER = Pattern.compile("[\\w.-]{1,64}");
+
+  /** Leaves out a parser whose name is none. */
+  public SglangVersion {
+    reasoningParser =
+        reasoningParser != null && PARSER.matcher(reasoningParser).matches() ? reasoningParser : null;
+  }
+
   /**
    * Reads {@code 0.5.23}, {@code 0.5.16.post1}, {@code v0.5.20rc1} …; newer than any for null or anything else: such
    * engines are taken to prepare as the newest do.
