@@ -3,8 +3,10 @@ package io.kvasir.cell;
 import io.kvasir.admission.Claim;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Rendition;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -68,10 +70,42 @@ public record DecisionRequest(
   /**
    * A prompt, as far as decisions need it.
    *
-   * @param chain its blocks; empty when nothing is known of it
+   * @param chain its blocks, as most engines prepare it; empty when nothing is known of it
    * @param tokens its tokens, estimated where they could not be counted
+   * @param renditions the same for engines that prepare it otherwise; none from a node of an earlier version
    */
-  public record Prompt(Chain chain, int tokens) {}
+  public record Prompt(Chain chain, int tokens, List<Rendition> renditions) {
+    /** Copies the list, which a node of an earlier version has not sent. */
+    public Prompt {
+      renditions = copy(renditions);
+    }
+
+    /** A prompt that all engines prepare alike. */
+    public Prompt(Chain chain, int tokens) {
+      this(chain, tokens, List.of());
+    }
+
+    private static List<Rendition> copy(@Nullable List<Rendition> renditions) {
+      return renditions == null ? List.of() : List.copyOf(renditions);
+    }
+
+    /** The number of its blocks, those of all renditions. */
+    public int blocks() {
+      int blocks = chain.length();
+      for (Rendition rendition : renditions) {
+        blocks += rendition.chain().length();
+      }
+      return blocks;
+    }
+
+    private Prompt grownBy(int more) {
+      return new Prompt(
+          chain, tokens + more,
+          renditions.stream()
+              .map(each -> new Rendition(each.preparation(), each.chain(), each.tokens() + more))
+              .toList());
+    }
+  }
 
   /**
    * What earlier failures of the request leave to choose from.
@@ -140,8 +174,7 @@ public record DecisionRequest(
 
   /** The same request for a whole plan, with a prompt that has grown by some tokens. */
   public DecisionRequest withPromptTokens(int tokens) {
-    Prompt grown = new Prompt(prompt.chain, prompt.tokens + tokens);
-    return with(shape, grown, Constraints.excluding(constraints.excluded));
+    return with(shape, prompt.grownBy(tokens), Constraints.excluding(constraints.excluded));
   }
 
   /** The same request as one of another model, of whose blocks nothing is known, without some workers. */

@@ -96,9 +96,17 @@ public final class EngineInquiry {
   /**
    * Asks for the kind of engine and its version, by two pages where they tell both: it is asked again and again.
    *
+   * @param known what it was when it was asked last, null when it was not
    * @throws HttpCallException as {@link #describe} throws it
    */
-  public EngineIdentity identity(URI url, @Nullable String key) throws HttpCallException, InterruptedException {
+  public EngineIdentity identity(URI url, @Nullable String key, @Nullable EngineIdentity known)
+      throws HttpCallException, InterruptedException {
+    if (known != null && known.kind() != EngineKind.VLLM) {
+      EngineIdentity again = answers(url, key, known.pages()).identity();
+      if (again.equals(known)) {
+        return known;
+      }
+    }
     EngineIdentity identity = answers(url, key, Set.of(EnginePage.VERSION)).identity();
     return identity.version() == null ? answers(url, key, TELLING).identity() : identity;
   }

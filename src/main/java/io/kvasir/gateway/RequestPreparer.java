@@ -21,6 +21,7 @@ import io.kvasir.routing.RequestFacts;
 import io.kvasir.routing.Slots;
 import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.function.Supplier;
@@ -125,7 +126,7 @@ final class RequestPreparer {
             parsed.model(),
             profile,
             RequestShapes.of(parsed.api(), request.body()),
-            new DecisionRequest.Prompt(chain, tokens),
+            new DecisionRequest.Prompt(chain, tokens, prompt == null ? List.of() : prompt.renditions()),
             prepared,
             request.stream(),
             parsed.location() == null

@@ -8,9 +8,11 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.Preparation;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -63,18 +65,20 @@ final class CachingEngineTokenizer {
         Caffeine.newBuilder().maximumSize(MAX_REFUSALS).expireAfterWrite(REFUSED_FOR).ticker(clock::nanos).build();
   }
 
-  /** The engine's version; null when there is none to ask. */
-  @Nullable EngineVersion version() throws IOException {
-    return engine.version();
+  /** The engines' versions, see {@link EngineTokenizer#versions}. */
+  List<EngineVersion> versions() {
+    return engine.versions();
   }
 
   /**
    * The engine's answer about the prompt in a request body.
    *
+   * @param version of the engine that is asked
    * @param beforeWaiting runs before the engine is called, if it is
    */
-  Answer answer(BlockNamespace namespace, String body, Runnable beforeWaiting) {
-    HashValue128 key = hasher.hashStream().putString(namespace.id()).putString(body).get();
+  Answer answer(BlockNamespace namespace, String body, EngineVersion version, Runnable beforeWaiting) {
+    HashValue128 key =
+        hasher.hashStream().putString(namespace.id()).putString(Preparation.of(version).name()).putString(body).get();
     Tokens cached = cache.getIfPresent(key);
     if (cached != null) {
       return Answer.of(new Tokens(cached.chain(), cached.tokens(), cached.tokens()));
@@ -88,7 +92,7 @@ final class CachingEngineTokenizer {
     }
     beforeWaiting.run();
     try {
-      Tokens tokens = PrefixMemo.ofIds(namespace, engine.tokenize(body));
+      Tokens tokens = PrefixMemo.ofIds(namespace, engine.tokenize(body, version));
       answered();
       cache.put(key, tokens);
       return Answer.of(tokens);
@@ -118,8 +122,8 @@ final class CachingEngineTokenizer {
     return failure;
   }
 
-  /** The token ids of the prompt in a request body, from the engine and not from the cache. */
-  int[] tokenize(String body) throws IOException {
-    return engine.tokenize(body);
+  /** The token ids of the prompt in a request body, from an engine of a version and not from the cache. */
+  int[] tokenize(String body, EngineVersion version) throws IOException {
+    return engine.tokenize(body, version);
   }
 }

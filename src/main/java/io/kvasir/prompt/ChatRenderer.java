@@ -6,26 +6,31 @@ import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
+import io.kvasir.prompt.template.Preparation;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** The renderer of a model's chat template: from a chat completion's body to the model's input text. Thread-safe. */
 final class ChatRenderer {
+  /** A conversation is rendered once for each. */
+  private static final int MAX_PREPARATIONS = 4;
+
   private final ChatTemplates templates;
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
-  private volatile EngineVersion engine = VllmVersion.NEWEST;
+  private final Map<EngineVersion, MessagesRules> messagesRules = new ConcurrentHashMap<>();
 
-  private volatile @Nullable FoundRules messagesRules;
-
-  /** Rules with the engine that finds them out so: it may change while they are looked for. */
-  private record FoundRules(EngineVersion engine, MessagesRules rules) {}
+  /** Those that prepare conversations differently, that of most engines first; never empty. */
+  private volatile List<EngineVersion> engines = List.of(VllmVersion.NEWEST);
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
@@ -38,47 +43,45 @@ final class ChatRenderer {
     return templates;
   }
 
-  /** The engine as which conversations are prepared. */
-  EngineVersion engine() {
-    return engine;
+  /** The engines as which conversations are prepared: each in another way, that of most engines first. */
+  List<EngineVersion> engines() {
+    return engines;
   }
 
-  /** Prepares conversations from now on as engines of this version do; returns whether that is another one. */
-  boolean engine(EngineVersion version) {
-    boolean changed = !version.equals(engine);
-    engine = version;
+  /**
+   * Prepares conversations from now on as engines of these versions do; returns whether those are others.
+   *
+   * @param versions that of most engines first; not empty
+   */
+  boolean engines(List<EngineVersion> versions) {
+    SequencedMap<Preparation, EngineVersion> first = new LinkedHashMap<>();
+    versions.forEach(version -> first.putIfAbsent(Preparation.of(version), version));
+    List<EngineVersion> different = first.values().stream().limit(MAX_PREPARATIONS).toList();
+    boolean changed = !different.equals(engines);
+    engines = different;
+    messagesRules.keySet().retainAll(different);
     return changed;
   }
 
-  /** A {@code /v1/messages} body as the chat completion that the engine makes of it. */
-  ObjectNode messages(ObjectNode body) {
-    EngineVersion version = engine;
-    MessagesRules rules = messagesRules(version);
-    return switch (version) {
+  /** A {@code /v1/messages} body as the chat completion that an engine makes of it. */
+  ObjectNode messages(ObjectNode body, EngineVersion engine) {
+    MessagesRules rules =
+        messagesRules.computeIfAbsent(engine, version -> MessagesRules.of(templates, prompt, version, now));
+    return switch (engine) {
       case VllmVersion _ -> MessagesBody.chat(body, rules);
       case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
     };
   }
 
-  /** What the engine finds out of the templates for {@code /v1/messages}. */
-  private MessagesRules messagesRules(EngineVersion version) {
-    FoundRules known = messagesRules;
-    if (known == null || !known.engine.equals(version)) {
-      known = new FoundRules(version, MessagesRules.of(templates, prompt, version, now));
-      messagesRules = known;
-    }
-    return known.rules;
-  }
-
-  /** The text of {@code chat}; throws {@code TemplateException} when the template refuses it or fails. */
-  RenderedText render(ObjectNode chat) {
+  /** The text of {@code chat} for an engine; throws {@code TemplateException} when the template refuses it or fails. */
+  RenderedText render(ObjectNode chat, EngineVersion engine) {
     return prompt.render(chat, engine, now).text();
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */
-  RenderedText renderUpToItem(ObjectNode chat, int message) {
+  RenderedText renderUpToItem(ObjectNode chat, int message, EngineVersion engine) {
     ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat(engine);
-    RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI));
+    RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI), engine);
     return RenderedText.of(PromptMedia.upToMark(marked.toString()));
   }
 }

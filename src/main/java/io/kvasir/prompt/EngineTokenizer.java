@@ -4,12 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.prompt.template.EngineVersion;
 import java.io.IOException;
 import java.io.Serial;
+import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of an engine's {@code POST /tokenize}, and of its version. Thread-safe; called on threads that may
- * block.
+ * A client of a model's engines: of their {@code POST /tokenize}, and of their versions. Thread-safe; called on threads
+ * that may block.
  */
 @FunctionalInterface
 public interface EngineTokenizer {
@@ -32,16 +33,20 @@ public interface EngineTokenizer {
    */
   int[] tokenize(String jsonBody) throws IOException;
 
-  /**
-   * The engine's version, on which depends how it prepares conversations; null when there is none to ask.
-   *
-   * @throws IOException when the engine fails or its answer is late
-   */
-  default @Nullable EngineVersion version() throws IOException {
-    return null;
+  /** The same by an engine of a version, where there are engines of several. */
+  default int[] tokenize(String jsonBody, EngineVersion engine) throws IOException {
+    return tokenize(jsonBody);
   }
 
-  /** An engine that tells its version, and tokenises nothing. */
+  /**
+   * The versions of the engines, on which depends how they prepare conversations: that of most engines first; empty
+   * while none is known.
+   */
+  default List<EngineVersion> versions() {
+    return List.of();
+  }
+
+  /** An engine that tells its version, which may be null at first, and tokenises nothing. */
   static EngineTokenizer ofVersion(Supplier<@Nullable EngineVersion> version) {
     return new EngineTokenizer() {
       @Override
@@ -50,8 +55,9 @@ public interface EngineTokenizer {
       }
 
       @Override
-      public @Nullable EngineVersion version() {
-        return version.get();
+      public List<EngineVersion> versions() {
+        EngineVersion told = version.get();
+        return told == null ? List.of() : List.of(told);
       }
     };
   }

@@ -13,22 +13,23 @@ import org.jspecify.annotations.Nullable;
  * @param renderer null when there is no chat template
  */
 record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer renderer) {
-  /** The engine as which conversations are prepared. */
+  /** The engine as which conversations are prepared, where there are several that of most. */
   EngineVersion engine() {
-    return renderer == null ? VllmVersion.NEWEST : renderer.engine();
+    return renderer == null ? VllmVersion.NEWEST : renderer.engines().getFirst();
   }
 
   /**
    * The token ids of a prompt up to message {@code item} if that is not -1; null if they are not known.
    *
+   * @param engine for which it is prepared
    * @throws io.kvasir.prompt.template.TemplateException when the template refuses the conversation or fails
    */
-  int @Nullable [] ids(PromptSource.Untokenized prompt, int item) {
+  int @Nullable [] ids(PromptSource.Untokenized prompt, int item, EngineVersion engine) {
     String text = switch (prompt) {
       case PromptSource.Text given -> given.text();
       case PromptSource.Chat _ when renderer == null -> null;
-      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body()).toString();
-      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item).toString();
+      case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body(), engine).toString();
+      case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item, engine).toString();
     };
     if (tokenizer == null || text == null) {
       return null;

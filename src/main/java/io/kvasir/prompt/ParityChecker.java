@@ -2,6 +2,7 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.PreparationLimiter.Permit;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;
 
@@ -50,9 +51,10 @@ final class ParityChecker {
   }
 
   private Parity ofProbe(PromptSource.Untokenized prompt) {
+    EngineVersion version = local.engine();
     int[] ours;
     try {
-      ours = local.ids(prompt, -1);
+      ours = local.ids(prompt, -1, version);
     } catch (RuntimeException e) {
       return Parity.unanswered("our chat template refuses the probe: " + e.getMessage());
     }
@@ -60,8 +62,8 @@ final class ParityChecker {
       return Parity.unanswered("there is no chat template");
     }
     try {
-      String body = prompt.tokenizeRequest(model, templateKwargs, local.engine());
-      return Parity.compareProbe(tokenizer, ours, engine.tokenize(body));
+      String body = prompt.tokenizeRequest(model, templateKwargs, version);
+      return Parity.compareProbe(tokenizer, ours, engine.tokenize(body, version));
     } catch (EngineTokenizer.RefusedException e) {
       return Parity.refused("the engine refuses the probe: " + e.getMessage());
     } catch (IOException | RuntimeException e) {
@@ -91,14 +93,15 @@ final class ParityChecker {
   }
 
   private Parity ofClient(PromptSource.Untokenized prompt, String requested, Prompt routed, Permit permit) {
+    EngineVersion version = local.engine();
     try {
-      int[] ours = local.ids(prompt, -1);
+      int[] ours = local.ids(prompt, -1, version);
       if (ours == null) {
         return Parity.unanswered("there is no chat template");
       }
-      String body = prompt.tokenizeRequest(requested, templateKwargs, local.engine());
+      String body = prompt.tokenizeRequest(requested, templateKwargs, version);
       permit.close();
-      int[] theirs = engine.tokenize(body);
+      int[] theirs = engine.tokenize(body, version);
       Parity parity = Parity.compare(ours, theirs);
       return parity.verdict() == Parity.Verdict.SAME && routed.mode() == PromptMode.EXACT
               && routed.tokens() != theirs.length

@@ -3,12 +3,14 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Rendition;
 import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
+import io.kvasir.prompt.template.Preparation;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
@@ -16,6 +18,7 @@ import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.RedactedException;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
@@ -57,11 +60,16 @@ public final class PromptModel {
    * A request on its way through the modes.
    *
    * @param requested the model's name in it
+   * @param engine for which it is prepared
    * @param permit closed before an engine is waited for
    * @param times where its parts' times are noted, null for nowhere
    */
-  private record Preparation(
-      String requested, BlockNamespace namespace, Permit permit, @Nullable PromptTimes times) {
+  private record PreparationJob(
+      String requested, EngineVersion engine, BlockNamespace namespace, Permit permit, @Nullable PromptTimes times) {
+    PreparationJob of(EngineVersion other) {
+      return new PreparationJob(requested, other, namespace, permit, times);
+    }
+
     void noteTemplate(long nanos) {
       if (times != null) {
         times.addTemplate(nanos);
@@ -123,10 +131,16 @@ public final class PromptModel {
     return config;
   }
 
-  /** The prompt in a request's body, as this model's engines read it. */
+  /** The prompt in a request's body, as this model's engines read it, where they are several most of them. */
   PromptSource source(PromptRequest request) {
+    return source(request, local.engine());
+  }
+
+  private PromptSource source(PromptRequest request, EngineVersion engine) {
     return PromptSource.of(request.api(), request.body(),
-        renderer == null ? body -> MessagesBody.chat(body, MessagesRules.UNKNOWN) : renderer::messages);
+        renderer == null
+            ? body -> MessagesBody.chat(body, MessagesRules.UNKNOWN)
+            : body -> renderer.messages(body, engine));
   }
 
   /** The model's chat templates, null when it has none. */
@@ -135,15 +149,45 @@ public final class PromptModel {
   }
 
   /**
-   * Prepares a prompt.
+   * Prepares the prompt of a request.
    *
-   * @param requested the model's name in the request
+   * @param source the prompt in its body
    * @param permit closed before an engine is waited for
    * @param times where its parts' times are noted, null for nowhere
    */
   Prompt prepare(
-      PromptSource source, String requested, BlockNamespace namespace, Permit permit, @Nullable PromptTimes times) {
-    Preparation preparation = new Preparation(requested, namespace, permit, times);
+      PromptRequest request,
+      PromptSource source,
+      BlockNamespace namespace,
+      Permit permit,
+      @Nullable PromptTimes times) {
+    PreparationJob job = new PreparationJob(request.model(), local.engine(), namespace, permit, times);
+    Prompt prompt = prepare(source, job);
+    List<EngineVersion> engines = renderer == null ? List.of() : renderer.engines();
+    return engines.size() > 1 && source instanceof PromptSource.Chat && prompt.mode() != PromptMode.NONE
+        ? prompt.with(renditions(engines.subList(1, engines.size()), request, job, prompt))
+        : prompt;
+  }
+
+  /**
+   * What engines of other versions make of a conversation, where that is not the same. What they refuse has no chain.
+   */
+  private List<Rendition> renditions(
+      List<EngineVersion> others, PromptRequest request, PreparationJob job, Prompt prompt) {
+    List<Rendition> renditions = new ArrayList<>(others.size());
+    for (EngineVersion other : others) {
+      Prompt its = prepare(source(request, other), job.of(other));
+      if (its.tokens() != prompt.tokens() || !its.chain().equals(prompt.chain())) {
+        renditions.add(
+            new Rendition(
+                Preparation.of(other).name(), its.chain(), its.tokens() == 0 ? prompt.tokens() : its.tokens()));
+      }
+    }
+    return renditions;
+  }
+
+  private Prompt prepare(PromptSource source, PreparationJob job) {
+    BlockNamespace namespace = job.namespace();
     PromptMode mode = parityTracker.mode(source);
     return switch (source) {
       case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
@@ -151,9 +195,9 @@ public final class PromptModel {
           tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), reason(mode));
       case PromptSource.Text text -> switch (mode) {
         case EXACT -> exact(
-            preparation, RenderedText.of(text.text()), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
+            job, RenderedText.of(text.text()), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
         case ENGINE -> {
-          Answer answer = engineAnswer(preparation, text);
+          Answer answer = engineAnswer(job, text);
           yield answer.tokens() == null
               ? chunks(namespace, text.text(), answer.reason())
               : tokenized(PromptMode.ENGINE, answer.tokens(), reason(mode));
@@ -162,7 +206,7 @@ public final class PromptModel {
       };
       case PromptSource.Chat chat -> {
         int item = chat.firstItem();
-        Prompt prompt = conversation(chat, item, mode, preparation);
+        Prompt prompt = conversation(chat, item, mode, job);
         yield item < 0 ? prompt : prompt.ofAtLeast(PromptMedia.estimatedTokens(chat.body()));
       }
     };
@@ -172,24 +216,24 @@ public final class PromptModel {
     return mode == config.mode() ? PromptReason.AS_CONFIGURED : PromptReason.NO_PARITY;
   }
 
-  private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, Preparation preparation) {
+  private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, PreparationJob job) {
     if (mode == PromptMode.ENGINE) {
-      return byEngine(chat, item, preparation);
+      return byEngine(chat, item, job);
     }
-    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), preparation);
+    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), job);
   }
 
   /** The prompt by our own template and, in exact mode, our own tokenizer. */
   private Prompt locally(
-      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, Preparation preparation) {
-    BlockNamespace namespace = preparation.namespace();
+      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, PreparationJob job) {
+    BlockNamespace namespace = job.namespace();
     if (renderer == null) {
       return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
           : reason);
     }
     RenderedText text;
     try {
-      text = render(renderer, chat.body(), item, preparation);
+      text = render(renderer, chat.body(), item, job);
     } catch (TemplateException.Raised | TemplateException.Request e) {
       return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException.RefusedTemplate e) {
@@ -201,26 +245,29 @@ public final class PromptModel {
     if (mode != PromptMode.EXACT) {
       return chunks(namespace, text.toString(), reason);
     }
-    Prompt prompt = exact(preparation, text, chat.addSpecialTokens(), reason);
+    Prompt prompt = exact(job, text, chat.addSpecialTokens(), reason);
     return item >= 0 ? prompt.withoutLastToken() : prompt;
   }
 
-  private RenderedText render(ChatRenderer chatRenderer, ObjectNode body, int item, Preparation preparation) {
+  private RenderedText render(ChatRenderer chatRenderer, ObjectNode body, int item, PreparationJob job) {
     long start = templateTime.start();
-    RenderedText text = item < 0 ? chatRenderer.render(body) : chatRenderer.renderUpToItem(body, item);
-    preparation.noteTemplate(templateTime.record(start));
+    RenderedText text =
+        item < 0
+            ? chatRenderer.render(body, job.engine())
+            : chatRenderer.renderUpToItem(body, item, job.engine());
+    job.noteTemplate(templateTime.record(start));
     return text;
   }
 
-  private Prompt exact(Preparation preparation, RenderedText text, boolean special, PromptReason reason) {
-    BlockNamespace namespace = preparation.namespace();
+  private Prompt exact(PreparationJob job, RenderedText text, boolean special, PromptReason reason) {
+    BlockNamespace namespace = job.namespace();
     if (tokenizer == null) {
       return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
     }
     long start = tokensTime.start();
     Tokens tokens;
     try {
-      tokens = memo.tokens(tokenizer, namespace, text.utf8(), special, preparation.permit()::checkpoint);
+      tokens = memo.tokens(tokenizer, namespace, text.utf8(), special, job.permit()::checkpoint);
     } catch (CancellationException e) {
       throw e;
     } catch (RuntimeException e) {
@@ -228,7 +275,7 @@ public final class PromptModel {
           RedactedException.of(e));
       return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
     }
-    preparation.noteTokens(tokensTime.record(start));
+    job.noteTokens(tokensTime.record(start));
     return tokenized(PromptMode.EXACT, tokens, reason);
   }
 
@@ -249,36 +296,33 @@ public final class PromptModel {
    * The prompt by the engine's tokens of the conversation, or of the messages before its first item; without them by
    * its text.
    */
-  private Prompt byEngine(PromptSource.Chat chat, int item, Preparation preparation) {
+  private Prompt byEngine(PromptSource.Chat chat, int item, PreparationJob job) {
     if (item == 0) {
       return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
     ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
-    Answer answer = engineAnswer(preparation, new PromptSource.Chat(body, chat.addSpecialTokens()));
+    Answer answer = engineAnswer(job, new PromptSource.Chat(body, chat.addSpecialTokens()));
     if (answer.tokens() == null) {
-      return locally(chat, item, PromptMode.ENGINE, answer.reason(), preparation);
+      return locally(chat, item, PromptMode.ENGINE, answer.reason(), job);
     }
     return item < 0
         ? tokenized(PromptMode.ENGINE, answer.tokens(), reason(PromptMode.ENGINE))
         : tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL).withoutLastToken();
   }
 
-  private Answer engineAnswer(Preparation preparation, PromptSource.Untokenized prompt) {
+  private Answer engineAnswer(PreparationJob job, PromptSource.Untokenized prompt) {
     if (engine == null) {
       return Answer.FAILED;
     }
     long start = engineTime.start();
     Answer answer = engine.answer(
-        preparation.namespace(),
-        tokenizeRequest(prompt, preparation.requested()),
-        preparation.permit()::close);
-    preparation.noteTokens(engineTime.record(start));
+        job.namespace(),
+        prompt.tokenizeRequest(job.requested(), templateKwargs, job.engine()),
+        job.engine(),
+        job.permit()::close);
+    job.noteTokens(engineTime.record(start));
     parityTracker.engineAnswered(engine.failure());
     return answer;
-  }
-
-  private String tokenizeRequest(PromptSource.Untokenized prompt, String requested) {
-    return prompt.tokenizeRequest(requested, templateKwargs, local.engine());
   }
 
   /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
@@ -290,15 +334,16 @@ public final class PromptModel {
       return null;
     }
     return switch (parityTracker.mode(source)) {
-      case EXACT -> local.ids(prompt, prompt.firstItem());
+      case EXACT -> local.ids(prompt, prompt.firstItem(), local.engine());
       case ENGINE -> {
         if (engine == null || prompt.firstItem() >= 0) {
           yield null;
         }
         try {
-          String body = tokenizeRequest(prompt, requested);
+          EngineVersion version = local.engine();
+          String body = prompt.tokenizeRequest(requested, templateKwargs, version);
           beforeWaiting.run();
-          yield engine.tokenize(body);
+          yield engine.tokenize(body, version);
         } catch (IOException e) {
           log.debug("model {}: the engine did not tokenise a prompt: {}", config.name(), e.getMessage());
           yield null;
@@ -318,7 +363,7 @@ public final class PromptModel {
     return source instanceof PromptSource.Untokenized prompt
             && prompt.firstItem() < 0
             && parityTracker.mode(source) == PromptMode.EXACT
-        ? local.ids(prompt, -1)
+        ? local.ids(prompt, -1, local.engine())
         : null;
   }
 
@@ -327,18 +372,11 @@ public final class PromptModel {
     return tokenizer == null ? null : tokenizer.encode(text, false);
   }
 
-  /** Asks the engine for its version, by whose rules conversations are prepared from then on. Waits for the engine. */
-  public void learnEngineVersion() {
-    if (renderer == null || engine == null) {
-      return;
-    }
-    try {
-      EngineVersion version = engine.version();
-      if (version != null && renderer.engine(version)) {
-        log.info("model {}: conversations are prepared as {} does it", config.name(), version);
-      }
-    } catch (IOException e) {
-      log.debug("model {}: the engine did not tell its version: {}", config.name(), e.getMessage());
+  /** Prepares conversations from now on as the model's engines do, by their versions as far as those are known. */
+  public void learnEngineVersions() {
+    List<EngineVersion> versions = engine == null ? List.of() : engine.versions();
+    if (renderer != null && !versions.isEmpty() && renderer.engines(versions)) {
+      log.info("model {}: conversations are prepared as by {}", config.name(), renderer.engines());
     }
   }
 

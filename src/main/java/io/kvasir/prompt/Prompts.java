@@ -246,7 +246,7 @@ public final class Prompts {
       checkTemplate(model, request);
       PromptSource source = model.source(request);
       BlockNamespace namespace = namespace(now, model, requested, request.body());
-      prompt = model.prepare(source, requested, namespace, permit, times);
+      prompt = model.prepare(request, source, namespace, permit, times);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
       }

@@ -1,7 +1,9 @@
 package io.kvasir.routing;
 
 import io.kvasir.index.Chain;
+import io.kvasir.index.Rendition;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,13 +78,16 @@ public final class Candidates {
   public Worker[] workers = new Worker[0];
 
   private final int slots;
+  private final byte[] rendition;
   private boolean pulls;
   private @Nullable Fleet fleet;
   private Chain chain = Chain.EMPTY;
+  private List<Rendition> renditions = List.of();
 
   /** Columns for a cell of {@code slots} (64, 128 or 256) workers. */
   public Candidates(int slots) {
     this.slots = slots;
+    this.rendition = new byte[slots];
     this.live = new long[slots >>> 6];
     this.depth = new int[slots];
     this.inFlight = new int[slots];
@@ -103,10 +108,44 @@ public final class Candidates {
     Arrays.fill(kvUse, UNKNOWN);
   }
 
-  /** Sets the fleet and the prompt that {@link #tiers} and {@link #hintedBlocks} look up. */
-  void bind(@Nullable Fleet candidatesFleet, Chain prompt) {
+  /**
+   * Sets the fleet and the prompt that are looked up.
+   *
+   * @param others the prompt for engines that prepare it otherwise
+   */
+  void bind(@Nullable Fleet candidatesFleet, Chain prompt, List<Rendition> others) {
+    if (!renditions.isEmpty()) {
+      Arrays.fill(rendition, (byte) 0);
+    }
     fleet = candidatesFleet;
     chain = prompt;
+    renditions = others;
+  }
+
+  /** The prompt for engines that prepare it otherwise; empty where all prepare it alike. */
+  public List<Rendition> renditions() {
+    return renditions;
+  }
+
+  /** A worker's engine prepares the prompt as one of the {@link #renditions}: the one at {@code index}. */
+  public void preparedAs(int slot, int index) {
+    rendition[slot] = (byte) (index + 1);
+  }
+
+  /** Whether a worker's engine prepares the prompt as the rendition at {@code index}. */
+  public boolean isPreparedAs(int slot, int index) {
+    return rendition[slot] == index + 1;
+  }
+
+  /** The prompt's blocks as a worker's engine prepares it. */
+  public Chain chain(int slot) {
+    Rendition own = rendition(slot);
+    return own == null ? chain : own.chain();
+  }
+
+  /** The prompt as a worker's engine prepares it, null where that is as most do. */
+  @Nullable Rendition rendition(int slot) {
+    return rendition[slot] == 0 ? null : renditions.get(rendition[slot] - 1);
   }
 
   /**
@@ -116,7 +155,7 @@ public final class Candidates {
    * @return how many blocks were counted; 0 when tiers are not known. Predicted blocks may be missing
    */
   public int tiers(int slot, int[] blocks) {
-    return fleet == null ? 0 : fleet.tiers(chain, slot, blocks);
+    return fleet == null ? 0 : fleet.tiers(chain(slot), slot, blocks);
   }
 
   /**
@@ -124,7 +163,7 @@ public final class Candidates {
    * Fleet#hintedBlocks}. Costs a look-up per chunk.
    */
   public int hintedBlocks(int slot) {
-    return fleet == null ? 0 : fleet.hintedBlocks(chain, slot);
+    return fleet == null ? 0 : fleet.hintedBlocks(chain(slot), slot);
   }
 
   /** Nothing can be loaded. */

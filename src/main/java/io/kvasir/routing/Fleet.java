@@ -13,7 +13,10 @@ public interface Fleet {
   /** Fills the columns with the workers that are alive, healthy and not draining, and their load as of now. */
   void snapshot(Candidates candidates);
 
-  /** Fills {@link Candidates#depth} for the remaining candidates. */
+  /**
+   * Fills {@link Candidates#depth} for the remaining candidates: by the chain, or where an engine prepares the prompt
+   * as one of the {@link Candidates#renditions}, by that, which {@link Candidates#preparedAs} is then told.
+   */
   void search(Chain chain, Candidates candidates);
 
   /**

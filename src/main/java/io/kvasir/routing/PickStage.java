@@ -1,6 +1,6 @@
 package io.kvasir.routing;
 
-import io.kvasir.index.Chain;
+import io.kvasir.index.Rendition;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
 import io.kvasir.routing.cost.FleetCosts;
@@ -35,8 +35,8 @@ final class PickStage {
     this.costs = costs;
   }
 
-  Selection pick(Fleet fleet, RoutingContext context, Scratch scratch, Chain chain) {
-    return new Pick(fleet, context, scratch, chain).run();
+  Selection pick(Fleet fleet, RoutingContext context, Scratch scratch) {
+    return new Pick(fleet, context, scratch).run();
   }
 
   /** The pick of one decision. */
@@ -45,7 +45,6 @@ final class PickStage {
     private final RoutingContext context;
     private final Scratch scratch;
     private final Candidates candidates;
-    private final Chain chain;
     private final FleetCosts engines;
     private final PromptSize prompt;
     private final int count;
@@ -53,14 +52,13 @@ final class PickStage {
     private int full;
     private @Nullable Worker busy;
 
-    Pick(Fleet fleet, RoutingContext context, Scratch scratch, Chain chain) {
+    Pick(Fleet fleet, RoutingContext context, Scratch scratch) {
       this.fleet = fleet;
       this.context = context;
       this.scratch = scratch;
       this.candidates = scratch.candidates;
-      this.chain = chain;
       this.engines = costs.of(candidates);
-      this.prompt = new PromptSize(Slots.promptTokens(context), chain.blockSize());
+      this.prompt = PromptSize.of(context);
       this.count = candidates.count();
       this.best = bestTokens();
     }
@@ -148,7 +146,7 @@ final class PickStage {
           local,
           candidates.queueMs[slot],
           candidates.depth[slot],
-          chain.length(),
+          candidates.chain(slot),
           promisedTokens(local),
           best,
           count,
@@ -167,8 +165,26 @@ final class PickStage {
       if (Slots.requestShape(context).severalPrompts()) {
         return 0;
       }
+      if (!candidates.renditions().isEmpty()) {
+        return bestOfRenditions();
+      }
       int depth = candidates.greatest(candidates.depth);
       return prompt.tokens() - prompt.uncached(depth, candidates.greatest(candidates.loadable));
+    }
+
+    private int bestOfRenditions() {
+      int best = 0;
+      for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+        PromptSize own = prompt(slot);
+        best = Math.max(best, own.tokens() - own.uncached(candidates.depth[slot], candidates.loadable[slot]));
+      }
+      return best;
+    }
+
+    /** The prompt's size as a worker's engine prepares it. */
+    private PromptSize prompt(int slot) {
+      Rendition own = candidates.rendition(slot);
+      return own == null ? prompt : new PromptSize(Math.max(1, own.tokens()), own.chain().blockSize());
     }
 
     /** Whether a decode worker receives the prompt's KV blocks from the worker of the prefill step. */
@@ -181,9 +197,10 @@ final class PickStage {
     }
 
     private Booking localBooking(int slot) {
-      int uncached = prompt.uncached(candidates.depth[slot], candidates.loadable[slot]);
-      double prefillMs = engines.prefillMs(slot, uncached, prompt.tokens());
-      return new Booking(prompt.tokens(), uncached, Math.max(1, Math.round(prefillMs * 1e3)));
+      PromptSize own = prompt(slot);
+      int uncached = own.uncached(candidates.depth[slot], candidates.loadable[slot]);
+      double prefillMs = engines.prefillMs(slot, uncached, own.tokens());
+      return new Booking(own.tokens(), uncached, Math.max(1, Math.round(prefillMs * 1e3)));
     }
 
     /** Those that are ranked behind one. */

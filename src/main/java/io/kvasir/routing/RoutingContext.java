@@ -1,8 +1,10 @@
 package io.kvasir.routing;
 
+import io.kvasir.index.Rendition;
 import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.random.RandomGenerator;
@@ -26,6 +28,7 @@ public final class RoutingContext {
   private @Nullable RandomGenerator random;
   private @Nullable NanoClock clock;
   private @Nullable QueueLimit queueLimit;
+  private List<Rendition> renditions = List.of();
   private boolean dryRun;
   private int missedLookups;
   private @Nullable SequencedMap<String, String> notes;
@@ -166,6 +169,17 @@ public final class RoutingContext {
   /** What may be queued at a worker for the request to go there; null when it goes whatever is queued. */
   @Nullable QueueLimit queueLimit() {
     return queueLimit;
+  }
+
+  /** Sets the prompt as engines prepare it that make another chain of it than {@link Slots#CHAIN}. */
+  public RoutingContext renditions(List<Rendition> others) {
+    this.renditions = others;
+    return this;
+  }
+
+  /** The prompt for engines that prepare it otherwise; empty where all prepare it alike. */
+  List<Rendition> renditions() {
+    return renditions;
   }
 
   /** Whether this is a dry run: nothing is booked, and plugins must not change their state. */

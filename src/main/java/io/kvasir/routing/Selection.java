@@ -1,5 +1,6 @@
 package io.kvasir.routing;
 
+import io.kvasir.index.Chain;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +19,7 @@ public sealed interface Selection {
    * @param localBooking the load of a local prefill: the same, unless the worker receives the prompt from another
    * @param queueMs estimated milliseconds of work that was queued there before
    * @param depth leading blocks of the chain that the worker holds
-   * @param blocks blocks of the chain
+   * @param chain the prompt's blocks as the worker's engine prepares it
    * @param predictedCachedTokens tokens that the engine should report as cached
    * @param bestCachedTokens the most that any worker's should that passed the filters, with room or without
    * @param candidates how many workers were candidates
@@ -38,7 +39,7 @@ public sealed interface Selection {
       Booking localBooking,
       double queueMs,
       int depth,
-      int blocks,
+      Chain chain,
       int predictedCachedTokens,
       int bestCachedTokens,
       int candidates,
@@ -56,7 +57,7 @@ public sealed interface Selection {
      */
     public String reason() {
       String reason =
-          profile + "; depth=" + depth + "/" + blocks + "; cached=" + predictedCachedTokens + "/"
+          profile + "; depth=" + depth + "/" + blocks() + "; cached=" + predictedCachedTokens + "/"
               + booking.promptTokens() + "; candidates=" + candidates + best();
       String pulled = pull == null ? reason : reason + "; pull=" + pull.tokens() + "@" + pull.worker();
       return (full == 0 ? pulled : pulled + "; full=" + full) + insteadOf();
@@ -70,6 +71,11 @@ public sealed interface Selection {
     /** What another worker held, as a part of a reason; empty where none held more. */
     public String best() {
       return bestCachedTokens == predictedCachedTokens ? "" : "; best=" + bestCachedTokens;
+    }
+
+    /** The number of the prompt's blocks. */
+    public int blocks() {
+      return chain.length();
     }
 
     /** Whether the worker computes the prompt itself; otherwise it receives the prompt's KV blocks. */

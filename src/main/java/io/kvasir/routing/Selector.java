@@ -8,6 +8,7 @@ import io.kvasir.routing.cost.FleetCosts;
 import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
@@ -129,7 +130,7 @@ public final class Selector {
       context.begin(scratch.random, clock, dryRun);
       return pass(fleet, context, scratch, trace);
     } finally {
-      scratch.candidates.bind(null, Chain.EMPTY);
+      scratch.candidates.bind(null, Chain.EMPTY, List.of());
       scratches.release(scratch);
     }
   }
@@ -175,7 +176,8 @@ public final class Selector {
     }
     clock.endPhase(RoutingMetrics.DecisionPhase.FILTER);
     Chain chain = context.get(Slots.CHAIN);
-    if (chain.length() == 0) {
+    candidates.bind(fleet, chain, context.renditions());
+    if (chain.length() == 0 && context.renditions().isEmpty()) {
       Arrays.fill(candidates.depth, 0);
     } else {
       fleet.search(chain, candidates);
@@ -184,7 +186,6 @@ public final class Selector {
         forgetHiddenRanks(shape, candidates);
       }
     }
-    candidates.bind(fleet, chain);
     candidates.clearLoadable();
     if (!sources.isEmpty() && Slots.requestShape(context).divisible()) {
       sources.fill(fleet, context, candidates, costs.of(candidates));
@@ -202,7 +203,7 @@ public final class Selector {
     if (trace != null) {
       trace.recordTotals(candidates, scratch.scores);
     }
-    Selection selection = pickStage.pick(fleet, context, scratch, chain);
+    Selection selection = pickStage.pick(fleet, context, scratch);
     clock.endPhase(RoutingMetrics.DecisionPhase.PICK);
     return selection;
   }

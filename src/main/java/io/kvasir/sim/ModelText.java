@@ -72,7 +72,7 @@ final class ModelText {
             List.of(config), PromptSettings.ofMemo(MEMO_BYTES), _ -> EngineTokenizer.ofVersion(() -> engine),
             Runnable::run,
             Clock.system(ZoneId.systemDefault()), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
-    prompts.models().forEach(PromptModel::learnEngineVersion);
+    prompts.models().forEach(PromptModel::learnEngineVersions);
   }
 
   /** The tokens of {@code text}; with {@code special}, as the tokenizer frames a whole prompt (BOS …). */

@@ -485,7 +485,7 @@ final class EngineInquiryTest {
       }
     })) {
       assertThat(inquiry.describe(pod.url(), null).identity().kind()).isEqualTo(EngineKind.UNKNOWN);
-      assertThat(inquiry.identity(pod.url(), null).kind()).isEqualTo(EngineKind.UNKNOWN);
+      assertThat(inquiry.identity(pod.url(), null, null).kind()).isEqualTo(EngineKind.UNKNOWN);
     }
   }
 

@@ -78,9 +78,9 @@ final class ChatPromptsTest {
         .startsWith("model demo: 1 conversations were routed by their text").contains("characters of text");
   }
 
-  /** An engine that tells a version, or fails while there is none. */
+  /** Engines that tell their versions. */
   private static final class VersionedEngine implements EngineTokenizer {
-    private String version = "0.31.0";
+    private List<EngineVersion> versions = List.of(new VllmVersion(0, 31));
 
     @Override
     public int[] tokenize(String jsonBody) throws IOException {
@@ -88,11 +88,8 @@ final class ChatPromptsTest {
     }
 
     @Override
-    public EngineVersion version() throws IOException {
-      if (version.isEmpty()) {
-        throw new IOException("starting");
-      }
-      return VllmVersion.of(version);
+    public List<EngineVersion> versions() {
+      return versions;
     }
   }
 
@@ -105,13 +102,13 @@ final class ChatPromptsTest {
     PromptModel model = prompts.models().iterator().next();
 
     assertThat(text(prompts, body)).as("not known: as the newest").doesNotContain("billing");
-    model.learnEngineVersion();
+    model.learnEngineVersions();
     assertThat(text(prompts, body)).contains("x-anthropic-billing-header: 1\nBe brief.");
-    engine.version = "";
-    model.learnEngineVersion();
+    engine.versions = List.of();
+    model.learnEngineVersions();
     assertThat(text(prompts, body)).as("as before").contains("billing");
-    engine.version = "0.32.0";
-    model.learnEngineVersion();
+    engine.versions = List.of(new VllmVersion(0, 32));
+    model.learnEngineVersions();
     assertThat(text(prompts, body)).doesNotContain("billing").contains("Be brief.");
   }
 

@@ -1,7 +1,5 @@
 package io.kvasir.app.node;
 
-import io.kvasir.engines.EngineIdentity;
-import io.kvasir.engines.EngineInquiry;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
@@ -12,11 +10,11 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A client of {@code POST /tokenize}, and of the version, of whichever pod serves a model. Thread-safe. */
+/** A client of {@code POST /tokenize} of whichever pod serves a model. Thread-safe. */
 final class HttpTokenizer implements EngineTokenizer {
   /** Ten million tokens have some 70 MB. */
   private static final long MAX_BYTES = 128 << 20;
@@ -33,9 +31,9 @@ final class HttpTokenizer implements EngineTokenizer {
   private static final int LONG_PROMPT_BYTES = 256 << 10;
 
   private final HttpCalls calls;
-  private final EngineInquiry inquiry;
   private final PodKeys keys;
-  private final Supplier<@Nullable URI> pod;
+  private final EngineVersions engines;
+  private final String model;
   private final Duration timeout;
 
   /**
@@ -43,35 +41,34 @@ final class HttpTokenizer implements EngineTokenizer {
    *
    * @param calls owned by the caller
    * @param keys the API keys of pods
-   * @param pod a pod that answers, null while there is none
+   * @param engines those that there are
+   * @param model which they are asked about
    * @param timeout of each call
    */
-  HttpTokenizer(HttpCalls calls, PodKeys keys, Supplier<@Nullable URI> pod, Duration timeout) {
+  HttpTokenizer(HttpCalls calls, PodKeys keys, EngineVersions engines, String model, Duration timeout) {
     this.calls = calls;
-    this.inquiry = new EngineInquiry(calls, timeout);
     this.keys = keys;
-    this.pod = pod;
+    this.engines = engines;
+    this.model = model;
     this.timeout = timeout;
   }
 
   @Override
-  public @Nullable EngineVersion version() throws IOException {
-    URI url = pod.get();
-    if (url == null) {
-      return null;
-    }
-    try {
-      EngineIdentity engine = inquiry.identity(url, keys.of(url));
-      return EngineVersion.of(engine.kind().label(), engine.version(), engine.reasoningParser());
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
-      throw new IOException("stopped while waiting for " + url, stopped);
-    }
+  public List<EngineVersion> versions() {
+    return engines.of(model);
   }
 
   @Override
   public int[] tokenize(String jsonBody) throws IOException {
-    URI url = pod.get();
+    return tokenize(jsonBody, engines.pod(model));
+  }
+
+  @Override
+  public int[] tokenize(String jsonBody, EngineVersion engine) throws IOException {
+    return tokenize(jsonBody, engines.pod(model, engine));
+  }
+
+  private int[] tokenize(String jsonBody, @Nullable URI url) throws IOException {
     if (url == null) {
       throw new IOException("no healthy worker serves the model");
     }

@@ -103,7 +103,7 @@ public final class Node implements AutoCloseable {
       PodSurvey survey =
           resources.own(new PodSurvey(SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells.pods()::all));
       ServedModels models = resources.own(new ServedModels(
-              config.prompts(), cells.cells(), cells.pods(), tls.pods(), config.fleet().podKeys(), survey, metrics,
+              config.prompts(), cells, tls.pods(), config.fleet().podKeys(), survey, metrics,
               readiness));
       resources.own(warmUp).begin(warmUpWith(models.prompts()));
       NodeServices services =

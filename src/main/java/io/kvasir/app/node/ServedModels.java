@@ -1,10 +1,9 @@
 package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
-import io.kvasir.cell.Cells;
 import io.kvasir.cell.Pods;
-import io.kvasir.cell.WorkerStatus;
-import io.kvasir.cell.WorkerSummary;
+import io.kvasir.cell.Preparations;
+import io.kvasir.cell.client.NodeCells;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
@@ -15,14 +14,11 @@ import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
-import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
@@ -36,28 +32,28 @@ import org.slf4j.LoggerFactory;
  */
 final class ServedModels implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ServedModels.class);
-  private static final Duration TOKENIZE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration ENGINE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
 
   /**
-   * Of so many checks one, every half minute, asks an engine for its version again, as it may have been replaced, and
-   * one that has not tokenised any probe, as those do that have no such route.
+   * Of so many checks one, every half minute, asks engines for their versions again, as they may have been replaced,
+   * and those that have not tokenised any probe, as those do that have no such route.
    */
   private static final int SELDOM = 15;
 
-  private final Cells cells;
   private final Prompts prompts;
   private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpCalls calls;
   private final LearntModels learnt;
   private final Pods pods;
-  /** The models whose engines were asked for their version; of the watching thread. */
-  private final Set<String> versionAsked = new HashSet<>();
+  private final EngineVersions engines;
+  private final Preparations preparations;
   private int checks;
 
   /**
    * Loads every model of the configuration.
    *
+   * @param cells are told how workers' engines prepare prompts
    * @param tls for https pods, null for what the JVM trusts
    * @param keys the API keys of pods
    * @param survey of engines whose models the configuration does not name
@@ -65,30 +61,30 @@ final class ServedModels implements AutoCloseable {
    */
   ServedModels(
       PromptConfig config,
-      Cells cells,
-      Pods pods,
+      NodeCells cells,
       @Nullable SSLContext tls,
       PodKeys keys,
       PodSurvey survey,
       Metrics metrics,
       Readiness readiness)
       throws StartException {
-    this.cells = cells;
-    this.pods = pods;
+    this.pods = cells.pods();
+    this.preparations = cells.preparations();
     this.calls = new HttpCalls(null, tls);
+    this.engines = new EngineVersions(cells.cells(), calls, keys, background, ENGINE_TIMEOUT);
     try {
       this.prompts =
           Prompts.load(
               config.models(),
               config.settings(),
-              model -> new HttpTokenizer(calls, keys, () -> healthy(model), TOKENIZE_TIMEOUT),
+              model -> new HttpTokenizer(calls, keys, engines, model, ENGINE_TIMEOUT),
               background,
               Clock.system(ZoneId.systemDefault()),
               NanoClock.SYSTEM,
               metrics);
       this.learnt =
           new LearntModels(
-              prompts, config, survey, new ModelSearch(List.of(), System.getenv()), pods::all, this::healthy);
+              prompts, config, survey, new ModelSearch(List.of(), System.getenv()), pods::all, engines::pod);
     } catch (IOException unusable) {
       close();
       throw new StartException(String.valueOf(unusable.getMessage()), unusable);
@@ -126,14 +122,11 @@ final class ServedModels implements AutoCloseable {
   private void check() throws InterruptedException {
     learnt.check();
     boolean seldom = checks++ % SELDOM == 0;
-    if (seldom) {
-      versionAsked.clear();
-    }
+    engines.refresh(seldom);
+    preparations.learnt(engines.preparations());
     for (PromptModel model : prompts.models()) {
-      boolean served = healthy(model.name()) != null;
-      if (served && versionAsked.add(model.name())) {
-        model.learnEngineVersion();
-      }
+      model.learnEngineVersions();
+      boolean served = engines.pod(model.name()) != null;
       if (served && model.needsCheck() && (seldom || !model.isEngineSilent())) {
         model.check();
       }
@@ -146,13 +139,5 @@ final class ServedModels implements AutoCloseable {
     List<ModelConfig> models = prompts.models().stream().map(PromptModel::config).toList();
     problems.addAll(BlockSizeMismatches.problems(pods.all(), models));
     return problems;
-  }
-
-  private @Nullable URI healthy(String model) {
-    return cells.workers(model).stream()
-        .filter(worker -> worker.health() == WorkerStatus.Health.HEALTHY)
-        .map(WorkerSummary::url)
-        .findAny()
-        .orElse(null);
   }
 }

@@ -99,12 +99,12 @@ final class CellHomeClient implements CellHome {
   }
 
   private boolean fitsCluster(DecisionRequest request) {
-    return request.prompt().chain().length() <= maxClusterBlocks;
+    return request.prompt().blocks() <= maxClusterBlocks;
   }
 
   private static String tooLong(DecisionRequest request) {
     return "the prompt has "
-        + request.prompt().chain().length()
+        + request.prompt().blocks()
         + " blocks, too many for remoting, and there is no peer connection to the cell's home";
   }
 

@@ -141,7 +141,8 @@ public final class CellsWiring {
         new ClusterPods(system, wiring.roster, directory),
         new ClusterDescription(
             system, wiring.views, wiring.roster, wiring.reports, wiring.moves,
-            settings.remote().decisionTimeout(), clock));
+            settings.remote().decisionTimeout(), clock),
+        wiring.views.preparations());
   }
 
   private ClusterCells cells(

@@ -2,6 +2,7 @@ package io.kvasir.cell.client;
 
 import io.kvasir.cell.FleetDescription;
 import io.kvasir.cell.Pods;
+import io.kvasir.cell.Preparations;
 
 /**
  * What a node's other rooms have of the cells.
@@ -9,5 +10,6 @@ import io.kvasir.cell.Pods;
  * @param cells for requests
  * @param pods for those who say which engines there are
  * @param fleet for administration
+ * @param preparations is to be told how workers' engines prepare prompts
  */
-public record NodeCells(ClusterCells cells, Pods pods, FleetDescription fleet) {}
+public record NodeCells(ClusterCells cells, Pods pods, FleetDescription fleet, Preparations preparations) {}

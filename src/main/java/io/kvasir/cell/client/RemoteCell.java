@@ -112,7 +112,7 @@ final class RemoteCell implements NextHome {
     }
     CellNodes before = cellNodes.get();
     boolean moves = isMoving(before);
-    boolean large = request.prompt().chain().length() > LARGE_CHAIN;
+    boolean large = request.prompt().blocks() > LARGE_CHAIN;
     if (!moves && !(large ? breaker.isClosed() : breaker.tryAcquire())) {
       return new TurnResult.Decided(noHome());
     }

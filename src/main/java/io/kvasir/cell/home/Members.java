@@ -80,7 +80,8 @@ final class Members {
             services.releases(),
             services.settings().admission(),
             () -> services.replication().nextHomes().apply(cell),
-            services.holders());
+            services.holders(),
+            services.views().preparations());
     this.errorAnswers = new ErrorAnswers(services.clock(), view::canSpare);
     this.reachable = copy.reachable();
     inherited.putAll(copy.workers());

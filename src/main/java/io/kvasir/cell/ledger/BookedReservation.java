@@ -42,9 +42,10 @@ public final class BookedReservation implements Reservation {
   private final String model;
   /** The request's, the same for all its tries; null when it was adopted. */
   private final @Nullable String requestId;
+  /** As the worker's engine prepares the prompt; empty where nothing can be predicted of it. */
   private final Chain chain;
 
-  /** As it came, whatever can be predicted of it. */
+  /** As most engines prepare it, whatever can be predicted of it. */
   private final Chain prompt;
 
   /** Where the prompt is remembered once it has been served; null when it was adopted. */
@@ -107,7 +108,7 @@ public final class BookedReservation implements Reservation {
     this.chain =
         request.shape().hidesRank(member.worker()) || member.pod().hides(model, request.shape().salted())
             ? Chain.EMPTY
-            : prompt;
+            : chosen.chain();
     this.role = chosen.role();
     this.pulls = chosen.pull() != null;
     this.booking = chosen.booking();

@@ -9,7 +9,6 @@ import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.ledger.PullingReservation;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
-import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
@@ -37,10 +36,6 @@ final class BookedPlan {
     this.reservations = new ArrayList<>(found.chosen().size());
   }
 
-  private Chain chain() {
-    return request.prompt().chain();
-  }
-
   /**
    * Takes over what is booked, and predicts what it leads to.
    *
@@ -58,7 +53,7 @@ final class BookedPlan {
         // Who sends it, or when that will be, is not known here.
         reservation.sent();
       }
-      fleet.predicted(reservation.hitPrediction(), chain(), chosen.slot());
+      fleet.predicted(reservation.hitPrediction(), chosen.chain(), chosen.slot());
       reservations.add(reservation);
     }
   }
@@ -66,7 +61,8 @@ final class BookedPlan {
   /** Whether a worker turned out to hold more of the prompt than it was chosen for. */
   boolean isOutdated() {
     for (int i = 0; i < reservations.size(); i++) {
-      if (fleet.isOutdated(reservations.get(i).hitPrediction(), chain(), found.chosen().get(i).slot())) {
+      Selection.Chosen chosen = found.chosen().get(i);
+      if (fleet.isOutdated(reservations.get(i).hitPrediction(), chosen.chain(), chosen.slot())) {
         return true;
       }
     }
@@ -118,7 +114,7 @@ final class BookedPlan {
     if (pull == null || source == null) {
       return reservation;
     }
-    int held = new PromptSize(chosen.booking().promptTokens(), chain().blockSize()).cached(chosen.depth());
+    int held = new PromptSize(chosen.booking().promptTokens(), chosen.chain().blockSize()).cached(chosen.depth());
     return new PullingReservation(reservation, fleet.member(chosen.slot()), source, held, pull.tokens() - held);
   }
 }

@@ -127,7 +127,7 @@ final class CellDecider {
   }
 
   private DecisionRecorder recorder(CellFleet fleet) {
-    return new DecisionRecorder(cell, profiles, fleet.table().index(), fleet.table().members());
+    return new DecisionRecorder(cell, profiles, fleet);
   }
 
   private static RoutingContext context(DecisionRequest request) {
@@ -135,7 +135,8 @@ final class CellDecider {
         new RoutingContext(request.requestId(), request.model(), Role.BOTH, request.constraints().excluded())
             .put(Slots.CHAIN, request.prompt().chain())
             .put(Slots.PROMPT_TOKENS, (long) request.prompt().tokens())
-            .put(Slots.REQUEST_SHAPE, request.shape());
+            .put(Slots.REQUEST_SHAPE, request.shape())
+            .renditions(request.prompt().renditions());
     request.prepared().restoreInto(context);
     return context;
   }

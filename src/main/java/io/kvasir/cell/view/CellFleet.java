@@ -1,11 +1,13 @@
 package io.kvasir.cell.view;
 
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Preparations;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerLoad;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Rendition;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.Fleet;
@@ -14,6 +16,7 @@ import io.kvasir.routing.PlanningSession;
 import io.kvasir.routing.Selection;
 import io.kvasir.routing.Worker;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -26,13 +29,15 @@ public final class CellFleet implements Fleet {
   private final MemberTable table;
   private final HealthSnapshot health;
   private final PrefixStripes stripes;
+  private final Preparations preparations;
   private PrefixStripes.@Nullable Stripe stripe;
   private boolean anyFull;
 
-  CellFleet(MemberTable seated, HealthSnapshot conditions, PrefixStripes siblings) {
+  CellFleet(MemberTable seated, HealthSnapshot conditions, PrefixStripes siblings, Preparations known) {
     this.table = seated;
     this.health = conditions;
     this.stripes = siblings;
+    this.preparations = known;
   }
 
   /** Who sits where in it. */
@@ -74,6 +79,13 @@ public final class CellFleet implements Fleet {
   /** A later pass of the same decision stays in the stripe of the first: siblings pass both or none. */
   @Override
   public void search(Chain chain, Candidates candidates) {
+    List<Rendition> renditions = candidates.renditions();
+    for (int slot = candidates.next(0); !renditions.isEmpty() && slot >= 0; slot = candidates.next(slot + 1)) {
+      int its = rendition(candidates.workers[slot], renditions);
+      if (its >= 0) {
+        candidates.preparedAs(slot, its);
+      }
+    }
     int deepest = look(chain, candidates);
     while (stripe == null && deepest < chain.length()) {
       PrefixStripes.Stripe entered = stripes.lock(chain.hashes()[deepest]);
@@ -81,15 +93,15 @@ public final class CellFleet implements Fleet {
       if (!entered.isSameBlock()) {
         break;
       }
-      int deeper = Math.max(look(chain, candidates), entered.addPending(chain, candidates));
+      int deeper = Math.max(look(chain, candidates), entered.addPending(candidates));
       if (deeper <= deepest) {
         break;
       }
       deepest = deeper;
       release();
     }
-    leaveOutNextEvicted(chain, candidates);
-    health.shorten(chain, candidates);
+    leaveOutNextEvicted(candidates);
+    health.shorten(candidates);
     health.discount(candidates);
   }
 
@@ -99,16 +111,15 @@ public final class CellFleet implements Fleet {
    * the block behind those that a worker holds is the one that it evicted last, they are next, and as many go as the
    * requests before this one will store that are on their way.
    */
-  private void leaveOutNextEvicted(Chain chain, Candidates candidates) {
+  private void leaveOutNextEvicted(Candidates candidates) {
     long[] latest = table.index().latestEvicted();
     if (latest == null) {
       return;
     }
-    long[] hashes = chain.hashes();
     int[] depth = candidates.depth;
     for (int slot = 0; slot < latest.length; slot++) {
       int held = depth[slot];
-      if (held > 0 && isNextEvicted(latest[slot], hashes, held) && candidates.has(slot)) {
+      if (held > 0 && isNextEvicted(latest[slot], candidates.chain(slot).hashes(), held) && candidates.has(slot)) {
         depth[slot] = Math.max(0, held - member(slot).cache().blocks().predicted());
       }
     }
@@ -160,7 +171,10 @@ public final class CellFleet implements Fleet {
 
   /** Fills the depths and returns the greatest of a worker that has room. */
   private int look(Chain chain, Candidates candidates) {
-    int deepest = table.index().search(chain, candidates.live, candidates.depth);
+    int deepest =
+        candidates.renditions().isEmpty()
+            ? table.index().search(chain, candidates.live, candidates.depth)
+            : lookForRenditions(chain, candidates);
     if (anyFull && deepest > 0) {
       deepest = 0;
       for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
@@ -170,6 +184,41 @@ public final class CellFleet implements Fleet {
       }
     }
     return deepest;
+  }
+
+  /** Looks for each candidate by the chain that its engine makes. */
+  private int lookForRenditions(Chain chain, Candidates candidates) {
+    List<Rendition> renditions = candidates.renditions();
+    long[] rest = candidates.live.clone();
+    int deepest = 0;
+    for (int i = 0; i < renditions.size(); i++) {
+      long[] its = new long[rest.length];
+      for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+        its[slot >>> 6] |= candidates.isPreparedAs(slot, i) ? 1L << slot : 0;
+      }
+      deepest = Math.max(deepest, table.index().search(renditions.get(i).chain(), its, candidates.depth));
+      for (int word = 0; word < rest.length; word++) {
+        rest[word] &= ~its[word];
+      }
+    }
+    return Math.max(deepest, table.index().search(chain, rest, candidates.depth));
+  }
+
+  /** Which rendition a worker's engine makes of a prompt, -1 for none: it makes of it what most do. */
+  private int rendition(Worker worker, List<Rendition> renditions) {
+    String preparation = preparations.of(worker.pod());
+    for (int i = 0; i < renditions.size(); i++) {
+      if (renditions.get(i).preparation().equals(preparation)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** A prompt's blocks as a worker's engine prepares it. */
+  Chain chain(DecisionRequest.Prompt prompt, Worker worker) {
+    int its = prompt.renditions().isEmpty() ? -1 : rendition(worker, prompt.renditions());
+    return its < 0 ? prompt.chain() : prompt.renditions().get(its).chain();
   }
 
   /**

@@ -4,6 +4,7 @@ import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.Preparations;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.WorkerStatus;
@@ -42,6 +43,7 @@ public final class CellView {
   private final String cell;
   private final ProfileSet profiles;
   private final CellMetrics metrics;
+  private final Preparations preparations;
   private final PrefixStripes stripes = new PrefixStripes();
   private final CellDecider decider;
   private final @Nullable CellAdmission admission;
@@ -66,6 +68,7 @@ public final class CellView {
    * @param waiting how requests wait
    * @param nextHome the client of the cell when it has left this node
    * @param holders the other nodes
+   * @param preparations how workers' engines prepare prompts
    */
   public CellView(
       String cell,
@@ -79,8 +82,10 @@ public final class CellView {
       RetentionRelease releases,
       AdmissionSettings waiting,
       Supplier<NextHome> nextHome,
-      RemoteDecisions.Holders holders) {
+      RemoteDecisions.Holders holders,
+      Preparations preparations) {
     this.cell = cell;
+    this.preparations = preparations;
     this.profiles = profiles;
     this.metrics = metrics;
     this.programs =
@@ -186,7 +191,7 @@ public final class CellView {
       known = new HealthSnapshot(current, now);
       health = known;
     }
-    return new CellFleet(current, known, stripes);
+    return new CellFleet(current, known, stripes, preparations);
   }
 
   /** Decides for a request of this node. */

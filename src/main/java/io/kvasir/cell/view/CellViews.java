@@ -1,5 +1,6 @@
 package io.kvasir.cell.view;
 
+import io.kvasir.cell.Preparations;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.telemetry.Problem;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ public final class CellViews {
 
   private final Map<String, CellView> views = new ConcurrentHashMap<>();
   private final HealthLog healthLog = new HealthLog();
+  private final Preparations preparations = new Preparations();
 
   /** Publishes the view of a cell that has come to this node. */
   public void publish(String cell, CellView view) {
@@ -66,6 +68,11 @@ public final class CellViews {
   /** The last changes of their workers' health. */
   public HealthLog healthLog() {
     return healthLog;
+  }
+
+  /** How their workers' engines prepare prompts. */
+  public Preparations preparations() {
+    return preparations;
   }
 
   /** By the cells' names. */

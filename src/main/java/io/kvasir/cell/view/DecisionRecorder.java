@@ -40,16 +40,18 @@ public final class DecisionRecorder {
 
   private final String cell;
   private final ProfileSet profiles;
+  private final CellFleet fleet;
   private final BlockIndex index;
   private final @Nullable Member[] members;
   private final List<Explanation> passes = new ArrayList<>(2);
 
-  /** A recorder of the next decision, which is made against this index and these members. */
-  DecisionRecorder(String cell, ProfileSet profiles, BlockIndex index, @Nullable Member[] members) {
+  /** A recorder of the next decision, which is made for this fleet. */
+  DecisionRecorder(String cell, ProfileSet profiles, CellFleet fleet) {
     this.cell = cell;
     this.profiles = profiles;
-    this.index = index;
-    this.members = members;
+    this.fleet = fleet;
+    this.index = fleet.table().index();
+    this.members = fleet.table().members();
   }
 
   /** One more pass of the decision. */
@@ -90,7 +92,7 @@ public final class DecisionRecorder {
         refused,
         reason,
         plan,
-        passes.stream().map(pass -> pass(pass, request.prompt().chain())).toList());
+        passes.stream().map(pass -> pass(pass, request.prompt())).toList());
   }
 
   private static String profileOf(DecisionRequest request) {
@@ -173,15 +175,15 @@ public final class DecisionRecorder {
         lower(step.onFailure()));
   }
 
-  private Pass pass(Explanation pass, Chain chain) {
+  private Pass pass(Explanation pass, DecisionRequest.Prompt prompt) {
     return new Pass(
         pass.role().label(),
         pass.selection() instanceof Selection.Chosen chosen ? chosen.worker().id() : null,
-        candidates(pass, chain));
+        candidates(pass, prompt));
   }
 
   /** What a worker holds that was removed is not in the explanation: it is looked up. */
-  private List<CandidateRecord> candidates(Explanation pass, Chain chain) {
+  private List<CandidateRecord> candidates(Explanation pass, DecisionRequest.Prompt prompt) {
     long[] removed = new long[index.slots() >>> 6];
     for (Explanation.Candidate candidate : pass.candidates()) {
       if (candidate.removedBy() != null) {
@@ -190,9 +192,14 @@ public final class DecisionRecorder {
       }
     }
     int[] depths = new int[index.slots()];
-    index.search(chain, removed, depths);
+    index.search(prompt.chain(), removed, depths);
     return pass.candidates().stream()
-        .map(candidate -> candidate(candidate, depths[candidate.worker().slot()], chain))
+        .map(candidate -> {
+          int slot = candidate.worker().slot();
+          Chain own = fleet.chain(prompt, candidate.worker());
+          boolean another = candidate.removedBy() != null && !own.equals(prompt.chain());
+          return candidate(candidate, another ? index.verify(own, slot) : depths[slot], own);
+        })
         .toList();
   }
 

@@ -3,7 +3,6 @@ package io.kvasir.cell.view;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
-import io.kvasir.index.Chain;
 import io.kvasir.routing.Candidates;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -171,13 +170,13 @@ final class HealthSnapshot {
    * Shortens the depth of engines to what they can go on from. Looks up some blocks of each hybrid model's: as many as
    * the windows are long where that is at the depth itself.
    */
-  void shorten(Chain chain, Candidates candidates) {
+  void shorten(Candidates candidates) {
     for (int word = 0; limited != null && word < limited.length; word++) {
       for (long bits = limited[word] & candidates.live[word]; bits != 0; bits &= bits - 1) {
         int slot = (word << 6) + Long.numberOfTrailingZeros(bits);
         Member member = table.members()[slot];
         if (member != null) {
-          candidates.depth[slot] = member.cache().resumable(chain, candidates.depth[slot]);
+          candidates.depth[slot] = member.cache().resumable(candidates.chain(slot), candidates.depth[slot]);
         }
       }
     }

@@ -61,7 +61,7 @@ final class PrefixStripes {
      * Adds to the depths what the decision before predicted and the index does not know yet, because the
      * worker's blocks were being written. Returns the depth there, 0 when there is nothing to add.
      */
-    int addPending(Chain request, Candidates candidates) {
+    int addPending(Candidates candidates) {
       if (prediction == null || prediction.isPlaced()) {
         prediction = null;
         return 0;
@@ -70,6 +70,7 @@ final class PrefixStripes {
       if (slot >= candidates.slots() || !candidates.has(slot)) {
         return 0;
       }
+      Chain request = candidates.chain(slot);
       int most = Math.min(request.length(), chain.length());
       int common = 0;
       while (common < most && request.hashes()[common] == chain.hashes()[common]) {

@@ -74,7 +74,7 @@ public final class ModelPrompts {
       return TokenExam.notCompared(config.name(), failure == null ? "its mode is " + config.mode().label() : failure);
     }
     version = engineVersion;
-    loaded.models().forEach(PromptModel::learnEngineVersion);
+    loaded.models().forEach(PromptModel::learnEngineVersions);
     ObjectNode text = JsonNodeFactory.instance.objectNode().put("model", config.name()).put("prompt", TEXT);
     ObjectNode chat = JsonNodeFactory.instance.objectNode().put("model", config.name());
     chat.putArray("messages").addObject().put("role", "user").put("content", TEXT);

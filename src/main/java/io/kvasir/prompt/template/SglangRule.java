@@ -14,11 +14,22 @@ enum SglangRule {
   /** A function's fields come as they were sent, {@code strict} only if it was; before, always and in one order. */
   FUNCTION_AS_SENT(23);
 
+  private static final int OLDEST = 14;
+
   /** Of version 0.5. */
   private final int patch;
 
   SglangRule(int patch) {
     this.patch = patch;
+  }
+
+  /** Since which version of 0.5 engines prepare conversations as this one does; 14 for those before any change. */
+  static int latest(SglangVersion version) {
+    int latest = OLDEST;
+    for (SglangRule rule : values()) {
+      latest = rule.holds(version) ? Math.max(latest, rule.patch) : latest;
+    }
+    return latest;
   }
 
   boolean holds(SglangVersion version) {

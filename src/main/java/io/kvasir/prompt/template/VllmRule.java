@@ -34,6 +34,15 @@ enum VllmRule {
     this.minor = minor;
   }
 
+  /** Since which version of 0 engines prepare conversations as this one does; 0 for those before the first change. */
+  static int latest(VllmVersion version) {
+    int latest = 0;
+    for (VllmRule rule : values()) {
+      latest = rule.holds(version) ? Math.max(latest, rule.minor) : latest;
+    }
+    return latest;
+  }
+
   boolean holds(VllmVersion version) {
     return version.major() > 0 || version.minor() >= minor;
   }

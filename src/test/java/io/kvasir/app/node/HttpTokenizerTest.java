@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
+import io.kvasir.execution.FakeCells;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.prompt.EngineTokenizer.RefusedException;
-import io.kvasir.prompt.template.SglangVersion;
-import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -21,25 +20,37 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines' {@code /tokenize} over real sockets. */
 final class HttpTokenizerTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
+  private static final String MODEL = "m";
+
   private final HttpCalls calls = new HttpCalls();
+  private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
 
   @AfterEach
   void close() {
     calls.close();
+    background.shutdownNow();
+  }
+
+  private HttpTokenizer tokenizer(PodKeys keys, @Nullable URI pod, Duration timeout) {
+    FakeCells cells = new FakeCells();
+    if (pod != null) {
+      cells.worker("pod", pod, MODEL);
+    }
+    return new HttpTokenizer(calls, keys, new EngineVersions(cells, calls, keys, background, TIMEOUT), MODEL, timeout);
   }
 
   private int[] tokenize(int status, String answer) throws IOException {
@@ -54,7 +65,7 @@ final class HttpTokenizerTest {
     server.start();
     try {
       URI pod = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
-      return new HttpTokenizer(calls, PodKeys.NONE, () -> pod, TIMEOUT).tokenize("{\"prompt\":\"SECRET\"}");
+      return tokenizer(PodKeys.NONE, pod, TIMEOUT).tokenize("{\"prompt\":\"SECRET\"}");
     } finally {
       server.stop(0);
     }
@@ -65,53 +76,8 @@ final class HttpTokenizerTest {
     try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200, "{\"tokens\":[1,2]}"))) {
       PodKeys keys = new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null);
 
-      assertThat(new HttpTokenizer(calls, keys, pod::url, TIMEOUT).tokenize("{}")).containsExactly(1, 2);
+      assertThat(tokenizer(keys, pod.url(), TIMEOUT).tokenize("{}")).containsExactly(1, 2);
       assertThat(pod.next().headers().first("Authorization")).isEqualTo("Bearer secret");
-    }
-  }
-
-  @Test
-  void version_isTheEngines() throws Exception {
-    try (SimEngine vllm = engine(EngineApi.VLLM)) {
-      assertThat(new HttpTokenizer(calls, PodKeys.NONE, vllm::url, TIMEOUT).version())
-          .isEqualTo(new VllmVersion(0, 32));
-    }
-    try (SimEngine sglang = engine(EngineApi.SGLANG)) {
-      assertThat(new HttpTokenizer(calls, PodKeys.NONE, sglang::url, TIMEOUT).version())
-          .isEqualTo(new SglangVersion(0, 5, 23, null));
-    }
-    assertThat(new HttpTokenizer(calls, PodKeys.NONE, () -> null, TIMEOUT).version()).isNull();
-  }
-
-  @ParameterizedTest
-  @EnumSource(value = EngineApi.class, names = {"VLLM", "SGLANG"}, mode = EnumSource.Mode.EXCLUDE)
-  void version_ofAnotherEngine_isThatOfTheNewestVllm(EngineApi api) throws Exception {
-    try (SimEngine other = engine(api)) {
-      assertThat(new HttpTokenizer(calls, PodKeys.NONE, other::url, TIMEOUT).version()).isEqualTo(VllmVersion.NEWEST);
-    }
-  }
-
-  @Test
-  void version_showsThePodsKey() throws Exception {
-    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200,
-        "{\"version\":\"0.31.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
-      PodKeys keys = new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null);
-      assertThat(new HttpTokenizer(calls, keys, pod::url, TIMEOUT).version()).isEqualTo(new VllmVersion(0, 31));
-      List<String> asked = new ArrayList<>();
-      for (int i = 0; i < 2; i++) {
-        ScriptedPod.ReceivedRequest request = pod.next();
-        assertThat(request.headers().first("Authorization")).isEqualTo("Bearer secret");
-        asked.add(request.target());
-      }
-      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version");
-    }
-  }
-
-  @Test
-  void version_ofABusyEngine_isAFailure() throws Exception {
-    try (ScriptedPod busy = new ScriptedPod((request, out) -> out.json(503, "{}"))) {
-      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, busy::url, TIMEOUT);
-      assertThatThrownBy(tokenizer::version).isInstanceOf(IOException.class);
     }
   }
 
@@ -122,7 +88,7 @@ final class HttpTokenizerTest {
   @Test
   void tokenize_engine_answersOrRefuses() throws Exception {
     try (SimEngine engine = engine(EngineApi.VLLM)) {
-      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, engine::url, TIMEOUT);
+      HttpTokenizer tokenizer = tokenizer(PodKeys.NONE, engine.url(), TIMEOUT);
       assertThat(tokenizer.tokenize("{\"prompt\":\"Hello there\"}")).isNotEmpty();
       assertThat(tokenizer.tokenize("{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}")).isNotEmpty();
       assertThatThrownBy(() -> tokenizer.tokenize("{\"messages\":[{\"role\":1}]}"))
@@ -166,7 +132,7 @@ final class HttpTokenizerTest {
   void tokenize_noAnswerInTime_isARefusalOfALongPrompt(int bytes, boolean refusal) throws IOException {
     try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       URI pod = URI.create("http://127.0.0.1:" + silent.getLocalPort());
-      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, () -> pod, Duration.ofMillis(50));
+      HttpTokenizer tokenizer = tokenizer(PodKeys.NONE, pod, Duration.ofMillis(50));
       assertThatThrownBy(() -> tokenizer.tokenize("a".repeat(bytes)))
           .hasMessageContaining("did not answer within")
           .matches(failure -> failure instanceof RefusedException == refusal, "is a refusal: " + refusal);
@@ -175,7 +141,7 @@ final class HttpTokenizerTest {
 
   @Test
   void tokenize_noPod_isAFailure() {
-    assertThatThrownBy(() -> new HttpTokenizer(calls, PodKeys.NONE, () -> null, TIMEOUT).tokenize("{}"))
+    assertThatThrownBy(() -> tokenizer(PodKeys.NONE, null, TIMEOUT).tokenize("{}"))
         .hasMessageContaining("no healthy");
   }
 }

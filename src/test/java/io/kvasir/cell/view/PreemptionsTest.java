@@ -164,8 +164,8 @@ final class PreemptionsTest {
   private Selection.Chosen chosen(int slot, double prefillMs, double queue) {
     Booking booking = new Booking(1000, 500, Math.max(1, (long) (prefillMs * 1e3)));
     return new Selection.Chosen(
-        "p", Role.BOTH, slot, workers.get(slot), List.of(), booking, booking, queue, 0, 1, 0, 0, WORKERS, 0, null,
-        FailurePolicy.NEXT_CANDIDATE, null);
+        "p", Role.BOTH, slot, workers.get(slot), List.of(), booking, booking, queue, 0, Chain.EMPTY, 0, 0, WORKERS, 0,
+        null, FailurePolicy.NEXT_CANDIDATE, null);
   }
 
   private static PlanResult found(Selection.Chosen chosen) {

@@ -1,0 +1,196 @@
+package io.kvasir.app.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.kvasir.execution.FakeCells;
+import io.kvasir.http.HttpCalls;
+import io.kvasir.http.client.PodKeys;
+import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.Preparation;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.VllmVersion;
+import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.SimSettings;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What engines are, asked over real sockets. */
+final class EngineVersionsTest {
+  private static final String MODEL = "m";
+
+  private final HttpCalls calls = new HttpCalls();
+  private final ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
+  private final FakeCells cells = new FakeCells();
+
+  @AfterEach
+  void close() {
+    calls.close();
+    background.shutdownNow();
+  }
+
+  private EngineVersions engines(PodKeys keys) {
+    return new EngineVersions(cells, calls, keys, background, Duration.ofSeconds(60));
+  }
+
+  private static String name(EngineVersion version) {
+    return Preparation.of(version).name();
+  }
+
+  private static SimEngine engine(EngineApi api) throws IOException {
+    return SimEngine.start(SimSettings.builder().port(0).speed(0).api(api).events(EventSettings.OFF).build());
+  }
+
+  private static ScriptedPod vllm(String version) throws IOException {
+    return new ScriptedPod((request, out) -> out.json(200,
+        "{\"version\":\"%s\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}],\"tokens\":[%s]}"
+            .formatted(version, 1 + version.replaceAll("\\D", ""))));
+  }
+
+  @Test
+  void ofOneModel_thatOfMostEnginesIsFirst_andEachPreparationIsThereOnce() throws Exception {
+    try (SimEngine vllm = engine(EngineApi.VLLM);
+        SimEngine sglang = engine(EngineApi.SGLANG);
+        SimEngine another = engine(EngineApi.SGLANG)) {
+      cells.worker("a", vllm.url(), MODEL);
+      cells.worker("b", sglang.url(), MODEL);
+      cells.worker("c", another.url(), MODEL);
+      cells.worker("d", vllm.url(), "another model");
+      EngineVersions engines = engines(PodKeys.NONE);
+      assertThat(engines.of(MODEL)).as("before any was asked").isEmpty();
+
+      engines.refresh(false);
+
+      SglangVersion newer = new SglangVersion(0, 5, 23, null);
+      VllmVersion older = new VllmVersion(0, 32);
+      assertThat(engines.of(MODEL)).containsExactly(newer, older);
+      assertThat(engines.of("another model")).containsExactly(older);
+      assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
+      assertThat(engines.preparations()).isEqualTo(Map.of(
+          "a", name(older), "b", name(newer), "c", name(newer), "d", name(older)));
+      cells.setIll("b", true);
+      cells.setIll("c", true);
+      assertThat(engines.of(MODEL)).as("of those that are well").containsExactly(older);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = EngineApi.class, names = {"VLLM", "SGLANG"}, mode = EnumSource.Mode.EXCLUDE)
+  void anotherMake_isTakenForTheNewestVllm(EngineApi api) throws Exception {
+    try (SimEngine other = engine(api)) {
+      cells.worker("a", other.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(false);
+      assertThat(engines.of(MODEL)).containsExactly(VllmVersion.NEWEST);
+      engines.refresh(true);
+      assertThat(engines.of(MODEL)).as("asked again").containsExactly(VllmVersion.NEWEST);
+    }
+  }
+
+  @Test
+  void refresh_showsThePodsKey_andAsksForTwoPages() throws Exception {
+    try (ScriptedPod pod = vllm("0.31.0")) {
+      cells.worker("a", pod.url(), MODEL);
+      EngineVersions engines = engines(new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null));
+      engines.refresh(false);
+      assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
+      List<String> asked = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        ScriptedPod.ReceivedRequest request = pod.next();
+        assertThat(request.headers().first("Authorization")).isEqualTo("Bearer secret");
+        asked.add(request.target());
+      }
+      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version");
+    }
+  }
+
+  /** A router that has known a fleet for long asks each engine little. */
+  @Test
+  void askedAgain_anSglangTellsByThePagesThatItHas() throws Exception {
+    List<String> asked = new ArrayList<>();
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      synchronized (asked) {
+        asked.add(request.target());
+      }
+      switch (request.target()) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"sglang\"}]}");
+        case "/server_info?config_format=json" ->
+            out.json(200, "{\"version\":\"0.5.22\",\"disaggregation_mode\":\"null\"}");
+        default -> out.json(404, "{}");
+      }
+    })) {
+      cells.worker("a", pod.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(false);
+      synchronized (asked) {
+        asked.clear();
+      }
+      engines.refresh(true);
+      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/server_info?config_format=json");
+      assertThat(engines.of(MODEL)).containsExactly(new SglangVersion(0, 5, 22, null));
+    }
+  }
+
+  @Test
+  void anEngineThatDoesNotAnswer_isNotKnown_andAskedNextTime() throws Exception {
+    String[] status = {"503"};
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(Integer.parseInt(status[0]),
+        "{\"version\":\"0.31.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
+      cells.worker("a", pod.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(false);
+      assertThat(engines.of(MODEL)).isEmpty();
+      assertThat(engines.pod(MODEL)).as("it serves the model all the same").isEqualTo(pod.url());
+      status[0] = "200";
+      engines.refresh(false);
+      assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
+      status[0] = "503";
+      engines.refresh(true);
+      assertThat(engines.of(MODEL)).as("what it was when it answered last").containsExactly(new VllmVersion(0, 31));
+    }
+  }
+
+  @Test
+  void anEngineThatWasLost_isAskedAgain() throws Exception {
+    String[] version = {"0.31.0"};
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(200,
+        "{\"version\":\"%s\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}".formatted(version[0])))) {
+      cells.worker("a", pod.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(false);
+      version[0] = "0.32.0";
+      engines.refresh(false);
+      assertThat(engines.of(MODEL)).as("asked once").containsExactly(new VllmVersion(0, 31));
+      cells.lose("a");
+      engines.refresh(false);
+      assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 32));
+      cells.workers.clear();
+      engines.refresh(false);
+      assertThat(engines.preparations()).as("gone").isEmpty();
+    }
+  }
+
+  @Test
+  void prompts_areTokenisedByAnEngineOfTheVersion() throws Exception {
+    try (ScriptedPod older = vllm("0.11.0"); ScriptedPod newer = vllm("0.32.0")) {
+      cells.worker("a", older.url(), MODEL);
+      cells.worker("b", newer.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(false);
+      HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, engines, MODEL, Duration.ofSeconds(60));
+      assertThat(tokenizer.tokenize("{}", new VllmVersion(0, 11))).containsExactly(10_110);
+      assertThat(tokenizer.tokenize("{}", new VllmVersion(0, 32))).containsExactly(10_320);
+    }
+  }
+}
