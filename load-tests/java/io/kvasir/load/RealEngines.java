@@ -154,6 +154,8 @@ final class RealEngines implements TruthFleet {
         "--num-gpu-blocks-override", String.valueOf(TOKENS / blockSize),
         "--enable-prefix-caching",
         "--enable-prompt-tokens-details",
+        "--enable-auto-tool-choice",
+        "--tool-call-parser", "hermes",
         "--kv-events-config", events);
   }
 

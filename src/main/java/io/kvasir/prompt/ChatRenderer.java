@@ -6,31 +6,25 @@ import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
-import io.kvasir.prompt.template.Preparation;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.SequencedMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /** The renderer of a model's chat template: from a chat completion's body to the model's input text. Thread-safe. */
 final class ChatRenderer {
-  /** A conversation is rendered once for each. */
-  private static final int MAX_PREPARATIONS = 4;
+  private static final int MAX_RULES = 16;
 
   private final ChatTemplates templates;
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
-  private final Map<EngineVersion, MessagesRules> messagesRules = new ConcurrentHashMap<>();
 
-  /** Those that prepare conversations differently, that of most engines first; never empty. */
-  private volatile List<EngineVersion> engines = List.of(VllmVersion.NEWEST);
+  /** Of engines that there were lately, too. */
+  private final Map<EngineVersion, MessagesRules> messagesRules = new ConcurrentHashMap<>();
 
   ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
     this.templates = templates;
@@ -43,34 +37,28 @@ final class ChatRenderer {
     return templates;
   }
 
-  /** The engines as which conversations are prepared: each in another way, that of most engines first. */
-  List<EngineVersion> engines() {
-    return engines;
-  }
-
-  /**
-   * Prepares conversations from now on as engines of these versions do; returns whether those are others.
-   *
-   * @param versions that of most engines first; not empty
-   */
-  boolean engines(List<EngineVersion> versions) {
-    SequencedMap<Preparation, EngineVersion> first = new LinkedHashMap<>();
-    versions.forEach(version -> first.putIfAbsent(Preparation.of(version), version));
-    List<EngineVersion> different = first.values().stream().limit(MAX_PREPARATIONS).toList();
-    boolean changed = !different.equals(engines);
-    engines = different;
-    messagesRules.keySet().retainAll(different);
-    return changed;
-  }
-
   /** A {@code /v1/messages} body as the chat completion that an engine makes of it. */
   ObjectNode messages(ObjectNode body, EngineVersion engine) {
-    MessagesRules rules =
-        messagesRules.computeIfAbsent(engine, version -> MessagesRules.of(templates, prompt, version, now));
+    return messages(body, engine, rules(engine));
+  }
+
+  /** The same by rules that the engine finds out of its templates. */
+  static ObjectNode messages(ObjectNode body, EngineVersion engine, MessagesRules rules) {
     return switch (engine) {
       case VllmVersion _ -> MessagesBody.chat(body, rules);
       case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
     };
+  }
+
+  private MessagesRules rules(EngineVersion engine) {
+    MessagesRules known = messagesRules.get(engine);
+    if (known != null) {
+      return known;
+    }
+    if (messagesRules.size() >= MAX_RULES) {
+      messagesRules.clear();
+    }
+    return messagesRules.computeIfAbsent(engine, version -> MessagesRules.of(templates, prompt, version, now));
   }
 
   /** The text of {@code chat} for an engine; throws {@code TemplateException} when the template refuses it or fails. */

@@ -1,7 +1,6 @@
 package io.kvasir.prompt;
 
 import io.kvasir.prompt.template.EngineVersion;
-import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -13,11 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param renderer null when there is no chat template
  */
 record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer renderer) {
-  /** The engine as which conversations are prepared, where there are several that of most. */
-  EngineVersion engine() {
-    return renderer == null ? VllmVersion.NEWEST : renderer.engines().getFirst();
-  }
-
   /**
    * The token ids of a prompt up to message {@code item} if that is not -1; null if they are not known.
    *

@@ -17,6 +17,7 @@ final class ParityChecker {
   private final String model;
   private final ObjectNode templateKwargs;
   private final LocalTokenizer local;
+  private final KnownEngines engines;
   private final Tokenizer tokenizer;
   private final CachingEngineTokenizer engine;
   private final ParityTracker tracker;
@@ -24,18 +25,21 @@ final class ParityChecker {
   /**
    * A checker.
    *
+   * @param engines as most of which prompts are prepared
    * @param tokenizer the one of {@code local}
    */
   ParityChecker(
       String model,
       ObjectNode templateKwargs,
       LocalTokenizer local,
+      KnownEngines engines,
       Tokenizer tokenizer,
       CachingEngineTokenizer engine,
       ParityTracker tracker) {
     this.model = model;
     this.templateKwargs = templateKwargs;
     this.local = local;
+    this.engines = engines;
     this.tokenizer = tokenizer;
     this.engine = engine;
     this.tracker = tracker;
@@ -51,7 +55,7 @@ final class ParityChecker {
   }
 
   private Parity ofProbe(PromptSource.Untokenized prompt) {
-    EngineVersion version = local.engine();
+    EngineVersion version = engines.most();
     int[] ours;
     try {
       ours = local.ids(prompt, -1, version);
@@ -93,7 +97,7 @@ final class ParityChecker {
   }
 
   private Parity ofClient(PromptSource.Untokenized prompt, String requested, Prompt routed, Permit permit) {
-    EngineVersion version = local.engine();
+    EngineVersion version = engines.most();
     try {
       int[] ours = local.ids(prompt, -1, version);
       if (ours == null) {

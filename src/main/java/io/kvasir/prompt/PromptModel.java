@@ -52,6 +52,7 @@ public final class PromptModel {
   private final CounterDataPoint made;
   private final ObjectNode templateKwargs;
   private final LocalTokenizer local;
+  private final KnownEngines engines = new KnownEngines();
   private final ParityTracker parityTracker;
   private final TemplateFailures templateFailures;
   private final @Nullable ParityChecker checker;
@@ -108,7 +109,7 @@ public final class PromptModel {
         config.name(), config.mode(), renderer == null ? PromptShape.TEXT : PromptShape.CHAT, metrics);
     checker = config.mode() != PromptMode.EXACT || tokenizer == null || engine == null
         ? null
-        : new ParityChecker(config.name(), templateKwargs, local, tokenizer, engine, parityTracker);
+        : new ParityChecker(config.name(), templateKwargs, local, engines, tokenizer, engine, parityTracker);
   }
 
   /** The same model without an engine, with another memo and other metrics. */
@@ -133,13 +134,13 @@ public final class PromptModel {
 
   /** The prompt in a request's body, as this model's engines read it, where they are several most of them. */
   PromptSource source(PromptRequest request) {
-    return source(request, local.engine());
+    return source(request, engines.most());
   }
 
   private PromptSource source(PromptRequest request, EngineVersion engine) {
     return PromptSource.of(request.api(), request.body(),
         renderer == null
-            ? body -> MessagesBody.chat(body, MessagesRules.UNKNOWN)
+            ? body -> ChatRenderer.messages(body, engine, MessagesRules.UNKNOWN)
             : body -> renderer.messages(body, engine));
   }
 
@@ -161,11 +162,11 @@ public final class PromptModel {
       BlockNamespace namespace,
       Permit permit,
       @Nullable PromptTimes times) {
-    PreparationJob job = new PreparationJob(request.model(), local.engine(), namespace, permit, times);
+    PreparationJob job = new PreparationJob(request.model(), engines.most(), namespace, permit, times);
     Prompt prompt = prepare(source, job);
-    List<EngineVersion> engines = renderer == null ? List.of() : renderer.engines();
-    return engines.size() > 1 && source instanceof PromptSource.Chat && prompt.mode() != PromptMode.NONE
-        ? prompt.with(renditions(engines.subList(1, engines.size()), request, job, prompt))
+    List<EngineVersion> different = engines.different();
+    return different.size() > 1 && source instanceof PromptSource.Chat && prompt.mode() != PromptMode.NONE
+        ? prompt.with(renditions(different.subList(1, different.size()), request, job, prompt))
         : prompt;
   }
 
@@ -334,13 +335,13 @@ public final class PromptModel {
       return null;
     }
     return switch (parityTracker.mode(source)) {
-      case EXACT -> local.ids(prompt, prompt.firstItem(), local.engine());
+      case EXACT -> local.ids(prompt, prompt.firstItem(), engines.most());
       case ENGINE -> {
         if (engine == null || prompt.firstItem() >= 0) {
           yield null;
         }
         try {
-          EngineVersion version = local.engine();
+          EngineVersion version = engines.most();
           String body = prompt.tokenizeRequest(requested, templateKwargs, version);
           beforeWaiting.run();
           yield engine.tokenize(body, version);
@@ -363,7 +364,7 @@ public final class PromptModel {
     return source instanceof PromptSource.Untokenized prompt
             && prompt.firstItem() < 0
             && parityTracker.mode(source) == PromptMode.EXACT
-        ? local.ids(prompt, -1, local.engine())
+        ? local.ids(prompt, -1, engines.most())
         : null;
   }
 
@@ -375,8 +376,8 @@ public final class PromptModel {
   /** Prepares conversations from now on as the model's engines do, by their versions as far as those are known. */
   public void learnEngineVersions() {
     List<EngineVersion> versions = engine == null ? List.of() : engine.versions();
-    if (renderer != null && !versions.isEmpty() && renderer.engines(versions)) {
-      log.info("model {}: conversations are prepared as by {}", config.name(), renderer.engines());
+    if (!versions.isEmpty() && engines.learn(versions)) {
+      log.info("model {}: conversations are prepared as by {}", config.name(), engines.different());
     }
   }
 

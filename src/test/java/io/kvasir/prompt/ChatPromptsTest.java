@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
+import io.kvasir.index.Rendition;
 import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.Preparation;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
@@ -110,6 +113,38 @@ final class ChatPromptsTest {
     engine.versions = List.of(new VllmVersion(0, 32));
     model.learnEngineVersions();
     assertThat(text(prompts, body)).doesNotContain("billing").contains("Be brief.");
+  }
+
+  /** Whichever of them most engines are: none changes what the others get. */
+  @Test
+  void prepare_forEnginesOfTwoMakes_isAsForEachOfThemAlone() throws IOException {
+    VllmVersion vllm = new VllmVersion(0, 32);
+    SglangVersion sglang = new SglangVersion(0, 5, 23, null);
+    ObjectNode body = conversation("system", LONG, "user", LONG);
+    body.set("tools", json("[{'type': 'function', 'function': {'description': 'Looks up.', 'name': 'look_up',"
+        + "'parameters': {'type': 'object', 'properties': {'word': {'type': 'varchar'}}}}}]"));
+    Prompt ofVllm = prepared(List.of(vllm), body);
+    Prompt ofSglang = prepared(List.of(sglang), body);
+    assertThat(ofVllm.chain()).isNotEqualTo(ofSglang.chain());
+
+    Prompt both = prepared(List.of(sglang, vllm), body);
+    assertThat(both.chain()).isEqualTo(ofSglang.chain());
+    assertThat(both.renditions())
+        .containsExactly(new Rendition(Preparation.of(vllm).name(), ofVllm.chain(), ofVllm.tokens()));
+    Prompt reversed = prepared(List.of(vllm, sglang), body);
+    assertThat(reversed.chain()).isEqualTo(ofVllm.chain());
+    assertThat(reversed.renditions())
+        .containsExactly(new Rendition(Preparation.of(sglang).name(), ofSglang.chain(), ofSglang.tokens()));
+    assertThat(prepared(List.of(vllm, sglang), conversation("user", LONG)).renditions()).isEmpty();
+  }
+
+  private static Prompt prepared(List<EngineVersion> versions, ObjectNode body) throws IOException {
+    VersionedEngine engine = new VersionedEngine();
+    engine.versions = versions;
+    Prompts prompts = Prompts.load(List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> engine,
+        Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+    prompts.models().forEach(PromptModel::learnEngineVersions);
+    return Bodies.prepare(prompts, Api.CHAT, "demo", body);
   }
 
   private static String text(Prompts prompts, ObjectNode body) {

@@ -8,6 +8,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.http.Cancellation;
 import io.kvasir.index.Chain;
 import io.kvasir.prompt.PreparationLimiter.Permit;
+import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.prompt.tokens.Tokenizer;
@@ -100,6 +103,60 @@ final class EngineModeTest {
     assertThat(engine.requests).hasSize(1);
     assertThat(Bodies.prepare(prompts, Api.CHAT, "tuned", chat(LONG)).chain()).isNotEqualTo(first.chain());
     assertThat(engine.requests).extracting(request -> request.get("model").asText()).containsExactly("m", "tuned");
+  }
+
+  /** Engines of two makes, of which each tokenises what it is asked for in its own way. */
+  private static final class TwoMakes implements EngineTokenizer {
+    private static final SglangVersion SGLANG = new SglangVersion(0, 5, 23, null);
+    private static final VllmVersion VLLM = new VllmVersion(0, 33);
+
+    private final Map<EngineVersion, List<JsonNode>> asked = Map.of(SGLANG, new ArrayList<>(), VLLM, new ArrayList<>());
+
+    @Override
+    public List<EngineVersion> versions() {
+      return List.of(SGLANG, VLLM);
+    }
+
+    @Override
+    public int[] tokenize(String jsonBody) throws IOException {
+      throw new IOException("any of them");
+    }
+
+    @Override
+    public int[] tokenize(String jsonBody, EngineVersion version) {
+      JsonNode body = Bodies.parse(jsonBody);
+      Objects.requireNonNull(asked.get(version)).add(body);
+      return DEMO.encode(body.at("/messages/0/content").asText() + (body.has("tools") ? version : ""), false);
+    }
+  }
+
+  /** Without the model's files, too: what is asked of an engine depends on its make. */
+  @Test
+  void prepare_engineMode_asksAnEngineOfEachMake_andEachHasItsRendition() throws IOException {
+    TwoMakes engines = new TwoMakes();
+    Prompts prompts = Prompts.load(
+        List.of(new ModelConfig(
+            "m", Set.of(), 16, PromptMode.ENGINE, ModelConfig.FileSources.NONE, Map.of(), 0, false)),
+        PromptSettings.ofMemo(1 << 20), _ -> engines, Runnable::run, Clock.systemUTC(), clock, new Metrics(registry));
+    prompts.models().forEach(PromptModel::learnEngineVersions);
+    ObjectNode body = Bodies.object(
+        "{'messages': [], 'tools': [{'type': 'function', 'function': {'name': 'f'}}], 'tool_choice': 'auto'}");
+    body.withArray("messages").addObject().put("role", "user").put("content", LONG);
+
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "m", body);
+
+    assertThat(prompt.tokens()).isEqualTo(DEMO.encode(LONG + TwoMakes.SGLANG, false).length);
+    assertThat(prompt.renditions()).singleElement().satisfies(other -> {
+      assertThat(other.preparation()).isEqualTo("vLLM 0.33");
+      assertThat(other.tokens()).isEqualTo(DEMO.encode(LONG + TwoMakes.VLLM, false).length);
+      assertThat(other.chain().length()).isPositive();
+      assertThat(other.chain()).isNotEqualTo(prompt.chain());
+    });
+    assertThat(engines.asked.get(TwoMakes.SGLANG)).singleElement()
+        .satisfies(asked -> assertThat(asked.has("tool_choice")).isTrue());
+    assertThat(engines.asked.get(TwoMakes.VLLM)).singleElement()
+        .satisfies(asked -> assertThat(asked.has("add_generation_prompt")).isTrue());
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).renditions()).as("the same for both").isEmpty();
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.kvasir.app.node;
 
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.engines.EngineIdentity;
@@ -17,6 +18,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -29,9 +31,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The makes and versions of pods' engines, on which depends how they prepare prompts: a pod is asked as soon as it is
- * healthy, once more when it was lost, and whenever that is due since its engine may have been replaced. One thread
- * asks; any thread may read.
+ * The makes and versions of pods' engines, on which depends how they prepare prompts. A pod is asked when it is new and
+ * when it is healthy for the first time, once more when it was lost or described anew, and now and then since its
+ * engine may have been replaced; until it answers it is what was learnt of it when it was added, if anything was. One
+ * thread asks; any may read.
  */
 final class EngineVersions {
   private static final Logger LOG = LoggerFactory.getLogger(EngineVersions.class);
@@ -39,7 +42,18 @@ final class EngineVersions {
   /** Pods that are asked at a time. */
   private static final int AT_ONCE = 32;
 
+  /** Who is asked. */
+  enum Round {
+    /** Those that have not been asked, or may be others by now. */
+    NEW,
+    /** Those that have not answered, too. */
+    SILENT,
+    /** All. */
+    ALL
+  }
+
   private final Cells cells;
+  private final Pods pods;
   private final EngineInquiry inquiry;
   private final PodKeys keys;
   private final ExecutorService background;
@@ -47,13 +61,19 @@ final class EngineVersions {
   private volatile Map<String, Engine> byPod = Map.of();
 
   /**
-   * An engine as it told of itself.
+   * What is known of an engine.
    *
+   * @param identity as it told of itself, null when it has not answered
+   * @param version null when nothing is known of it
+   * @param healthy whether its pod was when it was asked
    * @param losses how often its pod had been lost by then
+   * @param described what was learnt of it when its pod was added, as text; empty when nothing was
    */
-  private record Engine(EngineIdentity identity, EngineVersion version, int losses) {
-    Preparation preparation() {
-      return Preparation.of(version);
+  private record Engine(
+      @Nullable EngineIdentity identity, @Nullable EngineVersion version, boolean healthy, int losses,
+      String described) {
+    @Nullable Preparation preparation() {
+      return version == null ? null : Preparation.of(version);
     }
   }
 
@@ -65,44 +85,45 @@ final class EngineVersions {
    * @param background runs what waits for engines
    * @param timeout of each question
    */
-  EngineVersions(Cells cells, HttpCalls calls, PodKeys keys, ExecutorService background, Duration timeout) {
+  EngineVersions(
+      Cells cells, Pods pods, HttpCalls calls, PodKeys keys, ExecutorService background, Duration timeout) {
     this.cells = cells;
+    this.pods = pods;
     this.inquiry = new EngineInquiry(calls, timeout);
     this.keys = keys;
     this.background = background;
     this.timeout = timeout;
   }
 
-  /**
-   * Asks the healthy pods that have not told yet or were lost since, and forgets those that are gone. Waits for them,
-   * though not for long.
-   *
-   * @param all whether all others are asked again, too
-   */
-  void refresh(boolean all) throws InterruptedException {
+  /** Asks pods, and forgets those that are gone. Waits for them, though not for long. */
+  void refresh(Round round) throws InterruptedException {
     Map<String, Engine> before = byPod;
-    Map<String, Engine> now = new HashMap<>();
-    Map<String, WorkerSummary> pods = new LinkedHashMap<>();
+    Map<String, String> described = new HashMap<>();
+    pods.all().forEach(pod -> described.put(pod.name(), pod.learnt() == null ? "" : pod.learnt().engine()));
+    Map<String, Engine> now = new ConcurrentHashMap<>();
+    Map<String, WorkerSummary> asked = new LinkedHashMap<>();
     for (WorkerSummary worker : cells.workers()) {
       Engine known = before.get(worker.pod());
+      String description = described.getOrDefault(worker.pod(), "");
       if (known != null) {
         now.put(worker.pod(), known);
       }
-      if (isHealthy(worker) && (all || known == null || known.losses != worker.losses())) {
-        pods.putIfAbsent(worker.pod(), worker);
+      if (known == null || (isHealthy(worker) && isDue(known, worker, description, round))) {
+        asked.putIfAbsent(worker.pod(), worker);
+        now.put(worker.pod(), known(worker, known, description));
       }
     }
+    byPod = Map.copyOf(now);
+    if (asked.isEmpty()) {
+      return;
+    }
     Semaphore permits = new Semaphore(AT_ONCE);
-    Map<String, Engine> told = new ConcurrentHashMap<>();
     background.invokeAll(
-        pods.values().stream()
-            .map(pod -> (Callable<@Nullable Void>) () -> {
+        asked.values().stream()
+            .map(worker -> (Callable<@Nullable Void>) () -> {
               permits.acquire();
               try {
-                Engine engine = engine(pod, before.get(pod.pod()));
-                if (engine != null) {
-                  told.put(pod.pod(), engine);
-                }
+                now.put(worker.pod(), answered(worker, Objects.requireNonNull(now.get(worker.pod()))));
               } finally {
                 permits.release();
               }
@@ -110,37 +131,59 @@ final class EngineVersions {
             })
             .toList(),
         2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
-    now.putAll(told);
     byPod = Map.copyOf(now);
   }
 
-  private @Nullable Engine engine(WorkerSummary pod, @Nullable Engine known) throws InterruptedException {
+  private static boolean isDue(Engine known, WorkerSummary worker, String description, Round round) {
+    return round == Round.ALL
+        || known.losses != worker.losses()
+        || !known.described.equals(description)
+        || (known.identity == null && (round == Round.SILENT || !known.healthy));
+  }
+
+  /** What is known of a pod's engine before it answers: of one that is described anew, its description. */
+  private static Engine known(WorkerSummary worker, @Nullable Engine before, String description) {
+    return before == null || !before.described.equals(description)
+        ? new Engine(null, version(description), isHealthy(worker), worker.losses(), description)
+        : new Engine(before.identity, before.version, isHealthy(worker), worker.losses(), description);
+  }
+
+  /** Of a description such as {@code SGLang 0.5.23 (simulated)}; null of an empty one. */
+  private static @Nullable EngineVersion version(String description) {
+    String[] words = description.split(" ", -1);
+    return description.isEmpty() ? null : EngineVersion.of(words[0], words.length > 1 ? words[1] : null, null);
+  }
+
+  private Engine answered(WorkerSummary worker, Engine known) {
     try {
-      EngineIdentity identity =
-          inquiry.identity(pod.url(), keys.of(pod.url()), known == null ? null : known.identity);
+      EngineIdentity identity = inquiry.identity(worker.url(), keys.of(worker.url()), known.identity);
       EngineVersion version =
           EngineVersion.of(identity.kind().label(), identity.version(), identity.reasoningParser());
-      return new Engine(identity, version, pod.losses());
+      return new Engine(identity, version, known.healthy, known.losses, known.described);
     } catch (HttpCallException silent) {
-      LOG.debug("pod {} did not tell its version: {}", pod.pod(), silent.getMessage());
-      return null;
+      LOG.debug("pod {} did not tell its version: {}", worker.pod(), silent.getMessage());
+      return known;
+    } catch (InterruptedException late) {
+      Thread.currentThread().interrupt();
+      return known;
     }
   }
 
   /** The versions of a model's healthy engines: that of most first, of each way to prepare prompts one. */
   List<EngineVersion> of(String model) {
     Map<String, Engine> known = byPod;
-    Map<Preparation, Integer> pods = new HashMap<>();
+    Map<Preparation, Integer> count = new HashMap<>();
     Map<Preparation, EngineVersion> versions = new HashMap<>();
     healthy(model).forEach(worker -> {
       Engine engine = known.get(worker.pod());
-      if (engine != null) {
-        pods.merge(engine.preparation(), 1, Integer::sum);
-        versions.putIfAbsent(engine.preparation(), engine.version);
+      Preparation preparation = engine == null ? null : engine.preparation();
+      if (engine != null && engine.version != null && preparation != null) {
+        count.merge(preparation, 1, Integer::sum);
+        versions.putIfAbsent(preparation, engine.version);
       }
     });
-    return pods.keySet().stream()
-        .sorted(Comparator.<Preparation>comparingInt(pods::get).reversed().thenComparing(Preparation::name))
+    return count.keySet().stream()
+        .sorted(Comparator.<Preparation>comparingInt(count::get).reversed().thenComparing(Preparation::name))
         .map(versions::get)
         .toList();
   }
@@ -148,7 +191,12 @@ final class EngineVersions {
   /** How each pod's engine prepares prompts, by the pod's name. */
   Map<String, String> preparations() {
     Map<String, String> preparations = new HashMap<>();
-    byPod.forEach((pod, engine) -> preparations.put(pod, engine.preparation().name()));
+    byPod.forEach((pod, engine) -> {
+      Preparation preparation = engine.preparation();
+      if (preparation != null) {
+        preparations.put(pod, preparation.name());
+      }
+    });
     return preparations;
   }
 
@@ -162,7 +210,7 @@ final class EngineVersions {
     Map<String, Engine> known = byPod;
     Predicate<WorkerSummary> alike = worker -> {
       Engine engine = known.get(worker.pod());
-      return engine != null && engine.preparation().equals(Preparation.of(version));
+      return engine != null && Preparation.of(version).equals(engine.preparation());
     };
     URI its = healthy(model).filter(alike).map(WorkerSummary::url).findAny().orElse(null);
     return its == null ? pod(model) : its;

@@ -33,7 +33,11 @@ import org.slf4j.LoggerFactory;
 final class ServedModels implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ServedModels.class);
   private static final Duration ENGINE_TIMEOUT = Duration.ofSeconds(2);
-  private static final Duration CHECK_INTERVAL = Duration.ofSeconds(2);
+
+  /** Between two looks for engines that are new: until one is asked it is not known how it prepares prompts. */
+  private static final Duration LOOK_INTERVAL = Duration.ofMillis(100);
+
+  private static final int LOOKS_PER_CHECK = 20;
 
   /**
    * Of so many checks one, every half minute, asks engines for their versions again, as they may have been replaced,
@@ -49,6 +53,7 @@ final class ServedModels implements AutoCloseable {
   private final EngineVersions engines;
   private final Preparations preparations;
   private int checks;
+  private int looks = 1;
 
   /**
    * Loads every model of the configuration.
@@ -71,7 +76,7 @@ final class ServedModels implements AutoCloseable {
     this.pods = cells.pods();
     this.preparations = cells.preparations();
     this.calls = new HttpCalls(null, tls);
-    this.engines = new EngineVersions(cells.cells(), calls, keys, background, ENGINE_TIMEOUT);
+    this.engines = new EngineVersions(cells.cells(), cells.pods(), calls, keys, background, ENGINE_TIMEOUT);
     try {
       this.prompts =
           Prompts.load(
@@ -107,9 +112,13 @@ final class ServedModels implements AutoCloseable {
   private void watch() {
     try {
       while (true) {
-        Thread.sleep(CHECK_INTERVAL);
+        Thread.sleep(LOOK_INTERVAL);
         try {
-          check();
+          boolean due = looks++ % LOOKS_PER_CHECK == 0;
+          learnVersions(due ? EngineVersions.Round.SILENT : EngineVersions.Round.NEW);
+          if (due) {
+            check();
+          }
         } catch (RuntimeException failed) {
           LOG.warn("the tokens of a model could not be compared with its engines'", failed);
         }
@@ -122,15 +131,21 @@ final class ServedModels implements AutoCloseable {
   private void check() throws InterruptedException {
     learnt.check();
     boolean seldom = checks++ % SELDOM == 0;
-    engines.refresh(seldom);
-    preparations.learnt(engines.preparations());
+    if (seldom) {
+      learnVersions(EngineVersions.Round.ALL);
+    }
     for (PromptModel model : prompts.models()) {
-      model.learnEngineVersions();
       boolean served = engines.pod(model.name()) != null;
       if (served && model.needsCheck() && (seldom || !model.isEngineSilent())) {
         model.check();
       }
     }
+  }
+
+  private void learnVersions(EngineVersions.Round round) throws InterruptedException {
+    engines.refresh(round);
+    preparations.learnt(engines.preparations());
+    prompts.models().forEach(PromptModel::learnEngineVersions);
   }
 
   private List<Problem> problems() {

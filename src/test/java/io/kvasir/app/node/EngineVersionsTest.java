@@ -2,6 +2,9 @@ package io.kvasir.app.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.app.node.EngineVersions.Round;
+import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.TestPods;
 import io.kvasir.execution.FakeCells;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
@@ -41,7 +44,7 @@ final class EngineVersionsTest {
   }
 
   private EngineVersions engines(PodKeys keys) {
-    return new EngineVersions(cells, calls, keys, background, Duration.ofSeconds(60));
+    return new EngineVersions(cells, cells.pods, calls, keys, background, Duration.ofSeconds(60));
   }
 
   private static String name(EngineVersion version) {
@@ -70,7 +73,7 @@ final class EngineVersionsTest {
       EngineVersions engines = engines(PodKeys.NONE);
       assertThat(engines.of(MODEL)).as("before any was asked").isEmpty();
 
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
 
       SglangVersion newer = new SglangVersion(0, 5, 23, null);
       VllmVersion older = new VllmVersion(0, 32);
@@ -91,9 +94,9 @@ final class EngineVersionsTest {
     try (SimEngine other = engine(api)) {
       cells.worker("a", other.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).containsExactly(VllmVersion.NEWEST);
-      engines.refresh(true);
+      engines.refresh(Round.ALL);
       assertThat(engines.of(MODEL)).as("asked again").containsExactly(VllmVersion.NEWEST);
     }
   }
@@ -103,7 +106,7 @@ final class EngineVersionsTest {
     try (ScriptedPod pod = vllm("0.31.0")) {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null));
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
       List<String> asked = new ArrayList<>();
       for (int i = 0; i < 2; i++) {
@@ -132,11 +135,11 @@ final class EngineVersionsTest {
     })) {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       synchronized (asked) {
         asked.clear();
       }
-      engines.refresh(true);
+      engines.refresh(Round.ALL);
       assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/server_info?config_format=json");
       assertThat(engines.of(MODEL)).containsExactly(new SglangVersion(0, 5, 22, null));
     }
@@ -149,15 +152,64 @@ final class EngineVersionsTest {
         "{\"version\":\"0.31.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).isEmpty();
       assertThat(engines.pod(MODEL)).as("it serves the model all the same").isEqualTo(pod.url());
       status[0] = "200";
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
+      assertThat(engines.of(MODEL)).as("asked before").isEmpty();
+      engines.refresh(Round.SILENT);
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
       status[0] = "503";
-      engines.refresh(true);
+      engines.refresh(Round.ALL);
       assertThat(engines.of(MODEL)).as("what it was when it answered last").containsExactly(new VllmVersion(0, 31));
+    }
+  }
+
+  /** An engine that is busy with its first prompt may answer late. */
+  @Test
+  void anEngineThatDoesNotAnswer_isWhatWasLearntOfIt() throws Exception {
+    String[] status = {"503"};
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(Integer.parseInt(status[0]),
+        "{\"version\":\"0.32.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
+      cells.worker("a", pod.url(), MODEL);
+      PodSpec described = TestPods.pod("a").build();
+      cells.pods.announce(described.with(new PodSpec.Learnt("{}", "SGLang 0.5.22 (simulated)", List.of())));
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(Round.NEW);
+      assertThat(engines.of(MODEL)).containsExactly(new SglangVersion(0, 5, 22, null));
+
+      status[0] = "200";
+      assertThat(cells.pods.replace(
+          cells.pods.all().getFirst(), described.with(new PodSpec.Learnt("{}", "vLLM 0.32.0", List.of())))).isTrue();
+      engines.refresh(Round.NEW);
+      assertThat(engines.of(MODEL)).as("described anew").containsExactly(new VllmVersion(0, 32));
+    }
+  }
+
+  /** So that it is known when it gets its first request. */
+  @Test
+  void anEngineThatIsNotWellYet_isAskedAtOnce_andOnceMoreWhenItIs() throws Exception {
+    String[] status = {"200"};
+    try (ScriptedPod ready = vllm("0.31.0");
+        ScriptedPod late = new ScriptedPod((request, out) -> out.json(Integer.parseInt(status[0]),
+            "{\"version\":\"0.32.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}"))) {
+      cells.worker("a", ready.url(), MODEL);
+      cells.worker("b", late.url(), MODEL);
+      cells.setIll("a", true);
+      cells.setIll("b", true);
+      status[0] = "503";
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(Round.NEW);
+      status[0] = "200";
+      engines.refresh(Round.SILENT);
+      assertThat(engines.preparations()).containsOnlyKeys("a");
+
+      cells.setIll("a", false);
+      cells.setIll("b", false);
+      assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
+      engines.refresh(Round.NEW);
+      assertThat(engines.of(MODEL)).containsExactlyInAnyOrder(new VllmVersion(0, 31), new VllmVersion(0, 32));
     }
   }
 
@@ -168,15 +220,15 @@ final class EngineVersionsTest {
         "{\"version\":\"%s\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}".formatted(version[0])))) {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       version[0] = "0.32.0";
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).as("asked once").containsExactly(new VllmVersion(0, 31));
       cells.lose("a");
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 32));
       cells.workers.clear();
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       assertThat(engines.preparations()).as("gone").isEmpty();
     }
   }
@@ -187,7 +239,7 @@ final class EngineVersionsTest {
       cells.worker("a", older.url(), MODEL);
       cells.worker("b", newer.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
-      engines.refresh(false);
+      engines.refresh(Round.NEW);
       HttpTokenizer tokenizer = new HttpTokenizer(calls, PodKeys.NONE, engines, MODEL, Duration.ofSeconds(60));
       assertThat(tokenizer.tokenize("{}", new VllmVersion(0, 11))).containsExactly(10_110);
       assertThat(tokenizer.tokenize("{}", new VllmVersion(0, 32))).containsExactly(10_320);

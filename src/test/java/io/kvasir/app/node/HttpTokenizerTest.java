@@ -50,7 +50,7 @@ final class HttpTokenizerTest {
     if (pod != null) {
       cells.worker("pod", pod, MODEL);
     }
-    return new HttpTokenizer(calls, keys, new EngineVersions(cells, calls, keys, background, TIMEOUT), MODEL, timeout);
+    return new HttpTokenizer(calls, keys, new EngineVersions(cells, cells.pods, calls, keys, background, TIMEOUT), MODEL, timeout);
   }
 
   private int[] tokenize(int status, String answer) throws IOException {
