@@ -37,16 +37,20 @@ final class ChatRenderer {
     return templates;
   }
 
-  /** A {@code /v1/messages} body as the chat completion that an engine makes of it. */
-  ObjectNode messages(ObjectNode body, EngineVersion engine) {
-    return messages(body, engine, rules(engine));
+  /** A body of {@code /v1/messages} or {@code /v1/responses} as the chat completion that an engine makes of it. */
+  ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
+    return chat(api, body, engine, rules(engine));
   }
 
   /** The same by rules that the engine finds out of its templates. */
-  static ObjectNode messages(ObjectNode body, EngineVersion engine, MessagesRules rules) {
+  static ObjectNode chat(Api api, ObjectNode body, EngineVersion engine, MessagesRules rules) {
+    boolean responses = api == Api.RESPONSES;
     return switch (engine) {
-      case VllmVersion _ -> MessagesBody.chat(body, rules);
-      case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
+      case VllmVersion _ -> responses ? ResponsesBody.chat(body) : MessagesBody.chat(body, rules);
+      case SglangVersion version ->
+          responses
+              ? SglangResponsesBody.chat(body, version, !rules.mergesSystem())
+              : SglangMessagesBody.chat(body, rules);
     };
   }
 

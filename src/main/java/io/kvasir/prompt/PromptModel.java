@@ -140,8 +140,8 @@ public final class PromptModel {
   private PromptSource source(PromptRequest request, EngineVersion engine) {
     return PromptSource.of(request.api(), request.body(),
         renderer == null
-            ? body -> ChatRenderer.messages(body, engine, MessagesRules.UNKNOWN)
-            : body -> renderer.messages(body, engine));
+            ? (api, body) -> ChatRenderer.chat(api, body, engine, MessagesRules.UNKNOWN)
+            : (api, body) -> renderer.chat(api, body, engine));
   }
 
   /** The model's chat templates, null when it has none. */

@@ -8,7 +8,7 @@ import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import java.util.List;
 import java.util.Set;
-import java.util.function.UnaryOperator;
+import java.util.function.BiFunction;
 
 /** The prompt in a request's body, in the form in which the request has it. */
 sealed interface PromptSource {
@@ -154,9 +154,9 @@ sealed interface PromptSource {
   /**
    * The prompt in a body of the given API.
    *
-   * @param messages what an engine makes of a {@code /v1/messages} body: a chat completion's
+   * @param conversation what an engine makes of the body of an API for conversations: a chat completion's
    */
-  static PromptSource of(Api api, JsonNode body, UnaryOperator<ObjectNode> messages) {
+  static PromptSource of(Api api, JsonNode body, BiFunction<Api, ObjectNode, ObjectNode> conversation) {
     if (!(body instanceof ObjectNode object)) {
       return new Unknown(PromptReason.UNREADABLE);
     }
@@ -174,8 +174,8 @@ sealed interface PromptSource {
       case EMBEDDINGS -> object.has("messages") ? embeddedChat(object) : raw(object, "input");
       case RESPONSES -> has(object, "previous_response_id") || has(object, "conversation")
           ? new Unknown(PromptReason.STORED_RESPONSE)
-          : new Chat(ResponsesBody.chat(object), false);
-      case MESSAGES -> new Chat(messages.apply(object), false);
+          : new Chat(conversation.apply(api, object), false);
+      case MESSAGES -> new Chat(conversation.apply(api, object), false);
     };
   }
 

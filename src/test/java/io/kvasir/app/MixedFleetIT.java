@@ -112,6 +112,9 @@ final class MixedFleetIT {
       {"type": "text", "text": "$LONG"}], "messages": [{"role": "user", "content": "?"}]
       Claude's tools  | /v1/messages | "system": "f $LONG", "tools": [{"name": "look_up", "input_schema": {}}], \
       "messages": [{"role": "user", "content": "?"}]
+      items           | /v1/responses | "instructions": "h $LONG", "input": [\
+      {"role": "developer", "content": "$LONG"}, \
+      {"role": "user", "content": [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]}]
       """)
   void whatIsPromised_isFound(String name, String path, String members) throws IOException {
     String body = members.replace("$TOOLS", TOOLS).replace("$LONG", LONG);
@@ -148,16 +151,22 @@ final class MixedFleetIT {
   private record Answer(int promised, int promptTokens, int found, int counted) {}
 
   private static Answer ask(String path, String members, String worker) throws IOException {
-    String body = "{\"model\": \"%s\", \"max_tokens\": 1, %s}".formatted(MODEL, members);
+    String body = "{\"model\": \"%s\", \"max_tokens\": 1, \"max_output_tokens\": 1, %s}".formatted(MODEL, members);
     HttpResponse<String> answer = TestNodes.postAsync(node, path, body, "X-Router-Allow", worker).join();
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     String[] cached = header(answer, "X-Router-Reason").replaceFirst(".*cached=([0-9/]+).*", "$1").split("/", -1);
     JsonNode usage = JSON.readTree(answer.body()).path("usage");
     assertThat(header(answer, "X-Router-Backend")).isEqualTo(worker);
-    boolean messages = path.equals("/v1/messages");
-    int found = messages ? usage.path("cache_read_input_tokens").asInt()
-        : usage.at("/prompt_tokens_details/cached_tokens").asInt();
-    int counted = messages ? found + usage.path("input_tokens").asInt() : usage.path("prompt_tokens").asInt();
+    int found = switch (path) {
+      case "/v1/messages" -> usage.path("cache_read_input_tokens").asInt();
+      case "/v1/responses" -> usage.at("/input_tokens_details/cached_tokens").asInt();
+      default -> usage.at("/prompt_tokens_details/cached_tokens").asInt();
+    };
+    int counted = switch (path) {
+      case "/v1/messages" -> found + usage.path("input_tokens").asInt();
+      case "/v1/responses" -> usage.path("input_tokens").asInt();
+      default -> usage.path("prompt_tokens").asInt();
+    };
     return new Answer(Integer.parseInt(cached[0]), Integer.parseInt(cached[1]), found, counted);
   }
 }

@@ -18,6 +18,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDateTime;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -70,8 +71,13 @@ final class SglangPromptsTest {
     ChatPrompt prompt = new ChatPrompt(templates, defaults, NanoClock.SYSTEM);
     SglangVersion engine = SglangVersion.of(entry.path("version").asText("0.5.23"), entry.path("parser").textValue());
     ObjectNode body = (ObjectNode) entry.path("body");
-    if (entry.path("api").asText().equals("messages")) {
-      body = SglangMessagesBody.chat(body, MessagesRules.of(templates, prompt, engine, NOW));
+    String api = entry.path("api").asText();
+    if (!api.equals("chat")) {
+      MessagesRules rules = MessagesRules.of(templates, prompt, engine, NOW);
+      JsonNode sent = body.deepCopy();
+      ObjectNode chat = ChatRenderer.chat(Api.valueOf(api.toUpperCase(Locale.ROOT)), body, engine, rules);
+      assertThat(body).as("another engine may prepare it, too").isEqualTo(sent);
+      body = chat;
     }
     return prompt.render(body, engine, NOW).text().toString();
   }

@@ -50,7 +50,8 @@ final class HttpTokenizerTest {
     if (pod != null) {
       cells.worker("pod", pod, MODEL);
     }
-    return new HttpTokenizer(calls, keys, new EngineVersions(cells, cells.pods, calls, keys, background, TIMEOUT), MODEL, timeout);
+    EngineVersions engines = new EngineVersions(cells, cells.pods, calls, keys, background, TIMEOUT);
+    return new HttpTokenizer(calls, keys, engines, MODEL, timeout);
   }
 
   private int[] tokenize(int status, String answer) throws IOException {
