@@ -48,9 +48,11 @@ final class ChatRenderer {
     return switch (engine) {
       case VllmVersion _ -> responses ? ResponsesBody.chat(body) : MessagesBody.chat(body, rules);
       case SglangVersion version ->
-          responses
-              ? SglangResponsesBody.chat(body, version, !rules.mergesSystem())
-              : SglangMessagesBody.chat(body, rules);
+          !responses
+              ? SglangMessagesBody.chat(body, rules)
+              : version.divided()
+                  ? ResponsesBody.chat(body)
+                  : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
     };
   }
 

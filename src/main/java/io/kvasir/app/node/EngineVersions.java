@@ -1,6 +1,7 @@
 package io.kvasir.app.node;
 
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
@@ -11,6 +12,8 @@ import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.Preparation;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.routing.Role;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Comparator;
@@ -67,13 +70,41 @@ final class EngineVersions {
    * @param version null when nothing is known of it
    * @param healthy whether its pod was when it was asked
    * @param losses how often its pod had been lost by then
-   * @param described what was learnt of it when its pod was added, as text; empty when nothing was
+   * @param described what its pod's description has of it
    */
   private record Engine(
       @Nullable EngineIdentity identity, @Nullable EngineVersion version, boolean healthy, int losses,
-      String described) {
+      Description described) {
     @Nullable Preparation preparation() {
       return version == null ? null : Preparation.of(version);
+    }
+  }
+
+  /**
+   * What a pod's description has of its engine.
+   *
+   * @param engine what was learnt of it when the pod was added, such as {@code SGLang 0.5.23 (simulated)}; empty when
+   *     nothing was
+   * @param divided whether it computes prompts for others, or answers to prompts that others have computed
+   */
+  private record Description(String engine, boolean divided) {
+    static final Description NONE = new Description("", false);
+
+    static Description of(PodSpec pod) {
+      PodSpec.Learnt learnt = pod.learnt();
+      return new Description(
+          learnt == null ? "" : learnt.engine(), pod.role() == Role.PREFILL || pod.role() == Role.DECODE);
+    }
+
+    @Nullable EngineVersion version() {
+      String[] words = engine.split(" ", -1);
+      return engine.isEmpty()
+          ? null
+          : inDivision(EngineVersion.of(words[0], words.length > 1 ? words[1] : null, null));
+    }
+
+    EngineVersion inDivision(EngineVersion version) {
+      return divided && version instanceof SglangVersion sglang ? sglang.inDivision() : version;
     }
   }
 
@@ -98,13 +129,13 @@ final class EngineVersions {
   /** Asks pods, and forgets those that are gone. Waits for them, though not for long. */
   void refresh(Round round) throws InterruptedException {
     Map<String, Engine> before = byPod;
-    Map<String, String> described = new HashMap<>();
-    pods.all().forEach(pod -> described.put(pod.name(), pod.learnt() == null ? "" : pod.learnt().engine()));
+    Map<String, Description> described = new HashMap<>();
+    pods.all().forEach(pod -> described.put(pod.name(), Description.of(pod)));
     Map<String, Engine> now = new ConcurrentHashMap<>();
     Map<String, WorkerSummary> asked = new LinkedHashMap<>();
     for (WorkerSummary worker : cells.workers()) {
       Engine known = before.get(worker.pod());
-      String description = described.getOrDefault(worker.pod(), "");
+      Description description = described.getOrDefault(worker.pod(), Description.NONE);
       if (known != null) {
         now.put(worker.pod(), known);
       }
@@ -134,7 +165,7 @@ final class EngineVersions {
     byPod = Map.copyOf(now);
   }
 
-  private static boolean isDue(Engine known, WorkerSummary worker, String description, Round round) {
+  private static boolean isDue(Engine known, WorkerSummary worker, Description description, Round round) {
     return round == Round.ALL
         || known.losses != worker.losses()
         || !known.described.equals(description)
@@ -142,16 +173,10 @@ final class EngineVersions {
   }
 
   /** What is known of a pod's engine before it answers: of one that is described anew, its description. */
-  private static Engine known(WorkerSummary worker, @Nullable Engine before, String description) {
+  private static Engine known(WorkerSummary worker, @Nullable Engine before, Description description) {
     return before == null || !before.described.equals(description)
-        ? new Engine(null, version(description), isHealthy(worker), worker.losses(), description)
+        ? new Engine(null, description.version(), isHealthy(worker), worker.losses(), description)
         : new Engine(before.identity, before.version, isHealthy(worker), worker.losses(), description);
-  }
-
-  /** Of a description such as {@code SGLang 0.5.23 (simulated)}; null of an empty one. */
-  private static @Nullable EngineVersion version(String description) {
-    String[] words = description.split(" ", -1);
-    return description.isEmpty() ? null : EngineVersion.of(words[0], words.length > 1 ? words[1] : null, null);
   }
 
   private Engine answered(WorkerSummary worker, Engine known) {
@@ -159,7 +184,7 @@ final class EngineVersions {
       EngineIdentity identity = inquiry.identity(worker.url(), keys.of(worker.url()), known.identity);
       EngineVersion version =
           EngineVersion.of(identity.kind().label(), identity.version(), identity.reasoningParser());
-      return new Engine(identity, version, known.healthy, known.losses, known.described);
+      return new Engine(identity, known.described.inDivision(version), known.healthy, known.losses, known.described);
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell its version: {}", worker.pod(), silent.getMessage());
       return known;

@@ -12,7 +12,8 @@ public record Preparation(String name) {
       case VllmVersion version -> "vLLM 0." + VllmRule.latest(version);
       case SglangVersion version -> {
         String parser = version.reasoningParser();
-        yield "SGLang 0.5." + SglangRule.latest(version) + (parser == null ? "" : " " + parser);
+        String name = "SGLang 0.5." + SglangRule.latest(version) + (parser == null ? "" : " " + parser);
+        yield version.divided() ? name + ", divided" : name;
       }
     });
   }

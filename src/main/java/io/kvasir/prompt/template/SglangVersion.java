@@ -12,14 +12,21 @@ import org.jspecify.annotations.Nullable;
  * @param minor the number after it
  * @param patch the number after the second dot
  * @param reasoningParser the name of its parser of thoughts, null when it has none
+ * @param divided whether prompts and answers are computed on two of them: {@code /v1/responses} then comes to them as
+ *     chat completions, which the router makes of it
  */
-public record SglangVersion(int major, int minor, int patch, @Nullable String reasoningParser)
+public record SglangVersion(int major, int minor, int patch, @Nullable String reasoningParser, boolean divided)
     implements EngineVersion {
   private static final Pattern NUMBERS =
       Pattern.compile("v?(\\d{1,6})\\.(\\d{1,6})\\.(\\d{1,6})(?!\\d).*", Pattern.DOTALL);
 
   /** An engine can say anything, and the log repeats it. */
   private static final Pattern PARSER = Pattern.compile("[\\w.-]{1,64}");
+
+  /** One that computes prompts and answers. */
+  public SglangVersion(int major, int minor, int patch, @Nullable String reasoningParser) {
+    this(major, minor, patch, reasoningParser, false);
+  }
 
   /** Leaves out a parser whose name is none. */
   public SglangVersion {
@@ -40,9 +47,15 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
         : new SglangVersion(Integer.MAX_VALUE, 0, 0, reasoningParser);
   }
 
+  /** The same as one of two that share a request. */
+  public SglangVersion inDivision() {
+    return new SglangVersion(major, minor, patch, reasoningParser, true);
+  }
+
   @Override
   public String toString() {
     String numbers = major == Integer.MAX_VALUE ? "newest" : major + "." + minor + "." + patch;
-    return "SGLang " + numbers + (reasoningParser == null ? "" : " with reasoning parser " + reasoningParser);
+    String whole = "SGLang " + numbers + (reasoningParser == null ? "" : " with reasoning parser " + reasoningParser);
+    return divided ? whole + ", prefill and decode divided" : whole;
   }
 }

@@ -13,6 +13,7 @@ import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.Preparation;
 import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.prompt.template.VllmVersion;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -184,6 +185,21 @@ final class EngineVersionsTest {
           cells.pods.all().getFirst(), described.with(new PodSpec.Learnt("{}", "vLLM 0.32.0", List.of())))).isTrue();
       engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).as("described anew").containsExactly(new VllmVersion(0, 32));
+    }
+  }
+
+  /** What comes to it as /v1/responses the router has made a chat completion of. */
+  @Test
+  void anSglangThatSharesRequests_isAnotherThanOneThatDoesAll() throws Exception {
+    try (SimEngine sglang = engine(EngineApi.SGLANG)) {
+      cells.worker("a", sglang.url(), MODEL);
+      cells.worker("b", sglang.url(), MODEL);
+      cells.pods.announce(TestPods.pod("a").build());
+      cells.pods.announce(TestPods.pod("b").role(Role.PREFILL).build());
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(Round.NEW);
+      SglangVersion whole = new SglangVersion(0, 5, 23, null);
+      assertThat(engines.of(MODEL)).containsExactly(whole, whole.inDivision());
     }
   }
 
