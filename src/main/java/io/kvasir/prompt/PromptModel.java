@@ -171,13 +171,14 @@ public final class PromptModel {
   }
 
   /**
-   * What engines of other versions make of a conversation, where that is not the same. What they refuse has no chain.
+   * What engines of other versions make of a conversation, where that is not the same. What they refuse, or we cannot
+   * prepare for them, has no chain.
    */
   private List<Rendition> renditions(
       List<EngineVersion> others, PromptRequest request, PreparationJob job, Prompt prompt) {
     List<Rendition> renditions = new ArrayList<>(others.size());
     for (EngineVersion other : others) {
-      Prompt its = prepare(source(request, other), job.of(other));
+      Prompt its = rendition(request, job.of(other));
       if (its.tokens() != prompt.tokens() || !its.chain().equals(prompt.chain())) {
         renditions.add(
             new Rendition(
@@ -185,6 +186,18 @@ public final class PromptModel {
       }
     }
     return renditions;
+  }
+
+  private Prompt rendition(PromptRequest request, PreparationJob job) {
+    try {
+      return prepare(source(request, job.engine()), job);
+    } catch (CancellationException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      log.debug("model {}: a prompt could not be prepared as by {}", config.name(), job.engine(),
+          RedactedException.of(e));
+      return Prompt.unknown(PromptReason.UNREADABLE);
+    }
   }
 
   private Prompt prepare(PromptSource source, PreparationJob job) {

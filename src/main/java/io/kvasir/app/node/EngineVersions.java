@@ -16,12 +16,14 @@ import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -62,6 +64,10 @@ final class EngineVersions {
   private final ExecutorService background;
   private final Duration timeout;
   private volatile Map<String, Engine> byPod = Map.of();
+
+  // Of the thread that asks.
+  private Set<String> roster = Set.of();
+  private boolean allAnswered;
 
   /**
    * What is known of an engine.
@@ -126,8 +132,18 @@ final class EngineVersions {
     this.timeout = timeout;
   }
 
-  /** Asks pods, and forgets those that are gone. Waits for them, though not for long. */
-  void refresh(Round round) throws InterruptedException {
+  /**
+   * Asks pods, and forgets those that are gone. Waits for them, though not for long; returns whether it looked at them.
+   * For new ones it does so only where the roster has changed or some have not answered, so that it costs nothing to
+   * look often.
+   */
+  @SuppressWarnings("ReferenceEquality") // the ids of the roster are the same set until it changes
+  boolean refresh(Round round) throws InterruptedException {
+    Set<String> ids = cells.workerIds();
+    if (round == Round.NEW && ids == roster && allAnswered) {
+      return false;
+    }
+    roster = ids;
     Map<String, Engine> before = byPod;
     Map<String, Description> described = new HashMap<>();
     pods.all().forEach(pod -> described.put(pod.name(), Description.of(pod)));
@@ -145,12 +161,18 @@ final class EngineVersions {
       }
     }
     byPod = Map.copyOf(now);
-    if (asked.isEmpty()) {
-      return;
+    if (!asked.isEmpty()) {
+      inquire(asked.values(), now);
+      byPod = Map.copyOf(now);
     }
+    allAnswered = byPod.values().stream().allMatch(engine -> engine.identity != null);
+    return true;
+  }
+
+  private void inquire(Collection<WorkerSummary> asked, Map<String, Engine> now) throws InterruptedException {
     Semaphore permits = new Semaphore(AT_ONCE);
     background.invokeAll(
-        asked.values().stream()
+        asked.stream()
             .map(worker -> (Callable<@Nullable Void>) () -> {
               permits.acquire();
               try {
@@ -162,7 +184,6 @@ final class EngineVersions {
             })
             .toList(),
         2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
-    byPod = Map.copyOf(now);
   }
 
   private static boolean isDue(Engine known, WorkerSummary worker, Description description, Round round) {

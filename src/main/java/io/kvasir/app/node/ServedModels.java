@@ -135,6 +135,7 @@ final class ServedModels implements AutoCloseable {
       learnVersions(EngineVersions.Round.ALL);
     }
     for (PromptModel model : prompts.models()) {
+      model.learnEngineVersions();
       boolean served = engines.pod(model.name()) != null;
       if (served && model.needsCheck() && (seldom || !model.isEngineSilent())) {
         model.check();
@@ -143,9 +144,10 @@ final class ServedModels implements AutoCloseable {
   }
 
   private void learnVersions(EngineVersions.Round round) throws InterruptedException {
-    engines.refresh(round);
-    preparations.learnt(engines.preparations());
-    prompts.models().forEach(PromptModel::learnEngineVersions);
+    if (engines.refresh(round)) {
+      preparations.learnt(engines.preparations());
+      prompts.models().forEach(PromptModel::learnEngineVersions);
+    }
   }
 
   private List<Problem> problems() {

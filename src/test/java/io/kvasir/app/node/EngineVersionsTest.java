@@ -241,11 +241,27 @@ final class EngineVersionsTest {
       engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).as("asked once").containsExactly(new VllmVersion(0, 31));
       cells.lose("a");
-      engines.refresh(Round.NEW);
+      engines.refresh(Round.SILENT);
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 32));
       cells.workers.clear();
       engines.refresh(Round.NEW);
       assertThat(engines.preparations()).as("gone").isEmpty();
+    }
+  }
+
+  /** Which is done ten times a second, of thousands of workers. */
+  @Test
+  void aFleetThatIsKnown_isNotLookedAt_untilItChanges() throws Exception {
+    try (ScriptedPod pod = vllm("0.32.0")) {
+      cells.worker("a", pod.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      assertThat(engines.refresh(Round.NEW)).isTrue();
+      int looks = cells.looks();
+      assertThat(engines.refresh(Round.NEW)).isFalse();
+      assertThat(cells.looks()).isEqualTo(looks);
+      cells.worker("b", pod.url(), MODEL);
+      assertThat(engines.refresh(Round.NEW)).isTrue();
+      assertThat(engines.preparations()).containsOnlyKeys("a", "b");
     }
   }
 
