@@ -133,14 +133,15 @@ final class EngineVersions {
   }
 
   /**
-   * Asks pods, and forgets those that are gone. Waits for them, though not for long; returns whether it looked at them.
-   * For new ones it does so only where the roster has changed or some have not answered, so that it costs nothing to
-   * look often.
+   * Asks pods, and forgets those that are gone. Waits for them, though not for long; returns whether anything may be
+   * known that was not before. It costs next to nothing to look for new ones often: where the roster has not changed,
+   * only those are looked at that have not answered.
    */
   @SuppressWarnings("ReferenceEquality") // the ids of the roster are the same set until it changes
   boolean refresh(Round round) throws InterruptedException {
     Set<String> ids = cells.workerIds();
-    if (round == Round.NEW && ids == roster && allAnswered) {
+    boolean sameRoster = ids == roster;
+    if (round == Round.NEW && sameRoster && allAnswered) {
       return false;
     }
     roster = ids;
@@ -166,7 +167,7 @@ final class EngineVersions {
       byPod = Map.copyOf(now);
     }
     allAnswered = byPod.values().stream().allMatch(engine -> engine.identity != null);
-    return true;
+    return round != Round.NEW || !sameRoster || !asked.isEmpty();
   }
 
   private void inquire(Collection<WorkerSummary> asked, Map<String, Engine> now) throws InterruptedException {

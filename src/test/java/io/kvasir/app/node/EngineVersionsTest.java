@@ -19,6 +19,7 @@ import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.IOException;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -262,6 +263,12 @@ final class EngineVersionsTest {
       cells.worker("b", pod.url(), MODEL);
       assertThat(engines.refresh(Round.NEW)).isTrue();
       assertThat(engines.preparations()).containsOnlyKeys("a", "b");
+      cells.worker("dead", URI.create("http://127.0.0.1:1"), MODEL);
+      cells.setIll("dead", true);
+      assertThat(engines.refresh(Round.NEW)).isTrue();
+      assertThat(engines.refresh(Round.NEW)).as("nothing is new").isFalse();
+      cells.workers.removeLast();
+      assertThat(engines.refresh(Round.NEW)).as("one is gone").isTrue();
     }
   }
 
