@@ -50,7 +50,7 @@ final class ChatRenderer {
       case SglangVersion version ->
           !responses
               ? SglangMessagesBody.chat(body, rules)
-              : version.divided()
+              : version.disaggregated()
                   ? ResponsesBody.chat(body)
                   : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
     };

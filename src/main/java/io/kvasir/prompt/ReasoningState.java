@@ -11,25 +11,30 @@ import java.util.List;
 import java.util.zip.InflaterInputStream;
 
 /**
- * What was thought before, as the {@code reasoning} items of a {@code /v1/responses} body have it: in summary, in full,
- * or packed by SGLang itself, for clients that have it store nothing.
+ * What was thought before, as the {@code reasoning} items of one {@code /v1/responses} body have it: in summary, in
+ * full, or packed by SGLang itself, for clients that have it store nothing. Packed text can be a thousand times as long
+ * as what a client sends: what is unpacked is bounded by the length of that, and for all items together. Used by one
+ * thread.
  *
  * <p>Source: SGLang {@code srt/entrypoints/openai/responses_adapters.py}.
  */
 final class ReasoningState {
   private static final String PREFIX = "sglang-reasoning-v1.";
 
-  /** A client can pack a great deal into little. */
+  /** Of all items together. */
   private static final int MAX_BYTES = 16 << 20;
 
-  private ReasoningState() {}
+  /** Bytes of text for each that a client sends: prose packs to a third. */
+  private static final int MAX_RATIO = 16;
+
+  private int left = MAX_BYTES;
 
   /**
    * The text of an item, empty when it has none.
    *
    * @param packed whether the engine reads what it packed
    */
-  static String of(JsonNode item, boolean packed) {
+  String of(JsonNode item, boolean packed) {
     String summary = texts(item.path("summary"));
     String text = summary.isEmpty() ? texts(item.path("content")) : summary;
     return text.isEmpty() && packed ? unpacked(item.path("encrypted_content").asText("")) : text;
@@ -46,7 +51,7 @@ final class ReasoningState {
     return String.join("\n", texts);
   }
 
-  private static String unpacked(String state) {
+  private String unpacked(String state) {
     if (!state.startsWith(PREFIX)) {
       return "";
     }
@@ -56,10 +61,10 @@ final class ReasoningState {
         return "";
       }
       byte[] packed = Base64.getUrlDecoder().decode(padded);
-      byte[] text = new InflaterInputStream(new ByteArrayInputStream(packed)).readNBytes(MAX_BYTES + 1);
-      return text.length > MAX_BYTES
-          ? ""
-          : StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString();
+      int most = (int) Math.min(left, (long) MAX_RATIO * padded.length());
+      byte[] text = new InflaterInputStream(new ByteArrayInputStream(packed)).readNBytes(most + 1);
+      left -= Math.min(left, text.length);
+      return text.length > most ? "" : StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString();
     } catch (IllegalArgumentException | IOException broken) {
       return "";
     }

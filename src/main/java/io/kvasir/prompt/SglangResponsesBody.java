@@ -24,7 +24,7 @@ final class SglangResponsesBody {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
   private static final JsonMapper READER =
       JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
-  private static final Set<String> OF_ITEMS = Set.of("id", "status", "type");
+  private static final Set<String> ITEM_FIELDS = Set.of("id", "status", "type");
   private static final String CONTENT = "content";
   private static final String REASONING = "reasoning_content";
   private static final String CALLS = "tool_calls";
@@ -32,6 +32,7 @@ final class SglangResponsesBody {
 
   private final ArrayNode messages = JSON.arrayNode();
   private final SglangVersion engine;
+  private final ReasoningState reasoning = new ReasoningState();
 
   private SglangResponsesBody(SglangVersion engine) {
     this.engine = engine;
@@ -58,8 +59,8 @@ final class SglangResponsesBody {
       }
     }
     ObjectNode chat = JSON.objectNode();
-    boolean asSaid = hasLaterSystem && SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine);
-    chat.set("messages", asSaid ? conversation.messages : systemFirst(conversation.messages));
+    boolean inPlace = hasLaterSystem && SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine);
+    chat.set("messages", inPlace ? conversation.messages : systemFirst(conversation.messages));
     ArrayNode tools = SglangResponsesTools.of(body.path("tools"), engine);
     if (!tools.isEmpty()) {
       chat.set("tools", tools);
@@ -96,12 +97,12 @@ final class SglangResponsesBody {
         add(result);
       }
       case "reasoning" -> {
-        String thoughts = ReasoningState.of(item, SglangRule.CUSTOM_TOOLS.holds(engine));
+        String thoughts = reasoning.of(item, SglangRule.CUSTOM_TOOLS.holds(engine));
         if (!thoughts.isEmpty()) {
           add(message("assistant").put(REASONING, thoughts));
         }
       }
-      default -> add(spoken(item));
+      default -> add(chatMessage(item));
     }
   }
 
@@ -139,11 +140,11 @@ final class SglangResponsesBody {
   }
 
   /** A message that somebody said, with the parts of chats. */
-  private ObjectNode spoken(ObjectNode item) {
+  private ObjectNode chatMessage(ObjectNode item) {
     ObjectNode message = JSON.objectNode();
     item.properties().forEach(field -> {
       boolean unknown = field.getKey().equals("phase") && !SglangRule.CUSTOM_TOOLS.holds(engine);
-      if (!field.getValue().isNull() && !OF_ITEMS.contains(field.getKey()) && !unknown) {
+      if (!field.getValue().isNull() && !ITEM_FIELDS.contains(field.getKey()) && !unknown) {
         message.set(field.getKey(), field.getValue());
       }
     });

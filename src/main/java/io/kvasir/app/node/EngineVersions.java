@@ -91,9 +91,9 @@ final class EngineVersions {
    *
    * @param engine what was learnt of it when the pod was added, such as {@code SGLang 0.5.23 (simulated)}; empty when
    *     nothing was
-   * @param divided whether it computes prompts for others, or answers to prompts that others have computed
+   * @param disaggregated whether it computes prompts for others, or answers to prompts that others have computed
    */
-  private record Description(String engine, boolean divided) {
+  private record Description(String engine, boolean disaggregated) {
     static final Description NONE = new Description("", false);
 
     static Description of(PodSpec pod) {
@@ -106,11 +106,11 @@ final class EngineVersions {
       String[] words = engine.split(" ", -1);
       return engine.isEmpty()
           ? null
-          : inDivision(EngineVersion.of(words[0], words.length > 1 ? words[1] : null, null));
+          : inItsRole(EngineVersion.of(words[0], words.length > 1 ? words[1] : null, null));
     }
 
-    EngineVersion inDivision(EngineVersion version) {
-      return divided && version instanceof SglangVersion sglang ? sglang.inDivision() : version;
+    EngineVersion inItsRole(EngineVersion version) {
+      return disaggregated && version instanceof SglangVersion sglang ? sglang.asDisaggregated() : version;
     }
   }
 
@@ -206,7 +206,7 @@ final class EngineVersions {
       EngineIdentity identity = inquiry.identity(worker.url(), keys.of(worker.url()), known.identity);
       EngineVersion version =
           EngineVersion.of(identity.kind().label(), identity.version(), identity.reasoningParser());
-      return new Engine(identity, known.described.inDivision(version), known.healthy, known.losses, known.described);
+      return new Engine(identity, known.described.inItsRole(version), known.healthy, known.losses, known.described);
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell its version: {}", worker.pod(), silent.getMessage());
       return known;
@@ -219,15 +219,19 @@ final class EngineVersions {
   /** The versions of a model's healthy engines: that of most first, of each way to prepare prompts one. */
   List<EngineVersion> of(String model) {
     Map<String, Engine> known = byPod;
-    Map<Preparation, Integer> count = new HashMap<>();
-    Map<Preparation, EngineVersion> versions = new HashMap<>();
+    Map<EngineVersion, Integer> workers = new LinkedHashMap<>();
     healthy(model).forEach(worker -> {
       Engine engine = known.get(worker.pod());
-      Preparation preparation = engine == null ? null : engine.preparation();
-      if (engine != null && engine.version != null && preparation != null) {
-        count.merge(preparation, 1, Integer::sum);
-        versions.putIfAbsent(preparation, engine.version);
+      if (engine != null && engine.version != null) {
+        workers.merge(engine.version, 1, Integer::sum);
       }
+    });
+    Map<Preparation, Integer> count = new HashMap<>();
+    Map<Preparation, EngineVersion> versions = new HashMap<>();
+    workers.forEach((version, number) -> {
+      Preparation preparation = Preparation.of(version);
+      count.merge(preparation, number, Integer::sum);
+      versions.putIfAbsent(preparation, version);
     });
     return count.keySet().stream()
         .sorted(Comparator.<Preparation>comparingInt(count::get).reversed().thenComparing(Preparation::name))
@@ -255,9 +259,10 @@ final class EngineVersions {
   /** The same, one that prepares prompts as a version does if there is any. */
   @Nullable URI pod(String model, EngineVersion version) {
     Map<String, Engine> known = byPod;
+    Preparation wanted = Preparation.of(version);
     Predicate<WorkerSummary> alike = worker -> {
       Engine engine = known.get(worker.pod());
-      return engine != null && Preparation.of(version).equals(engine.preparation());
+      return engine != null && (version.equals(engine.version) || wanted.equals(engine.preparation()));
     };
     URI its = healthy(model).filter(alike).map(WorkerSummary::url).findAny().orElse(null);
     return its == null ? pod(model) : its;

@@ -79,12 +79,8 @@ public final class CellFleet implements Fleet {
   /** A later pass of the same decision stays in the stripe of the first: siblings pass both or none. */
   @Override
   public void search(Chain chain, Candidates candidates) {
-    List<Rendition> renditions = candidates.renditions();
-    for (int slot = candidates.next(0); !renditions.isEmpty() && slot >= 0; slot = candidates.next(slot + 1)) {
-      int its = rendition(candidates.workers[slot], renditions);
-      if (its >= 0) {
-        candidates.preparedAs(slot, its);
-      }
+    if (!candidates.renditions().isEmpty()) {
+      assignRenditions(candidates);
     }
     int deepest = look(chain, candidates);
     while (stripe == null && deepest < chain.length()) {
@@ -184,6 +180,15 @@ public final class CellFleet implements Fleet {
       }
     }
     return deepest;
+  }
+
+  private void assignRenditions(Candidates candidates) {
+    for (int slot = candidates.next(0); slot >= 0; slot = candidates.next(slot + 1)) {
+      int its = rendition(candidates.workers[slot], candidates.renditions());
+      if (its >= 0) {
+        candidates.preparedAs(slot, its);
+      }
+    }
   }
 
   /** Looks for each candidate by the chain that its engine makes. */

@@ -13,7 +13,7 @@ public record Preparation(String name) {
       case SglangVersion version -> {
         String parser = version.reasoningParser();
         String name = "SGLang 0.5." + SglangRule.latest(version) + (parser == null ? "" : " " + parser);
-        yield version.divided() ? name + ", divided" : name;
+        yield version.disaggregated() ? name + ", disaggregated" : name;
       }
     });
   }

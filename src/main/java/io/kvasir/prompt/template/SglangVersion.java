@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
  * @param minor the number after it
  * @param patch the number after the second dot
  * @param reasoningParser the name of its parser of thoughts, null when it has none
- * @param divided whether prompts and answers are computed on two of them: {@code /v1/responses} then comes to them as
+ * @param disaggregated whether prefill and decode are done by two of them: {@code /v1/responses} then comes to them as
  *     chat completions, which the router makes of it
  */
-public record SglangVersion(int major, int minor, int patch, @Nullable String reasoningParser, boolean divided)
+public record SglangVersion(int major, int minor, int patch, @Nullable String reasoningParser, boolean disaggregated)
     implements EngineVersion {
   private static final Pattern NUMBERS =
       Pattern.compile("v?(\\d{1,6})\\.(\\d{1,6})\\.(\\d{1,6})(?!\\d).*", Pattern.DOTALL);
@@ -48,7 +48,7 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
   }
 
   /** The same as one of two that share a request. */
-  public SglangVersion inDivision() {
+  public SglangVersion asDisaggregated() {
     return new SglangVersion(major, minor, patch, reasoningParser, true);
   }
 
@@ -56,6 +56,6 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
   public String toString() {
     String numbers = major == Integer.MAX_VALUE ? "newest" : major + "." + minor + "." + patch;
     String whole = "SGLang " + numbers + (reasoningParser == null ? "" : " with reasoning parser " + reasoningParser);
-    return divided ? whole + ", prefill and decode divided" : whole;
+    return disaggregated ? whole + ", prefill and decode disaggregated" : whole;
   }
 }

@@ -200,7 +200,7 @@ final class EngineVersionsTest {
       EngineVersions engines = engines(PodKeys.NONE);
       engines.refresh(Round.NEW);
       SglangVersion whole = new SglangVersion(0, 5, 23, null);
-      assertThat(engines.of(MODEL)).containsExactly(whole, whole.inDivision());
+      assertThat(engines.of(MODEL)).containsExactly(whole, whole.asDisaggregated());
     }
   }
 
