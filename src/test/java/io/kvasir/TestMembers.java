@@ -4,7 +4,7 @@ import static io.kvasir.Await.await;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
-import java.util.Collection;
+import java.util.List;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.apache.pekko.cluster.MemberStatus;
@@ -40,9 +40,11 @@ public final class TestMembers {
     return system;
   }
 
-  /** Ends members, and waits until they have. */
-  public static void stop(Collection<ActorSystem<Void>> members) {
-    members.forEach(ActorSystem::terminate);
-    members.forEach(member -> member.getWhenTerminated().toCompletableFuture().join());
+  /** Ends members one after the other, the last that came first: of two that leave at once, one waits for the other. */
+  public static void stop(List<ActorSystem<Void>> members) {
+    for (ActorSystem<Void> member : members.reversed()) {
+      member.terminate();
+      member.getWhenTerminated().toCompletableFuture().join();
+    }
   }
 }

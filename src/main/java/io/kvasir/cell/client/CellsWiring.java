@@ -202,22 +202,26 @@ public final class CellsWiring {
     sharding.entityRefFor(Cell.KEY, cell).tell(message);
   }
 
-  /** Prepares the next homes of this node's cells; a cell is moved even if its next home is not ready in time. */
+  /**
+   * Prepares the next homes of this node's cells. A cell is moved even if its next home is not ready in time. The
+   * platform moves it at once when another node has this one leave and the shards' coordinator is here, which starts
+   * elsewhere only when this node has left.
+   */
   private CompletionStage<Done> handOverCells() {
     List<CompletableFuture<?>> ready = new ArrayList<>();
-    for (String cell : views.all().keySet()) {
-      ready.add(
-          sharding
-              .entityRefFor(Cell.KEY, cell)
-              .<Cell.LeaveReady>ask(replyTo -> new Cell.Leave(self, replyTo), LEAVE_TIMEOUT)
-              .handle((_, late) -> {
-                if (late != null) {
-                  system.log().warn("cell {} moves before its next home is ready: {}", cell, late.getMessage());
-                }
-                return Done.getInstance();
-              })
-              .toCompletableFuture());
-    }
+    views.all().forEach((cell, view) ->
+        ready.add(
+            sharding
+                .entityRefFor(Cell.KEY, cell)
+                .<Cell.LeaveReady>ask(replyTo -> new Cell.Leave(self, replyTo), LEAVE_TIMEOUT)
+                .handle((_, late) -> {
+                  if (late != null && views.of(cell) != null) {
+                    system.log().warn("cell {} moves before its next home is ready: {}", cell, late.getMessage());
+                  }
+                  return Done.getInstance();
+                })
+                .applyToEither(view.handedOver(), done -> done)
+                .toCompletableFuture()));
     return CompletableFuture.allOf(ready.toArray(CompletableFuture[]::new)).thenApply(_ -> Done.getInstance());
   }
 }

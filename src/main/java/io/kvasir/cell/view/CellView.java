@@ -29,8 +29,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
+import org.apache.pekko.Done;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +56,7 @@ public final class CellView {
   private final PromptBlockSize promptBlockSize = new PromptBlockSize();
   private final LocalReservations localReservations;
   private final RemoteDecisions remoteDecisions;
+  private final CompletableFuture<Done> handedOver = new CompletableFuture<>();
   private volatile MemberTable table;
   private volatile List<ClusterStatus.StandbyStatus> standbys = List.of();
   private volatile HealthSnapshot health;
@@ -222,6 +226,12 @@ public final class CellView {
   /** Declares this node's open reservations to the cell's next home: the cell has moved, this node stays up. */
   public void handOver() {
     localReservations.handOver();
+    handedOver.complete(Done.getInstance());
+  }
+
+  /** Completes when the cell has left this node, after {@link #handOver}. */
+  public CompletionStage<Done> handedOver() {
+    return handedOver.minimalCompletionStage();
   }
 
   /** Where requests wait for their turns; null when none ever does. */
