@@ -1,8 +1,8 @@
 package io.kvasir.load;
 
 import io.kvasir.app.terminal.ProgressBar;
-import io.kvasir.lab.engine.CacheGroup;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -12,11 +12,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Real engines on the loopback interface, on CPUs, with a {@link WordModel}. What they answer is nonsense, what they
- * cache and say of that is not. Closing it ends the processes.
+ * Real engines on the loopback interface, on CPUs, with a {@link WordModel} or another small one. What they answer is
+ * nonsense, what they cache and say of that is not. Closing it ends the processes.
  */
 final class RealEngines implements TruthFleet {
   /** What vLLM's attention on CPUs takes. */
@@ -37,6 +36,13 @@ final class RealEngines implements TruthFleet {
           "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1",
           "SGLANG_USE_CPU_ENGINE=1", "CUDA_VISIBLE_DEVICES=");
 
+  /** Where a model is, or is made. */
+  @FunctionalInterface
+  interface ModelSource {
+    /** The model's directory; one that is made is in {@code work}. */
+    Path in(Path work) throws IOException;
+  }
+
   /** How an engine of a kind is started. */
   @FunctionalInterface
   private interface Command {
@@ -53,12 +59,12 @@ final class RealEngines implements TruthFleet {
    *
    * @param vllm the program
    * @param blockSizes tokens in a block, in turn; none for the least that it takes
-   * @param group of the {@link WordModel}, beside full attention; null for none
+   * @param source of the model that they serve, by the name of the {@link WordModel}
    * @param drafts whether they speculate with its draft model
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines vllm(
-      Path vllm, int count, List<Integer> blockSizes, @Nullable CacheGroup group, boolean drafts, HttpClient http)
+      Path vllm, int count, List<Integer> blockSizes, ModelSource source, boolean drafts, HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "vLLM",
@@ -72,7 +78,7 @@ final class RealEngines implements TruthFleet {
           }
           return words;
         },
-        count, blockSizes.isEmpty() ? List.of(VLLM_BLOCK_SIZE) : blockSizes, group, drafts, http);
+        count, blockSizes.isEmpty() ? List.of(VLLM_BLOCK_SIZE) : blockSizes, source, http);
   }
 
   /**
@@ -80,27 +86,25 @@ final class RealEngines implements TruthFleet {
    *
    * @param python that has it
    * @param blockSizes tokens in a page, in turn; none for the usual
+   * @param source of the model that they serve, by the name of the {@link WordModel}
    * @throws IOException when one does not come up; its log is named
    */
-  static RealEngines sglang(Path python, int count, List<Integer> blockSizes, HttpClient http)
+  static RealEngines sglang(
+      Path python, int count, List<Integer> blockSizes, ModelSource source, HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "SGLang",
         (model, port, blockSize, events) -> sglang(python, model, port, blockSize, events),
-        count, blockSizes.isEmpty() ? List.of(SGLANG_PAGE_SIZE) : blockSizes, null, false, http);
+        count, blockSizes.isEmpty() ? List.of(SGLANG_PAGE_SIZE) : blockSizes, source, http);
   }
 
   private static RealEngines start(
-      String kind, Command command, int count, List<Integer> blockSizes, @Nullable CacheGroup group, boolean drafts,
-      HttpClient http)
+      String kind, Command command, int count, List<Integer> blockSizes, ModelSource source, HttpClient http)
       throws IOException, InterruptedException {
     RealEngines engines = new RealEngines(kind);
     try {
       Path work = Files.createTempDirectory("kvasir-engines-");
-      Path model = WordModel.write(work.resolve(WordModel.NAME), group);
-      if (drafts) {
-        WordModel.writeDraft(model);
-      }
+      Path model = source.in(work);
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, blockSizes.get(i % blockSizes.size()), work.resolve("engine-" + i + ".log"));
       }
@@ -147,6 +151,7 @@ final class RealEngines implements TruthFleet {
         "--host", "127.0.0.1",
         "--port", String.valueOf(port),
         "--dtype", "float32",
+        "--load-format", weights(model),
         "--enforce-eager",
         "--max-model-len", String.valueOf(WordModel.MAX_LENGTH),
         "--max-num-seqs", MOST_AT_ONCE,
@@ -155,7 +160,7 @@ final class RealEngines implements TruthFleet {
         "--enable-prefix-caching",
         "--enable-prompt-tokens-details",
         "--enable-auto-tool-choice",
-        "--tool-call-parser", "hermes",
+        "--tool-call-parser", isHarmony(model) ? "openai" : "hermes",
         "--kv-events-config", events);
   }
 
@@ -169,6 +174,7 @@ final class RealEngines implements TruthFleet {
         "--port", String.valueOf(port),
         "--device", "cpu",
         "--dtype", "float32",
+        "--load-format", weights(model),
         "--attention-backend", "torch_native",
         "--sampling-backend", "pytorch",
         "--cuda-graph-backend-decode", "disabled",
@@ -181,6 +187,20 @@ final class RealEngines implements TruthFleet {
         "--decode-log-interval", "1",
         "--enable-cache-report",
         "--kv-events-config", events);
+  }
+
+  private static boolean isHarmony(Path model) {
+    try {
+      return Files.readString(model.resolve("config.json")).contains("\"gpt_oss\"");
+    } catch (IOException none) {
+      throw new UncheckedIOException(none);
+    }
+  }
+
+  /** How weights are loaded: those of a model that has none are made up. */
+  private static String weights(Path model) {
+    String[] files = model.toFile().list((_, name) -> name.endsWith(".safetensors"));
+    return files == null || files.length == 0 ? "dummy" : "auto";
   }
 
   private static String eventsConfig(String events, String replay) {

@@ -70,7 +70,10 @@ final class Truth implements Callable<Integer> {
   @Option(names = "--key", description = "API key for that router.")
   private @Nullable String key;
 
-  @Option(names = "--model-dir", description = "Tokenizer and template of the engines' model; none: /tokenize.")
+  @Option(
+      names = "--model-dir",
+      description = "The engines' model: tokenizer and template, where there are none /tokenize. Engines that this"
+          + " starts serve it, with made-up weights if it has none.")
   private @Nullable String modelDirectory;
 
   @Option(
@@ -185,6 +188,9 @@ final class Truth implements Callable<Integer> {
     List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
     Speculation drafts = Speculation.parse(speculation);
     if (vllms > 0 || sglangs > 0) {
+      if (modelDirectory != null && (!groups.isEmpty() || drafts != Speculation.NONE)) {
+        throw new IOException("--model-dir: --cache-groups and --speculation are for a model that this makes");
+      }
       if (!engines.isEmpty() || gateway != null) {
         throw new IOException(
             "--with-vllm or --with-sglang starts the engines, and a router before them: name no others");
@@ -214,13 +220,13 @@ final class Truth implements Callable<Integer> {
   /** Those of vLLM, and after them those of SGLang, which have the sizes of blocks that are left. */
   private TruthFleet realEngines(@Nullable CacheGroup group, boolean drafts) throws IOException, InterruptedException {
     RealEngines first =
-        vllms == 0 ? null : RealEngines.vllm(vllm, vllms, blockSizes, group, drafts, http);
+        vllms == 0 ? null : RealEngines.vllm(vllm, vllms, blockSizes, model(group, drafts), drafts, http);
     if (sglangs == 0) {
       return Objects.requireNonNull(first);
     }
     try {
       List<Integer> left = blockSizes.size() > vllms ? blockSizes.subList(vllms, blockSizes.size()) : blockSizes;
-      RealEngines second = RealEngines.sglang(sglang, sglangs, left, http);
+      RealEngines second = RealEngines.sglang(sglang, sglangs, left, model(null, false), http);
       return first == null ? second : TruthFleet.of(first, second);
     } catch (IOException | InterruptedException e) {
       if (first != null) {
@@ -228,6 +234,11 @@ final class Truth implements Callable<Integer> {
       }
       throw e;
     }
+  }
+
+  /** Where the model of engines that this starts is, or is to be made. */
+  private RealEngines.ModelSource model(@Nullable CacheGroup group, boolean drafts) {
+    return modelDirectory == null ? work -> WordModel.write(work, group, drafts) : _ -> Path.of(modelDirectory);
   }
 
   private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {

@@ -53,12 +53,13 @@ final class WordModel {
   private WordModel() {}
 
   /**
-   * Writes it into a directory, which is made; the same bytes each time.
+   * Writes it into a directory of its name, which is made; the same bytes each time.
    *
    * @param group what its second layer needs of the cache, null for no such layer
+   * @param drafts whether it has a draft model beside it
    */
-  static Path write(Path directory, @Nullable CacheGroup group) throws IOException {
-    Files.createDirectories(directory);
+  static Path write(Path work, @Nullable CacheGroup group, boolean drafts) throws IOException {
+    Path directory = Files.createDirectories(work.resolve(NAME));
     Files.writeString(directory.resolve("config.json"), config(group));
     for (String name : FILES) {
       try (InputStream file = WordModel.class.getResourceAsStream("/models/" + NAME + "/" + name)) {
@@ -76,6 +77,9 @@ final class WordModel {
           case CacheGroup.SlidingWindow _ -> llama(words, 2);
           case CacheGroup.State _ -> lfm2(words);
         });
+    if (drafts) {
+      writeDraft(directory);
+    }
     return directory;
   }
 
@@ -85,7 +89,7 @@ final class WordModel {
   }
 
   /** Writes a draft model beside one, as EAGLE has it: a layer over embeddings and hidden states of the model's. */
-  static void writeDraft(Path model) throws IOException {
+  private static void writeDraft(Path model) throws IOException {
     Path directory = Files.createDirectories(draft(model));
     Files.writeString(directory.resolve("config.json"), config(null));
     Random random = new Random(2);

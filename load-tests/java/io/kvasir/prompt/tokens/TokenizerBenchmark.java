@@ -59,7 +59,8 @@ public class TokenizerBenchmark {
     }
     byte[] json = Files.readAllBytes(Path.of(tokenizer));
     ours = Tokenizer.of(json);
-    library = NativeTokenizer.of(Files.readString(Path.of(tokenizer)), new ObjectMapper().readTree(json));
+    library =
+        NativeTokenizer.of(Files.readString(Path.of(tokenizer)), new ObjectMapper().readTree(json), false);
     next();
     System.out.println(ours.getClass().getSimpleName() + ", " + ours.encode(text, false).length + " tokens");
   }

@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.harmony.HarmonyChat;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
@@ -14,20 +15,37 @@ import java.time.LocalDateTime;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
-/** The renderer of a model's chat template: from a chat completion's body to the model's input text. Thread-safe. */
+/**
+ * The renderer of a model's conversations, by its chat template or in the Harmony format: from a chat completion's body
+ * to the model's input text. Thread-safe.
+ */
 final class ChatRenderer {
   private static final int MAX_RULES = 16;
 
+  private static final VllmVersion HARMONY_TOKENIZED = new VllmVersion(0, 33);
+
   private final ChatTemplates templates;
+  private final boolean harmony;
+  private final @Nullable String startDate;
   private final ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
 
   /** Of engines that there were lately, too. */
   private final Map<EngineVersion, MessagesRules> messagesRules = new ConcurrentHashMap<>();
 
-  ChatRenderer(ChatTemplates templates, Map<String, Object> kwargs, Supplier<LocalDateTime> now, NanoClock nanos) {
+  /**
+   * A renderer.
+   *
+   * @param harmony whether vLLM renders conversations in the Harmony format instead of by the model's chat template
+   */
+  ChatRenderer(
+      ChatTemplates templates, boolean harmony, Map<String, Object> kwargs, Supplier<LocalDateTime> now,
+      NanoClock nanos) {
     this.templates = templates;
+    this.harmony = harmony;
+    this.startDate = kwargs.get(HarmonyChat.START_DATE) instanceof String date ? date : null;
     this.prompt = new ChatPrompt(templates, kwargs, nanos);
     this.now = now;
   }
@@ -39,7 +57,27 @@ final class ChatRenderer {
 
   /** A body of {@code /v1/messages} or {@code /v1/responses} as the chat completion that an engine makes of it. */
   ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
-    return chat(api, body, engine, rules(engine));
+    return api == Api.RESPONSES && isHarmony(engine)
+        ? HarmonyResponsesBody.chat(body)
+        : chat(api, body, engine, rules(engine));
+  }
+
+  private boolean isHarmony(EngineVersion engine) {
+    return harmony && engine instanceof VllmVersion;
+  }
+
+  /** Whether a model in the Harmony format is served by some engines, so that texts are what all have in common. */
+  boolean isHarmony() {
+    return harmony;
+  }
+
+  /**
+   * Whether an engine's {@code /tokenize} makes the tokens of a conversation that it reads to answer it: vLLM's renders
+   * the chat template of models in the Harmony format, too, and since 0.33 the format, but never with an effort.
+   */
+  boolean isTokenizedAlike(ObjectNode chat, EngineVersion engine) {
+    return !isHarmony(engine)
+        || (((VllmVersion) engine).compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
   }
 
   /** The same by rules that the engine finds out of its templates. */
@@ -69,11 +107,17 @@ final class ChatRenderer {
 
   /** The text of {@code chat} for an engine; throws {@code TemplateException} when the template refuses it or fails. */
   RenderedText render(ObjectNode chat, EngineVersion engine) {
-    return prompt.render(chat, engine, now).text();
+    return harmony && engine instanceof VllmVersion version
+        ? HarmonyChat.render(chat, version, startDate == null ? now.get().toLocalDate().toString() : startDate)
+        : prompt.render(chat, engine, now).text();
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */
   RenderedText renderUpToItem(ObjectNode chat, int message, EngineVersion engine) {
+    if (isHarmony(engine)) {
+      // It leaves items out.
+      return render(chat, engine);
+    }
     ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat(engine);
     RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI), engine);
     return RenderedText.of(PromptMedia.upToMark(marked.toString()));

@@ -32,4 +32,10 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
     // The last token before an item may merge with what follows.
     return item < 0 ? ids : Arrays.copyOf(ids, Math.max(0, ids.length - 1));
   }
+
+  /** Whether an engine's {@code /tokenize} makes the tokens of a prompt that it reads to answer it. */
+  boolean isTokenizedAlike(PromptSource.Untokenized prompt, EngineVersion engine) {
+    return renderer == null || !(prompt instanceof PromptSource.Chat chat)
+        || renderer.isTokenizedAlike(chat.body(), engine);
+  }
 }

@@ -1,5 +1,6 @@
 package io.kvasir.prompt;
 
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
@@ -21,8 +22,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param tokenizer its tokenizer.json, null when there is none
  * @param templates its chat templates, null when there are none
+ * @param harmony whether it is of the kind that converses in the Harmony format
  */
-record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates) {
+record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates, boolean harmony) {
+  private static final String HARMONY_MODEL = "gpt_oss";
+
   private static final String BUNDLED = "bundled:";
 
   /** Reads the files that {@code config} names; a tokenizer only where its mode needs one. */
@@ -53,8 +57,19 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
   }
 
   private static ModelFiles read(ModelConfig config, @Nullable Path directory) throws IOException {
-    return new ModelFiles(config.mode() == PromptMode.EXACT ? tokenizer(config, directory) : null,
-        templates(config, directory));
+    ChatTemplates templates = templates(config, directory);
+    return new ModelFiles(
+        config.mode() == PromptMode.EXACT ? tokenizer(config, directory) : null, templates,
+        isHarmony(directory, templates));
+  }
+
+  /** By the model's configuration, as engines know it; without one, by what its template prints. */
+  private static boolean isHarmony(@Nullable Path directory, @Nullable ChatTemplates templates) throws IOException {
+    Path config = directory == null ? null : directory.resolve("config.json");
+    if (config != null && Files.exists(config)) {
+      return new JsonMapper().readTree(Files.readAllBytes(config)).path("model_type").asText().equals(HARMONY_MODEL);
+    }
+    return templates != null && templates.named().values().stream().anyMatch(ChatTemplate::isHarmony);
   }
 
   private static byte @Nullable [] tokenizer(ModelConfig config, @Nullable Path directory) throws IOException {

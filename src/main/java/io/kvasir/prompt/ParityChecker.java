@@ -56,6 +56,9 @@ final class ParityChecker {
 
   private Parity ofProbe(PromptSource.Untokenized prompt) {
     EngineVersion version = engines.most();
+    if (!local.isTokenizedAlike(prompt, version)) {
+      return Parity.refused("the engine's /tokenize renders other prompts than those that it answers");
+    }
     int[] ours;
     try {
       ours = local.ids(prompt, -1, version);
@@ -87,7 +90,7 @@ final class ParityChecker {
    * @param permit closed before the engine is waited for
    */
   void witness(PromptSource source, String requested, String sender, Prompt routed, Permit permit) {
-    if (!(source instanceof PromptSource.Untokenized prompt)) {
+    if (!(source instanceof PromptSource.Untokenized prompt) || !local.isTokenizedAlike(prompt, engines.most())) {
       return;
     }
     PromptShape shape = PromptShape.of(prompt);

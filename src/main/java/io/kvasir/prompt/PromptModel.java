@@ -106,7 +106,8 @@ public final class PromptModel {
     templateFailures = new TemplateFailures(config.name(), metrics.clock());
     local = new LocalTokenizer(tokenizer, renderer);
     parityTracker = new ParityTracker(
-        config.name(), config.mode(), renderer == null ? PromptShape.TEXT : PromptShape.CHAT, metrics);
+        config.name(), config.mode(),
+        renderer == null || renderer.isHarmony() ? PromptShape.TEXT : PromptShape.CHAT, metrics);
     checker = config.mode() != PromptMode.EXACT || tokenizer == null || engine == null
         ? null
         : new ParityChecker(config.name(), templateKwargs, local, engines, tokenizer, engine, parityTracker);
@@ -232,7 +233,9 @@ public final class PromptModel {
 
   private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, PreparationJob job) {
     if (mode == PromptMode.ENGINE) {
-      return byEngine(chat, item, job);
+      return local.isTokenizedAlike(chat, job.engine())
+          ? byEngine(chat, item, job)
+          : locally(chat, item, mode, PromptReason.ENGINE_REFUSED, job);
     }
     return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), job);
   }
@@ -350,7 +353,7 @@ public final class PromptModel {
     return switch (parityTracker.mode(source)) {
       case EXACT -> local.ids(prompt, prompt.firstItem(), engines.most());
       case ENGINE -> {
-        if (engine == null || prompt.firstItem() >= 0) {
+        if (engine == null || prompt.firstItem() >= 0 || !local.isTokenizedAlike(prompt, engines.most())) {
           yield null;
         }
         try {

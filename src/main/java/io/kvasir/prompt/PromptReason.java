@@ -22,7 +22,7 @@ public enum PromptReason {
   TOKENIZER_FAILED,
   /** The engine's {@code /tokenize} failed or did not answer in time. */
   ENGINE_FAILED,
-  /** The engine's {@code /tokenize} refused the prompt. */
+  /** The engine's {@code /tokenize} refused the prompt, or is known not to render it as the engine does. */
   ENGINE_REFUSED,
   /** A comparison found that our tokens differ from the engine's. */
   NO_PARITY,

@@ -150,11 +150,13 @@ public final class Prompts {
       if (config.mode() == PromptMode.EXACT && json == null) {
         throw new IOException("no tokenizer.json; give its directory or file, or set mode to engine or text");
       }
-      Tokenizer tokenizer = json == null ? null : Tokenizer.of(json);
+      Tokenizer tokenizer =
+          json == null ? null : files.harmony() ? Tokenizer.withBreaks(json) : Tokenizer.of(json);
       ChatTemplates templates = files.templates();
       ChatRenderer rendering =
           templates == null ? null
-              : new ChatRenderer(templates, config.templateKwargs(), () -> LocalDateTime.now(clock), nanos);
+              : new ChatRenderer(
+                  templates, files.harmony(), config.templateKwargs(), () -> LocalDateTime.now(clock), nanos);
       return new PromptModel(config, tokenizer, rendering, engine, memo, metrics);
     } catch (IOException e) {
       throw new IOException("model " + config.name() + ": " + e.getMessage(), e);

@@ -27,6 +27,11 @@ public final class ChatTemplate {
     this.knowsDevelopers = DeveloperRole.isKnown(source);
   }
 
+  /** Whether it prints conversations in the Harmony format, for which some engines need no template. */
+  public boolean isHarmony() {
+    return source.contains("<|start|>") && source.contains("<|channel|>") && source.contains("<|message|>");
+  }
+
   /**
    * Parses a template within {@link RenderLimits#MODEL}.
    *

@@ -33,7 +33,8 @@ public final class RenderedText {
     return rendered;
   }
 
-  void append(String text) {
+  /** Prints a text at the end. */
+  public void append(String text) {
     chars += text.length();
     if (text.length() < SHARED_CHARS) {
       gathered.append(text);

@@ -62,7 +62,8 @@ public abstract sealed class TemplateException extends RuntimeException {
   public static final class Request extends TemplateException {
     private static final long serialVersionUID = 1L;
 
-    Request(String message) {
+    /** The reason, for the sender of the request. */
+    public Request(String message) {
       super(message, 0);
     }
   }

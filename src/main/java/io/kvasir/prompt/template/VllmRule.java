@@ -1,7 +1,7 @@
 package io.kvasir.prompt.template;
 
 /** The changes in how vLLM prepares a conversation for its template, each with the version since which it holds. */
-enum VllmRule {
+public enum VllmRule {
   /** Message fields named {@code task} are kept. */
   TASK(20),
   /** {@code defer_loading} is a field of tools and of their functions, and left out where it is null. */
@@ -22,6 +22,8 @@ enum VllmRule {
   MACRO_CONTENT(30),
   /** {@code /v1/messages} reads {@code thinking} of type {@code disabled}: {@link MessagesRules}. */
   DISABLED_THINKING(31),
+  /** In the Harmony format the recipient of a tool's result is written after the channel. */
+  HARMONY_RECIPIENTS(31),
   /** A first line of system texts that differs in each request of some clients is left out. */
   BILLING_HEADER(32),
   /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */
@@ -43,7 +45,8 @@ enum VllmRule {
     return latest;
   }
 
-  boolean holds(VllmVersion version) {
+  /** Whether it holds for a version. */
+  public boolean holds(VllmVersion version) {
     return version.major() > 0 || version.minor() >= minor;
   }
 }

@@ -17,9 +17,12 @@ import java.util.List;
 final class AddedTokens {
   private record AddedToken(int id, byte[] content, boolean singleWord, boolean leftStrip, boolean rightStrip) {
     boolean wordLikeStart() {
-      return content[0] < 0 || Utf8.isWord(content[0]);
+      return id != NONE && (content[0] < 0 || Utf8.isWord(content[0]));
     }
   }
+
+  /** The id of what splits a text and is no token. */
+  static final int NONE = -1;
 
   /** A trie: node 0 is the root; of a node, the bytes that go on, where they go, and the token that ends in it. */
   private byte[][] labels = new byte[64][];
@@ -35,7 +38,15 @@ final class AddedTokens {
 
   /** Those tokens of a tokenizer.json's {@code added_tokens} that are {@code normalized} or not. */
   static AddedTokens of(JsonNode added, boolean normalized) {
+    return of(added, normalized, false);
+  }
+
+  /** The same; with {@code breaks} also {@link Tokenizer#BREAK}, whose id is {@link #NONE}. */
+  static AddedTokens of(JsonNode added, boolean normalized, boolean breaks) {
     AddedTokens all = new AddedTokens();
+    if (breaks) {
+      all.add(new AddedToken(NONE, Tokenizer.BREAK.getBytes(StandardCharsets.UTF_8), false, false, false));
+    }
     for (JsonNode token : added) {
       byte[] content = token.path("content").asText().getBytes(StandardCharsets.UTF_8);
       if (content.length > 0 && token.path("normalized").asBoolean() == normalized) {
@@ -211,7 +222,7 @@ final class AddedTokens {
       return stop;
     }
 
-    /** The token's id. */
+    /** The token's id, or {@link #NONE}. */
     int id() {
       return id;
     }

@@ -34,8 +34,9 @@ final class BytePairTokenizer extends Tokenizer {
   private final WordCache words = new WordCache();
 
   private BytePairTokenizer(
-      JsonNode json, Splitter splitter, Vocabulary vocabulary, Merges merges, SpecialTokenWrapper surround) {
-    this.added = AddedTokens.of(json.path("added_tokens"), false);
+      JsonNode json, Splitter splitter, Vocabulary vocabulary, Merges merges, SpecialTokenWrapper surround,
+      boolean breaks) {
+    this.added = AddedTokens.of(json.path("added_tokens"), false, breaks);
     this.addedToNormalized = AddedTokens.of(json.path("added_tokens"), true);
     this.composed = isComposed(json.path("normalizer"));
     this.splitter = splitter;
@@ -48,8 +49,12 @@ final class BytePairTokenizer extends Tokenizer {
         added.mayCrossLines() || addedToNormalized.mayCrossLines() ? Integer.MAX_VALUE : LINE_PIECE;
   }
 
-  /** The tokenizer that {@code json} describes, null if it is of another type. */
-  static @Nullable BytePairTokenizer of(JsonNode json) {
+  /**
+   * The tokenizer that {@code json} describes, null if it is of another type.
+   *
+   * @param breaks whether texts may have {@link Tokenizer#BREAK breaks}
+   */
+  static @Nullable BytePairTokenizer of(JsonNode json, boolean breaks) {
     JsonNode model = json.path("model");
     boolean plain = model.path("type").asText("BPE").equals("BPE")
         && model.path("dropout").asDouble(0) == 0
@@ -68,7 +73,7 @@ final class BytePairTokenizer extends Tokenizer {
     for (JsonNode token : json.path("added_tokens")) {
       vocabulary.addExtra(token.path("content").asText(), token.path("id").asInt());
     }
-    return new BytePairTokenizer(json, splitter, vocabulary, merges, surround);
+    return new BytePairTokenizer(json, splitter, vocabulary, merges, surround, breaks);
   }
 
   private static @Nullable Merges merges(JsonNode pairs, Vocabulary vocabulary) {
@@ -147,7 +152,9 @@ final class BytePairTokenizer extends Tokenizer {
       if (at < tokens.start()) {
         between(text, at, tokens.start(), tokens.start(), into);
       }
-      into.add(tokens.id());
+      if (tokens.id() != AddedTokens.NONE) {
+        into.add(tokens.id());
+      }
       at = tokens.stop();
     }
     if (at < to) {

@@ -22,12 +22,14 @@ final class NativeTokenizer extends Tokenizer {
 
   private final long handle;
   private final AddedTokens added;
+  private final boolean breaks;
   private final int[] before;
   private final int[] after;
 
-  private NativeTokenizer(long handle, AddedTokens added) {
+  private NativeTokenizer(long handle, AddedTokens added, boolean breaks) {
     this.handle = handle;
     this.added = added;
+    this.breaks = breaks;
     CLEANER.register(this, () -> TokenizersLibrary.LIB.deleteTokenizer(handle));
     int[] bare = idsOf("a", false);
     int[] wrapped = idsOf("a", true);
@@ -36,7 +38,7 @@ final class NativeTokenizer extends Tokenizer {
     after = Arrays.copyOfRange(wrapped, start + bare.length, wrapped.length);
   }
 
-  static NativeTokenizer of(String text, JsonNode json) throws IOException {
+  static NativeTokenizer of(String text, JsonNode json, boolean breaks) throws IOException {
     // The natives in the jar are for CPUs; on a machine with a GPU the library would look for others on the network.
     if (System.getenv("RUST_FLAVOR") == null && System.getProperty("RUST_FLAVOR") == null) {
       System.setProperty("RUST_FLAVOR", "cpu");
@@ -46,7 +48,7 @@ final class NativeTokenizer extends Tokenizer {
       long handle = TokenizersLibrary.LIB.createTokenizerFromString(text);
       TokenizersLibrary.LIB.disableTruncation(handle);
       TokenizersLibrary.LIB.disablePadding(handle);
-      return new NativeTokenizer(handle, AddedTokens.of(json.path("added_tokens"), false));
+      return new NativeTokenizer(handle, AddedTokens.of(json.path("added_tokens"), false, breaks), breaks);
     } catch (EngineException | UnsatisfiedLinkError e) {
       throw new IOException("the native tokenizer library does not load: " + e.getMessage(), e);
     } catch (RuntimeException e) {
@@ -86,7 +88,10 @@ final class NativeTokenizer extends Tokenizer {
   /** Encodes a piece. One that is not the first begins with an added token, so no rule for a text's start applies. */
   @Override
   public void encode(byte[] text, int from, int to, TokenIdList into) {
-    into.addAll(idsOf(new String(text, from, to - from, StandardCharsets.UTF_8), false));
+    String piece = new String(text, from, to - from, StandardCharsets.UTF_8);
+    for (String part : breaks ? piece.split(BREAK, -1) : new String[] {piece}) {
+      into.addAll(idsOf(part, false));
+    }
   }
 
   private int[] idsOf(String text, boolean addSpecialTokens) {

@@ -31,6 +31,12 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
       + "naïve cafe\u0301 Å Grüße, Привет мир, 你好世界今天, こんにちはカタカナ, 안녕하세요, नमस्ते १२३, مرحبا 👩‍💻🚀\u3000\u0085\u200b\n"
       + "</s><|endoftext|> " + "a".repeat(80) + "  ";
 
+  /**
+   * Stands for nothing in a text, but what is before it and what is after it are tokenised each by itself; for
+   * tokenizers {@link #withBreaks}. No character: a text of clients that has it loses it.
+   */
+  public static final String BREAK = "\uFDD0";
+
   /** The least bytes of a piece that is worth caching on its own. */
   static final int SHORT_PIECE = 64;
 
@@ -53,19 +59,28 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
    * @throws IOException when they are not valid, naming the fault
    */
   public static Tokenizer of(byte[] tokenizerJson) throws IOException {
+    return of(tokenizerJson, false);
+  }
+
+  /** The same; its texts may have {@link #BREAK breaks}. */
+  public static Tokenizer withBreaks(byte[] tokenizerJson) throws IOException {
+    return of(tokenizerJson, true);
+  }
+
+  private static Tokenizer of(byte[] tokenizerJson, boolean breaks) throws IOException {
     JsonNode json;
     try {
       json = JSON.readTree(tokenizerJson);
     } catch (JsonProcessingException e) {
       throw new IOException("not JSON: " + e.getOriginalMessage(), e);
     }
-    BytePairTokenizer bytePair = BytePairTokenizer.of(json);
+    BytePairTokenizer bytePair = BytePairTokenizer.of(json, breaks);
     if (bytePair == null) {
-      return NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json);
+      return NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json, breaks);
     }
     NativeTokenizer reference;
     try {
-      reference = NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json);
+      reference = NativeTokenizer.of(new String(tokenizerJson, StandardCharsets.UTF_8), json, breaks);
     } catch (IOException e) {
       log.warn("this machine cannot check our tokenizer against the Hugging Face library: {}", e.getMessage());
       return bytePair;

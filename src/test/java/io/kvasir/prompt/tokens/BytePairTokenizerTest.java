@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,12 +31,12 @@ final class BytePairTokenizerTest {
   }
 
   private static BytePairTokenizer ours(JsonNode json) {
-    return Objects.requireNonNull(BytePairTokenizer.of(json), "of a kind that we know");
+    return Objects.requireNonNull(BytePairTokenizer.of(json, false), "of a kind that we know");
   }
 
   private static NativeTokenizer library(JsonNode json) {
     try {
-      return NativeTokenizer.of(json.toString(), json);
+      return NativeTokenizer.of(json.toString(), json, false);
     } catch (IOException e) {
       throw new AssertionError(e);
     }
@@ -128,24 +129,53 @@ final class BytePairTokenizerTest {
   @Test
   void of_otherKinds_isNotOurs() {
     for (String name : new String[] {"llama2", "mistral", "gemma"}) {
-      assertThat(BytePairTokenizer.of(json(name))).isNull();
+      assertThat(BytePairTokenizer.of(json(name), false)).isNull();
     }
     for (String field : new String[] {"continuing_subword_prefix", "end_of_word_suffix"}) {
       JsonNode json = json("gpt2");
       ((ObjectNode) json.get("model")).put(field, "##");
-      assertThat(BytePairTokenizer.of(json)).isNull();
+      assertThat(BytePairTokenizer.of(json, false)).isNull();
     }
     JsonNode lower = json("gpt2");
     ((ObjectNode) lower).putObject("normalizer").put("type", "Lowercase");
-    assertThat(BytePairTokenizer.of(lower)).isNull();
+    assertThat(BytePairTokenizer.of(lower, false)).isNull();
     JsonNode regex = json("llama3");
     ((ObjectNode) regex.at("/pre_tokenizer/pretokenizers/0/pattern")).put("Regex", "\\w+");
-    assertThat(BytePairTokenizer.of(regex)).isNull();
+    assertThat(BytePairTokenizer.of(regex, false)).isNull();
   }
 
   @Test
   void tokenizerOf_knownKind_isOurs() {
     assertThat(Samples.demo()).isInstanceOf(BytePairTokenizer.class);
     assertThat(Samples.tokenizer("llama2")).isInstanceOf(NativeTokenizer.class);
+  }
+
+  /** By our own tokenizer and by the library, whole and cut into pieces. */
+  @Test
+  void breaks_separateTexts_andAreNoTokens() throws IOException {
+    JsonNode json = json("o200k");
+    Tokenizer ours = Objects.requireNonNull(BytePairTokenizer.of(json, true));
+    for (Tokenizer tokenizer : List.of(ours, NativeTokenizer.of(json.toString(), json, true))) {
+      String first = "some text of a part, long enough to be worth a piece of its own, that ends in a wor";
+      TokenIdList apart = new TokenIdList(64);
+      for (String text : List.of(first, "d and more", "s", "<|")) {
+        apart.addAll(tokenizer.encode(text, false));
+      }
+      String text = first + Tokenizer.BREAK + "d and more" + Tokenizer.BREAK + Tokenizer.BREAK + "s" + Tokenizer.BREAK
+          + "<|";
+      assertThat(tokenizer.encode(text, false))
+          .isEqualTo(apart.copyFrom(0))
+          .isNotEqualTo(tokenizer.encode(text.replace(Tokenizer.BREAK, ""), false));
+
+      byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+      TokenIdList pieces = new TokenIdList(64);
+      int cut = tokenizer.cut(utf8, 0);
+      assertThat(cut).isEqualTo(first.length());
+      tokenizer.encode(utf8, 0, cut, pieces);
+      tokenizer.encode(utf8, cut, utf8.length, pieces);
+      assertThat(pieces.copyFrom(0)).isEqualTo(apart.copyFrom(0));
+    }
+    assertThat(ours.encode("a" + Tokenizer.BREAK, false))
+        .isNotEqualTo(Objects.requireNonNull(BytePairTokenizer.of(json, false)).encode("a" + Tokenizer.BREAK, false));
   }
 }

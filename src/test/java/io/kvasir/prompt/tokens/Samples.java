@@ -25,7 +25,7 @@ public final class Samples {
     }
   }
 
-  static byte[] bytes(String resource) {
+  public static byte[] bytes(String resource) {
     try (InputStream in = Objects.requireNonNull(Samples.class.getResourceAsStream(resource), resource)) {
       return in.readAllBytes();
     } catch (IOException e) {

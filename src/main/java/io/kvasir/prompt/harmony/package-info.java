@@ -1,0 +1,12 @@
+/**
+ * Conversations in OpenAI's Harmony format, in which gpt-oss was trained and for which vLLM and TensorRT-LLM use no
+ * chat template: messages with an author, a recipient and a channel, between tokens that no text can contain.
+ *
+ * <p>{@link io.kvasir.prompt.harmony.HarmonyChat} makes {@code HarmonyMessage}s of a chat completion as vLLM does, and
+ * they print themselves into a {@code HarmonyText}; {@code ToolDeclarations} declares tools in TypeScript as the
+ * reference library does. Format and library: github.com/openai/harmony.
+ */
+@NullMarked
+package io.kvasir.prompt.harmony;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,252 @@
+package io.kvasir.prompt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.ChatTemplate;
+import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.TemplateException;
+import io.kvasir.prompt.template.VllmVersion;
+import io.kvasir.prompt.tokens.Samples;
+import io.kvasir.prompt.tokens.Tokenizer;
+import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.zip.GZIPInputStream;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Models in the Harmony format, beside what vLLM's own code makes of the same requests: its prompts were made by the
+ * classes of 0.32, which are those of 0.33 here, from a request's body to the tokens, and by the reference library that
+ * 0.30 has.
+ */
+final class HarmonyPromptsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final EngineVersion VLLM = VllmVersion.of("0.33.0");
+  private static final EngineVersion OLDER_VLLM = VllmVersion.of("0.32.0");
+  private static final EngineVersion SGLANG = SglangVersion.of("0.5.23", null);
+  private static final Clock CLOCK = Clock.fixed(Instant.parse("2026-11-28T10:00:00Z"), ZoneOffset.UTC);
+  private static final String TEMPLATE = """
+      {% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}{% endfor %}<|start|>assistant\
+      {# <|channel|> #}""";
+
+  @TempDir
+  private Path directory;
+
+  private final ChatRenderer renderer =
+      new ChatRenderer(
+          ChatTemplates.of(ChatTemplate.parse(TEMPLATE), Map.of()), true, Map.of(), () -> LocalDateTime.now(CLOCK),
+          NanoClock.SYSTEM);
+
+  @BeforeEach
+  void writeModel() throws IOException {
+    Files.write(directory.resolve("tokenizer.json"), Samples.bytes("/models/kvasir-demo/tokenizer.json"));
+    Files.writeString(directory.resolve("chat_template.jinja"), TEMPLATE);
+    Files.writeString(directory.resolve("config.json"), "{\"model_type\": \"gpt_oss\"}");
+  }
+
+  @Test
+  void prompts_areTheEngines() throws IOException {
+    Map<String, String> wrong = new TreeMap<>();
+    int compared = 0;
+    try (BufferedReader lines = lines()) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        JsonNode entry = JSON.readTree(line);
+        JsonNode sent = entry.path("body").deepCopy();
+        String ours =
+            prompt(
+                Api.valueOf(entry.path("api").asText().toUpperCase(Locale.ROOT)), (ObjectNode) entry.get("body"),
+                VllmVersion.of(entry.path("version").asText()));
+        assertThat(entry.get("body")).as("another engine may prepare it, too").isEqualTo(sent);
+        compared++;
+        if (!ours.equals(entry.path("prompt").asText())) {
+          wrong.put(entry.path("body").toString(), ours);
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+    assertThat(compared).isGreaterThan(900);
+  }
+
+  private static BufferedReader lines() throws IOException {
+    return new BufferedReader(
+        new InputStreamReader(
+            new GZIPInputStream(
+                Objects.requireNonNull(HarmonyPromptsTest.class.getResourceAsStream("/harmony/prompts.jsonl.gz"))),
+            StandardCharsets.UTF_8));
+  }
+
+  private String prompt(Api api, ObjectNode body, EngineVersion engine) {
+    ObjectNode chat = api == Api.CHAT ? body : renderer.chat(api, body, engine);
+    return renderer.render(chat, engine).toString().replace(Tokenizer.BREAK, "");
+  }
+
+  @Test
+  void whatTheEngineRefuses_isRefused() {
+    Assertions.assertThatThrownBy(
+            () -> prompt(Api.CHAT, Bodies.object(
+                "{'messages': [{'role': 'user', 'content': 'x'}], 'reasoning_effort': 'minimal'}"), VLLM))
+        .isInstanceOf(TemplateException.Request.class)
+        .hasMessageContaining("low, medium or high");
+    Assertions.assertThatThrownBy(
+            () -> prompt(Api.CHAT, Bodies.object("{'messages': [{'role': 'function', 'content': 'x'}]}"), VLLM))
+        .hasMessageContaining("role function");
+    Assertions.assertThatThrownBy(
+            () -> prompt(Api.RESPONSES, Bodies.object(
+                "{'input': [{'type': 'function_call_output', 'call_id': 'c', 'output': 'x'}]}"), VLLM))
+        .hasMessageContaining("needs its function_call");
+    Assertions.assertThatThrownBy(
+            () -> prompt(Api.RESPONSES, Bodies.object("{'input': 'x', 'tools': [{'type': 'mcp'}]}"), VLLM))
+        .hasMessageContaining("tools of this type");
+  }
+
+  @Test
+  void texts_areTokenisedEachByItself_andHaveNoSpecialTokens() {
+    String rendered =
+        renderer.render(
+            Bodies.object("""
+                {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text':
+                'b<|end|>'}]}]}"""), VLLM).toString();
+    assertThat(rendered).endsWith(
+        "<|message|>a" + Tokenizer.BREAK + "b<|" + Tokenizer.BREAK + "end|><|end|><|start|>assistant");
+  }
+
+  @Test
+  void otherEngines_renderTheTemplate() {
+    ObjectNode chat = Bodies.object("{'messages': [{'role': 'user', 'content': 'x'}]}");
+    assertThat(prompt(Api.CHAT, chat, SGLANG)).isEqualTo("<|start|>user<|message|>x<|start|>assistant");
+    assertThat(prompt(Api.CHAT, chat, VLLM)).contains("Current date: 2026-11-28");
+  }
+
+  @Test
+  void date_isToday_orThatOfTheEngines() {
+    ObjectNode chat = Bodies.object("{'messages': [{'role': 'user', 'content': 'x'}]}");
+    ChatRenderer pinned =
+        new ChatRenderer(
+            renderer.templates(), true, Map.of("conversation_start_date", "2025-08-01"), () -> LocalDateTime.now(CLOCK),
+            NanoClock.SYSTEM);
+    assertThat(pinned.render(chat, VLLM).toString()).contains("\nCurrent date: 2025-08-01\n");
+    assertThat(renderer.render(chat, VLLM).toString()).contains("\nCurrent date: 2026-11-28\n");
+  }
+
+  @Test
+  void model_isKnownByItsConfiguration_withoutOneByItsTemplate() throws IOException {
+    assertThat(files().harmony()).isTrue();
+    Files.writeString(directory.resolve("config.json"), "{\"model_type\": \"llama\"}");
+    assertThat(files().harmony()).isFalse();
+    Files.delete(directory.resolve("config.json"));
+    assertThat(files().harmony()).isTrue();
+    Files.writeString(directory.resolve("chat_template.jinja"), "{{ messages }}");
+    assertThat(files().harmony()).isFalse();
+  }
+
+  private ModelFiles files() throws IOException {
+    return ModelFiles.read(config(PromptMode.EXACT));
+  }
+
+  private ModelConfig config(PromptMode mode) {
+    return new ModelConfig(
+        "m", Set.of(), 16, mode, ModelConfig.FileSources.in(directory.toString()), Map.of(), 1, false);
+  }
+
+  /** An engine of a version that answers to texts, and notes all that it is asked. */
+  private static final class Engine implements EngineTokenizer {
+    private static final Tokenizer DEMO = Samples.demo();
+    private final List<JsonNode> asked = new ArrayList<>();
+    private final EngineVersion version;
+
+    Engine(EngineVersion version) {
+      this.version = version;
+    }
+
+    @Override
+    public int[] tokenize(String jsonBody) {
+      JsonNode body = Bodies.parse(jsonBody);
+      asked.add(body);
+      return body.has("prompt") ? DEMO.encode(body.get("prompt").asText(), true) : new int[] {1, 2, 3};
+    }
+
+    @Override
+    public List<EngineVersion> versions() {
+      return List.of(version);
+    }
+  }
+
+  private Prompts prompts(Engine engine, PromptMode mode) throws IOException {
+    Prompts prompts =
+        Prompts.load(
+            List.of(config(mode)), PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run, CLOCK,
+            NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+    prompts.models().forEach(PromptModel::learnEngineVersions);
+    return prompts;
+  }
+
+  private static Prompt prepare(Prompts prompts, String body) {
+    PromptRequest request = new PromptRequest(Api.CHAT, "m", Bodies.json(body), false, () -> "client");
+    return prompts.prepare(request, prompts.limiter().unlimited());
+  }
+
+  /** Its /tokenize renders the template, whatever it answers conversations by. */
+  @Test
+  void parity_before033_isOfTextsAlone() throws IOException {
+    Engine engine = new Engine(OLDER_VLLM);
+    Prompts prompts = prompts(engine, PromptMode.EXACT);
+    prompts.models().forEach(PromptModel::check);
+    Prompt prompt = prepare(prompts, "{'messages': [{'role': 'user', 'content': 'x'}]}");
+
+    assertThat(prompt.mode()).isEqualTo(PromptMode.EXACT);
+    assertThat(prompt.tokens()).isGreaterThan(100);
+    assertThat(engine.asked).isNotEmpty().allSatisfy(asked -> assertThat(asked.has("messages")).isFalse());
+    assertThat(prompts.models()).allSatisfy(model -> {
+      assertThat(model.state().parity()).isEqualTo(Parity.SAME);
+      assertThat(model.needsCheck()).isFalse();
+    });
+  }
+
+  @Test
+  void parity_since033_isOfConversationsWithoutAnEffort() throws IOException {
+    Engine engine = new Engine(VLLM);
+    Prompts prompts = prompts(engine, PromptMode.EXACT);
+    Prompt _ = prepare(prompts, "{'messages': [{'role': 'user', 'content': 'x'}], 'reasoning_effort': 'low'}");
+    assertThat(engine.asked).isEmpty();
+    Prompt _ = prepare(prompts, "{'messages': [{'role': 'user', 'content': 'x'}]}");
+    assertThat(engine.asked).isNotEmpty();
+  }
+
+  @Test
+  void engineMode_doesNotAskForTokensOfAnotherPrompt() throws IOException {
+    String chat = "{'messages': [{'role': 'user', 'content': 'x'}]}";
+    Engine older = new Engine(OLDER_VLLM);
+    assertThat(prepare(prompts(older, PromptMode.ENGINE), chat))
+        .returns(PromptMode.TEXT, Prompt::mode)
+        .returns(PromptReason.ENGINE_REFUSED, Prompt::reason);
+    assertThat(older.asked).isEmpty();
+    assertThat(prepare(prompts(new Engine(VLLM), PromptMode.ENGINE), chat))
+        .returns(PromptMode.ENGINE, Prompt::mode)
+        .returns(3, Prompt::tokens);
+  }
+}
