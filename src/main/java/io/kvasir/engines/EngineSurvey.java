@@ -211,23 +211,24 @@ public final class EngineSurvey {
   }
 
   /**
-   * Whether an engine answers {@code /tokenize}.
+   * What an engine answers to {@code /tokenize}.
    *
    * @param key its API key, null when it needs none
    */
-  public boolean tokenizes(EngineDescription engine, @Nullable String key) throws InterruptedException {
+  public EngineTokens tokens(EngineDescription engine, @Nullable String key) throws InterruptedException {
     byte[] body =
         JsonNodeFactory.instance.objectNode()
             .put("model", engine.baseModels().getFirst().name())
-            .put("prompt", "Hello")
+            .put("prompt", EngineTokens.PROBE)
+            .put("add_special_tokens", false)
             .toString()
             .getBytes(StandardCharsets.UTF_8);
     try {
       HttpCalls.Reply reply =
           calls.send(HttpCalls.Request.post(engine.url().resolve("/tokenize"), body, timeout).withBearer(key));
-      return reply.status() == 200 && reply.json().path("tokens").isArray();
+      return reply.status() == 200 ? EngineTokens.of(reply.json().path("tokens")) : EngineTokens.NONE;
     } catch (HttpCallException cannot) {
-      return false;
+      return EngineTokens.NONE;
     }
   }
 }

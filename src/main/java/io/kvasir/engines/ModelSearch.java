@@ -78,6 +78,16 @@ public final class ModelSearch {
         : Optional.empty();
   }
 
+  /**
+   * The bundled files of the one model that an engine serves, by the tokens that it makes; empty when they are not
+   * bundled.
+   */
+  public static Optional<Found> bundled(EngineDescription engine, EngineTokens tokens) {
+    return tokens == EngineTokens.HARMONY && engine.baseModels().size() == 1
+        ? Optional.of(new Found("bundled:gpt-oss", "bundled, as its engine makes the tokens of gpt-oss"))
+        : Optional.empty();
+  }
+
   /** The tokenizer's place comes before the model's: they may be different repositories. */
   private static List<String> places(ServedModel model) {
     List<String> places = new ArrayList<>();

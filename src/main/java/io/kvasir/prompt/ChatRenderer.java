@@ -13,6 +13,7 @@ import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +27,10 @@ final class ChatRenderer {
 
   private static final VllmVersion HARMONY_TOKENIZED = new VllmVersion(0, 33);
 
-  private final ChatTemplates templates;
+  private final @Nullable ChatTemplates templates;
   private final boolean harmony;
   private final @Nullable String startDate;
-  private final ChatPrompt prompt;
+  private final @Nullable ChatPrompt prompt;
   private final Supplier<LocalDateTime> now;
 
   /** Of engines that there were lately, too. */
@@ -38,20 +39,21 @@ final class ChatRenderer {
   /**
    * A renderer.
    *
+   * @param templates null when the model has none
    * @param harmony whether vLLM renders conversations in the Harmony format instead of by the model's chat template
    */
   ChatRenderer(
-      ChatTemplates templates, boolean harmony, Map<String, Object> kwargs, Supplier<LocalDateTime> now,
+      @Nullable ChatTemplates templates, boolean harmony, Map<String, Object> kwargs, Supplier<LocalDateTime> now,
       NanoClock nanos) {
     this.templates = templates;
     this.harmony = harmony;
     this.startDate = kwargs.get(HarmonyChat.START_DATE) instanceof String date ? date : null;
-    this.prompt = new ChatPrompt(templates, kwargs, nanos);
+    this.prompt = templates == null ? null : new ChatPrompt(templates, kwargs, nanos);
     this.now = now;
   }
 
-  /** The model's chat templates. */
-  ChatTemplates templates() {
+  /** The model's chat templates, null when it has none. */
+  @Nullable ChatTemplates templates() {
     return templates;
   }
 
@@ -94,7 +96,17 @@ final class ChatRenderer {
     };
   }
 
+  /** Whether conversations for an engine are rendered here. */
+  boolean renders(EngineVersion engine) {
+    return prompt != null || isHarmony(engine);
+  }
+
   private MessagesRules rules(EngineVersion engine) {
+    ChatTemplates ofModel = templates;
+    ChatPrompt rendering = prompt;
+    if (ofModel == null || rendering == null) {
+      return MessagesRules.UNKNOWN;
+    }
     MessagesRules known = messagesRules.get(engine);
     if (known != null) {
       return known;
@@ -102,14 +114,17 @@ final class ChatRenderer {
     if (messagesRules.size() >= MAX_RULES) {
       messagesRules.clear();
     }
-    return messagesRules.computeIfAbsent(engine, version -> MessagesRules.of(templates, prompt, version, now));
+    return messagesRules.computeIfAbsent(engine, version -> MessagesRules.of(ofModel, rendering, version, now));
   }
 
-  /** The text of {@code chat} for an engine; throws {@code TemplateException} when the template refuses it or fails. */
+  /**
+   * The text of {@code chat} for an engine for which this {@link #renders}; throws {@code TemplateException} when the
+   * engine or the template refuses it, or the template fails.
+   */
   RenderedText render(ObjectNode chat, EngineVersion engine) {
     return harmony && engine instanceof VllmVersion version
         ? HarmonyChat.render(chat, version, startDate == null ? now.get().toLocalDate().toString() : startDate)
-        : prompt.render(chat, engine, now).text();
+        : Objects.requireNonNull(prompt).render(chat, engine, now).text();
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */
@@ -118,7 +133,7 @@ final class ChatRenderer {
       // It leaves items out.
       return render(chat, engine);
     }
-    ContentFormat format = templates.select(chat.hasNonNull("tools")).contentFormat(engine);
+    ContentFormat format = Objects.requireNonNull(templates).select(chat.hasNonNull("tools")).contentFormat(engine);
     RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI), engine);
     return RenderedText.of(PromptMedia.upToMark(marked.toString()));
   }

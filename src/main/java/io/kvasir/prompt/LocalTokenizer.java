@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * The tokens of whole prompts by a model's own files, without the cache of prefixes. Thread-safe.
  *
  * @param tokenizer null when there is none
- * @param renderer null when there is no chat template
+ * @param renderer null when there is no chat template, nor need of one
  */
 record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer renderer) {
   /**
@@ -21,7 +21,7 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
   int @Nullable [] ids(PromptSource.Untokenized prompt, int item, EngineVersion engine) {
     String text = switch (prompt) {
       case PromptSource.Text given -> given.text();
-      case PromptSource.Chat _ when renderer == null -> null;
+      case PromptSource.Chat _ when renderer == null || !renderer.renders(engine) -> null;
       case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body(), engine).toString();
       case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item, engine).toString();
     };

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
+import io.kvasir.prompt.tokens.HarmonyVocabulary;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.JarURLConnection;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -36,7 +38,7 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
       return read(config, directory == null ? null : Path.of(directory));
     }
     String resource = "/models/" + directory.substring(BUNDLED.length());
-    URL url = ModelFiles.class.getResource(resource + "/tokenizer.json");
+    URL url = ModelFiles.class.getResource(resource + "/README.md");
     if (url == null) {
       throw new NoSuchFileException(directory, null, "is not a bundled model");
     }
@@ -77,8 +79,20 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
     if (tokenizer != null) {
       return Files.readAllBytes(Path.of(tokenizer));
     }
-    Path file = directory == null ? null : directory.resolve("tokenizer.json");
-    return file != null && Files.exists(file) ? Files.readAllBytes(file) : null;
+    if (directory == null) {
+      return null;
+    }
+    Path file = directory.resolve("tokenizer.json");
+    if (Files.exists(file)) {
+      return Files.readAllBytes(file);
+    }
+    Path vocabulary = directory.resolve("o200k_base.tiktoken.gz");
+    if (!Files.exists(vocabulary)) {
+      return null;
+    }
+    try (InputStream packed = Files.newInputStream(vocabulary)) {
+      return HarmonyVocabulary.tokenizerJson(packed);
+    }
   }
 
   private static @Nullable ChatTemplates templates(ModelConfig config, @Nullable Path directory) throws IOException {

@@ -234,7 +234,7 @@ public final class PromptModel {
   private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, PreparationJob job) {
     if (mode == PromptMode.ENGINE) {
       return local.isTokenizedAlike(chat, job.engine())
-          ? byEngine(chat, item, job)
+          ? byEngine(chat, item, reason(mode), job)
           : locally(chat, item, mode, PromptReason.ENGINE_REFUSED, job);
     }
     return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), job);
@@ -243,10 +243,8 @@ public final class PromptModel {
   /** The prompt by our own template and, in exact mode, our own tokenizer. */
   private Prompt locally(
       PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, PreparationJob job) {
-    BlockNamespace namespace = job.namespace();
-    if (renderer == null) {
-      return chunks(namespace, PlainText.of(chat.body()), mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED
-          : reason);
+    if (renderer == null || !renderer.renders(job.engine())) {
+      return unrendered(chat, item, mode, mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED : reason, job);
     }
     RenderedText text;
     try {
@@ -257,13 +255,21 @@ public final class PromptModel {
       return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException e) {
       PromptReason failure = templateFailures.add(e, chat.body().path("messages").size());
-      return chunks(namespace, PlainText.of(chat.body()), failure);
+      return unrendered(chat, item, mode, failure, job);
     }
     if (mode != PromptMode.EXACT) {
-      return chunks(namespace, text.toString(), reason);
+      return chunks(job.namespace(), text.toString(), reason);
     }
     Prompt prompt = exact(job, text, chat.addSpecialTokens(), reason);
     return item >= 0 ? prompt.withoutLastToken() : prompt;
+  }
+
+  /** The prompt by the engine's tokens where they would have been ours; by the messages' texts where they would not. */
+  private Prompt unrendered(
+      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, PreparationJob job) {
+    return mode == PromptMode.EXACT && engine != null && local.isTokenizedAlike(chat, job.engine())
+        ? byEngine(chat, item, reason, job)
+        : chunks(job.namespace(), PlainText.of(chat.body()), reason);
   }
 
   private RenderedText render(ChatRenderer chatRenderer, ObjectNode body, int item, PreparationJob job) {
@@ -313,7 +319,7 @@ public final class PromptModel {
    * The prompt by the engine's tokens of the conversation, or of the messages before its first item; without them by
    * its text.
    */
-  private Prompt byEngine(PromptSource.Chat chat, int item, PreparationJob job) {
+  private Prompt byEngine(PromptSource.Chat chat, int item, PromptReason reason, PreparationJob job) {
     if (item == 0) {
       return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
@@ -323,7 +329,7 @@ public final class PromptModel {
       return locally(chat, item, PromptMode.ENGINE, answer.reason(), job);
     }
     return item < 0
-        ? tokenized(PromptMode.ENGINE, answer.tokens(), reason(PromptMode.ENGINE))
+        ? tokenized(PromptMode.ENGINE, answer.tokens(), reason)
         : tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL).withoutLastToken();
   }
 
@@ -350,7 +356,10 @@ public final class PromptModel {
     if (!(source instanceof PromptSource.Untokenized prompt)) {
       return null;
     }
-    return switch (parityTracker.mode(source)) {
+    boolean unrendered =
+        prompt instanceof PromptSource.Chat && (renderer == null || !renderer.renders(engines.most()));
+    PromptMode mode = parityTracker.mode(source);
+    return switch (mode == PromptMode.EXACT && unrendered ? PromptMode.ENGINE : mode) {
       case EXACT -> local.ids(prompt, prompt.firstItem(), engines.most());
       case ENGINE -> {
         if (engine == null || prompt.firstItem() >= 0 || !local.isTokenizedAlike(prompt, engines.most())) {

@@ -14,7 +14,7 @@ public enum PromptReason {
   TEMPLATE_REFUSED,
   /** The request's own chat template is not allowed, cannot be parsed or exceeds its limits. */
   REQUEST_TEMPLATE_REFUSED,
-  /** The model has no chat template, or it failed. */
+  /** The model has no chat template, or it failed: the engine tokenises the conversation if it can be asked. */
   TEMPLATE_FAILED,
   /** The model's chat template exceeded its limits on this conversation. */
   TEMPLATE_LIMIT,

@@ -154,7 +154,7 @@ public final class Prompts {
           json == null ? null : files.harmony() ? Tokenizer.withBreaks(json) : Tokenizer.of(json);
       ChatTemplates templates = files.templates();
       ChatRenderer rendering =
-          templates == null ? null
+          templates == null && !files.harmony() ? null
               : new ChatRenderer(
                   templates, files.harmony(), config.templateKwargs(), () -> LocalDateTime.now(clock), nanos);
       return new PromptModel(config, tokenizer, rendering, engine, memo, metrics);

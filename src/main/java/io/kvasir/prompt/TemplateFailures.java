@@ -10,9 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The conversations that a model's chat template could not render, which are routed by their text: said in the log once
- * a reason, and for a while in readiness. Any client can send one, so a failure is a problem only until
- * {@link #REPORTED} has passed without another. Thread-safe.
+ * The conversations that a model's chat template could not render, which go by their engine's tokens, or by their text:
+ * said in the log once a reason, and for a while in readiness. Any client can send one, so a failure is a problem only
+ * until {@link #REPORTED} has passed without another. Thread-safe.
  */
 final class TemplateFailures {
   private static final Logger log = LoggerFactory.getLogger(TemplateFailures.class);
@@ -40,8 +40,8 @@ final class TemplateFailures {
     last = limit ? e.getMessage() : "the chat template failed in line " + e.line();
     if ((limit ? limited++ : failed++) == 0) {
       log.warn(
-          "model {}: a conversation of {} messages is routed by its text: {} (further ones are only counted, as"
-              + " {} in kvasir_prompts_total)",
+          "model {}: a conversation of {} messages could not be rendered here, so its engine tokenises it or it is"
+              + " routed by its text: {} (further ones are only counted, as {} in kvasir_prompts_total)",
           model, messages, last, reason(limit).label());
     }
     return reason(limit);
@@ -54,8 +54,8 @@ final class TemplateFailures {
   /** What operators have to know; nothing without failures of late. */
   synchronized List<Problem> problems() {
     return !isRecent() ? List.of() : List.of(Problem.warning(
-        "model %s: %d conversations were routed by their text, not by their tokens, the last time because %s"
-            .formatted(model, reported, last),
+        ("model %s: %d conversations could not be rendered here, so their engine tokenised them or they were routed by"
+                + " their text, the last time because %s").formatted(model, reported, last),
         "send such a conversation to an engine: where it answers, give the model the engine's chat template;"
             + " this is shown for %d minutes after the last one".formatted(REPORTED.toMinutes())));
   }

@@ -10,22 +10,26 @@ import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.init.FleetOptions;
 import io.kvasir.app.init.LearntConfiguration;
 import io.kvasir.app.node.Node;
+import io.kvasir.prompt.tokens.HarmonyVocabulary;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -85,6 +89,28 @@ final class ServeEngineIT {
         await("prompts in other blocks", () -> isCachedAsPromised(node.gatewayUrl(), "kvasir-demo"));
         await("prompts of its adapter", () -> isCachedAsPromised(node.gatewayUrl(), "adapter"));
       }
+    }
+  }
+
+  /** It has the vocabulary of gpt-oss, which is bundled, and renders no template, so that nothing of it is missing. */
+  @Test
+  void engineOfGptOss_isPromisedWhatItHolds_withoutTheModelsFiles() throws Exception {
+    Path model = Files.createDirectory(directory.resolve("gpt-oss"));
+    try (InputStream vocabulary =
+        Objects.requireNonNull(Main.class.getResourceAsStream("/models/gpt-oss/o200k_base.tiktoken.gz"))) {
+      Files.write(model.resolve("tokenizer.json"), HarmonyVocabulary.tokenizerJson(vocabulary));
+    }
+    Files.writeString(model.resolve("tokenizer_config.json"), "{\"eos_token\": \"<|return|>\"}");
+    Files.writeString(model.resolve("config.json"), "{\"model_type\": \"gpt_oss\"}");
+    try (Node node = TestNodes.start(ConfigFactory.parseString("kvasir.pods = []"));
+        SimEngine engine = SimEngine.start(settings().model("acme/oss").modelDirectory(model).build())) {
+      // As on another machine.
+      Files.delete(model.resolve("tokenizer.json"));
+      add(node, engine.url());
+      await("what its events promise", () -> isCachedAsPromised(node.gatewayUrl(), "acme/oss", GUIDE));
+      HttpRequest.Builder metrics = HttpRequest.newBuilder(node.managementUrl().resolve("/metrics"));
+      assertThat(TestNodes.send(metrics).body())
+          .contains("kvasir_prompts_total{mode=\"exact\",model=\"acme/oss\",why=\"as_configured\"}");
     }
   }
 

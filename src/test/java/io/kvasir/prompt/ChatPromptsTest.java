@@ -78,7 +78,7 @@ final class ChatPromptsTest {
     assertThat(prompt.chain().length()).isPositive();
     assertThat(TestMetrics.sum(registry, "kvasir_prompts", "demo", "text", "template_limit")).isEqualTo(1);
     assertThat(degraded(prompts)).singleElement().asString()
-        .startsWith("model demo: 1 conversations were routed by their text").contains("characters of text");
+        .startsWith("model demo: 1 conversations could not be rendered here").contains("characters of text");
   }
 
   /** Engines that tell their versions. */
@@ -270,8 +270,9 @@ final class ChatPromptsTest {
     ObjectNode longer = conversation("user", LONG, "assistant", "Yes.", "user", "Why?");
     Prompt next = Bodies.prepare(prompts, Api.CHAT, "demo", longer);
     assertThat(next.chain().hashes()).startsWith(prompt.chain().hashes());
-    assertThat(degraded(prompts)).containsExactly("model demo: 2 conversations were routed by their text, not by their"
-        + " tokens, the last time because the chat template failed in line 1");
+    assertThat(degraded(prompts)).containsExactly(
+        "model demo: 2 conversations could not be rendered here, so their engine tokenised them or they were routed by"
+            + " their text, the last time because the chat template failed in line 1");
   }
 
   /** Any client can send a conversation that a template cannot render: that must not degrade a node for ever. */

@@ -22,6 +22,8 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,6 +43,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Engine mode. */
 final class EngineModeTest {
@@ -103,6 +106,30 @@ final class EngineModeTest {
     assertThat(engine.requests).hasSize(1);
     assertThat(Bodies.prepare(prompts, Api.CHAT, "tuned", chat(LONG)).chain()).isNotEqualTo(first.chain());
     assertThat(engine.requests).extracting(request -> request.get("model").asText()).containsExactly("m", "tuned");
+  }
+
+  /** The engine's template may be another, and it is not bound by our limits. */
+  @Test
+  void prepare_templateFails_theEngineTokenises(@TempDir Path dir) throws IOException {
+    Path template = Files.writeString(dir.resolve("t.jinja"), "{{ messages + 1 }}");
+    Prompts prompts =
+        Prompts.load(
+            List.of(
+                new ModelConfig(
+                    "m", Set.of(), 16, PromptMode.EXACT,
+                    new ModelConfig.FileSources("bundled:kvasir-demo", null, template.toString()), Map.of(), 0, false)),
+            PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run, Clock.systemUTC(), clock,
+            new Metrics(registry));
+    int[] ids = DEMO.encode("<|im_start|>user\nhi" + DemoEngine.ENDING, false);
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat("hi")))
+        .isEqualTo(
+            new Prompt(
+                PrefixMemo.ofIds(BlockNamespace.of("m", 16, null, null), ids).chain(), ids.length, PromptMode.ENGINE,
+                PromptReason.TEMPLATE_FAILED, null));
+    engine.failure = new IOException("down");
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat("hello")))
+        .returns(PromptMode.TEXT, Prompt::mode)
+        .returns(PromptReason.TEMPLATE_FAILED, Prompt::reason);
   }
 
   /** Engines of two makes, of which each tokenises what it is asked for in its own way. */

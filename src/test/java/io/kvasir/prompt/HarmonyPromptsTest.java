@@ -69,18 +69,29 @@ final class HarmonyPromptsTest {
     Files.writeString(directory.resolve("config.json"), "{\"model_type\": \"gpt_oss\"}");
   }
 
+  /** Of some the tokens are compared, too, by the bundled vocabulary. */
   @Test
   void prompts_areTheEngines() throws IOException {
+    byte[] vocabulary = Objects.requireNonNull(files("bundled:gpt-oss").tokenizer());
+    LocalTokenizer tokenizer = new LocalTokenizer(Tokenizer.withBreaks(vocabulary), renderer);
     Map<String, String> wrong = new TreeMap<>();
     int compared = 0;
+    int tokenised = 0;
     try (BufferedReader lines = lines()) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         JsonNode entry = JSON.readTree(line);
         JsonNode sent = entry.path("body").deepCopy();
-        String ours =
-            prompt(
-                Api.valueOf(entry.path("api").asText().toUpperCase(Locale.ROOT)), (ObjectNode) entry.get("body"),
-                VllmVersion.of(entry.path("version").asText()));
+        Api api = Api.valueOf(entry.path("api").asText().toUpperCase(Locale.ROOT));
+        EngineVersion engine = VllmVersion.of(entry.path("version").asText());
+        ObjectNode body = (ObjectNode) entry.get("body");
+        String ours = prompt(api, body, engine);
+        if (entry.has("tokens")) {
+          PromptSource.Chat chat = new PromptSource.Chat(chat(api, body, engine), false);
+          assertThat(tokenizer.ids(chat, -1, engine))
+              .as(entry.path("prompt").asText())
+              .isEqualTo(JSON.convertValue(entry.get("tokens"), int[].class));
+          tokenised++;
+        }
         assertThat(entry.get("body")).as("another engine may prepare it, too").isEqualTo(sent);
         compared++;
         if (!ours.equals(entry.path("prompt").asText())) {
@@ -90,6 +101,7 @@ final class HarmonyPromptsTest {
     }
     assertThat(wrong).isEmpty();
     assertThat(compared).isGreaterThan(900);
+    assertThat(tokenised).isGreaterThan(100);
   }
 
   private static BufferedReader lines() throws IOException {
@@ -101,8 +113,11 @@ final class HarmonyPromptsTest {
   }
 
   private String prompt(Api api, ObjectNode body, EngineVersion engine) {
-    ObjectNode chat = api == Api.CHAT ? body : renderer.chat(api, body, engine);
-    return renderer.render(chat, engine).toString().replace(Tokenizer.BREAK, "");
+    return renderer.render(chat(api, body, engine), engine).toString().replace(Tokenizer.BREAK, "");
+  }
+
+  private ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
+    return api == Api.CHAT ? body : renderer.chat(api, body, engine);
   }
 
   @Test
@@ -165,12 +180,15 @@ final class HarmonyPromptsTest {
   }
 
   private ModelFiles files() throws IOException {
-    return ModelFiles.read(config(PromptMode.EXACT));
+    return files(directory.toString());
   }
 
-  private ModelConfig config(PromptMode mode) {
-    return new ModelConfig(
-        "m", Set.of(), 16, mode, ModelConfig.FileSources.in(directory.toString()), Map.of(), 1, false);
+  private static ModelFiles files(String place) throws IOException {
+    return ModelFiles.read(config(PromptMode.EXACT, place));
+  }
+
+  private static ModelConfig config(PromptMode mode, String place) {
+    return new ModelConfig("m", Set.of(), 16, mode, ModelConfig.FileSources.in(place), Map.of(), 1, false);
   }
 
   /** An engine of a version that answers to texts, and notes all that it is asked. */
@@ -199,8 +217,8 @@ final class HarmonyPromptsTest {
   private Prompts prompts(Engine engine, PromptMode mode) throws IOException {
     Prompts prompts =
         Prompts.load(
-            List.of(config(mode)), PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run, CLOCK,
-            NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+            List.of(config(mode, directory.toString())), PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run,
+            CLOCK, NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
     prompts.models().forEach(PromptModel::learnEngineVersions);
     return prompts;
   }
@@ -208,6 +226,18 @@ final class HarmonyPromptsTest {
   private static Prompt prepare(Prompts prompts, String body) {
     PromptRequest request = new PromptRequest(Api.CHAT, "m", Bodies.json(body), false, () -> "client");
     return prompts.prepare(request, prompts.limiter().unlimited());
+  }
+
+  /** Without the files of the model, of which all is known but the template. */
+  @Test
+  void bundled_conversationsOfOtherEngines_areTokenisedByThem() throws IOException {
+    Files.delete(directory.resolve("chat_template.jinja"));
+    String chat = "{'messages': [{'role': 'user', 'content': 'x'}]}";
+    assertThat(prepare(prompts(new Engine(SGLANG), PromptMode.EXACT), chat))
+        .returns(PromptMode.ENGINE, Prompt::mode)
+        .returns(PromptReason.TEMPLATE_FAILED, Prompt::reason)
+        .returns(3, Prompt::tokens);
+    assertThat(prepare(prompts(new Engine(VLLM), PromptMode.EXACT), chat).mode()).isEqualTo(PromptMode.EXACT);
   }
 
   /** Its /tokenize renders the template, whatever it answers conversations by. */

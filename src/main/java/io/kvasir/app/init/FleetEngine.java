@@ -1,6 +1,7 @@
 package io.kvasir.app.init;
 
 import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.LoadOrigin;
 import io.kvasir.engines.SurveyedEngine;
 
@@ -9,9 +10,9 @@ import io.kvasir.engines.SurveyedEngine;
  *
  * @param surveyed what it is
  * @param load where its load is read from
- * @param tokenizes whether it answers {@code /tokenize}
+ * @param tokens what it answers to {@code /tokenize}
  */
-record FleetEngine(SurveyedEngine surveyed, LoadOrigin load, boolean tokenizes) {
+record FleetEngine(SurveyedEngine surveyed, LoadOrigin load, EngineTokens tokens) {
   /** The name of its pod. */
   String name() {
     return surveyed.name();
@@ -24,6 +25,6 @@ record FleetEngine(SurveyedEngine surveyed, LoadOrigin load, boolean tokenizes) 
 
   /** The same engine under another name. */
   FleetEngine named(String other) {
-    return new FleetEngine(surveyed.named(other), load, tokenizes);
+    return new FleetEngine(surveyed.named(other), load, tokens);
   }
 }

@@ -1,6 +1,7 @@
 package io.kvasir.app.init;
 
 import io.kvasir.app.node.StartException;
+import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.ModelSearch.Found;
 import io.kvasir.engines.PromptBlocks;
@@ -56,17 +57,22 @@ record FleetModel(
       throws StartException {
     Set<String> adapters = new LinkedHashSet<>();
     Optional<Found> found = Optional.empty();
+    Optional<Found> bundled = Optional.empty();
     for (FleetEngine server : servers) {
       for (ServedModel model : server.description().models()) {
         if (model.name().equals(name) && found.isEmpty()) {
           found = files.find(model, onlyModel, server.description().identity().simulated());
         }
       }
+      if (bundled.isEmpty()) {
+        bundled = ModelSearch.bundled(server.description(), server.tokens());
+      }
       adapters.addAll(server.surveyed().adaptersOf(name));
     }
+    Optional<Found> other = bundled;
     return new FleetModel(
-        name, adapters, blockSize(name, servers), found.orElse(null),
-        servers.stream().filter(FleetEngine::tokenizes).map(FleetEngine::name).toList());
+        name, adapters, blockSize(name, servers), found.or(() -> other).orElse(null),
+        servers.stream().filter(server -> server.tokens() != EngineTokens.NONE).map(FleetEngine::name).toList());
   }
 
   private static @Nullable Integer blockSize(String name, List<FleetEngine> servers) throws StartException {

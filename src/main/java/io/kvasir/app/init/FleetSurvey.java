@@ -70,7 +70,7 @@ final class FleetSurvey {
   private FleetEngine survey(EngineAddress address, boolean alone) throws HttpCallException, InterruptedException {
     SurveyedEngine engine = survey.survey(address, key, alone, null);
     return new FleetEngine(
-        engine, survey.load(engine.description(), key), survey.tokenizes(engine.description(), key));
+        engine, survey.load(engine.description(), key), survey.tokens(engine.description(), key));
   }
 
   private static Set<EngineAddress> parsed(List<String> urls) throws StartException {

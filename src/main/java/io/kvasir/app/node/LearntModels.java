@@ -3,6 +3,8 @@ package io.kvasir.app.node;
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.engines.EngineAddress;
+import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.PromptBlocks;
 import io.kvasir.engines.ServedModel;
@@ -20,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -172,11 +175,13 @@ final class LearntModels {
 
   private void learn(SurveyedEngine engine, ServedModel model, Group group)
       throws IOException, InterruptedException {
+    EngineDescription description = engine.description();
+    Optional<ModelSearch.Found> found =
+        files.find(model, description.baseModels().size() == 1, description.identity().simulated());
+    EngineTokens tokens = found.isPresent() ? EngineTokens.OTHER : survey.tokens(engine);
     String directory =
-        files.find(model, engine.description().baseModels().size() == 1, engine.description().identity().simulated())
-            .map(ModelSearch.Found::directory)
-            .orElse(null);
-    if (directory == null && !survey.tokenizes(engine)) {
+        found.or(() -> ModelSearch.bundled(description, tokens)).map(ModelSearch.Found::directory).orElse(null);
+    if (directory == null && tokens == EngineTokens.NONE) {
       forget(model.name());
       problems.put(
           model.name(),
@@ -187,13 +192,13 @@ final class LearntModels {
       return;
     }
     Set<String> adapters = new TreeSet<>(group.models());
-    engine.description().baseModels().forEach(base -> adapters.remove(base.name()));
+    description.baseModels().forEach(base -> adapters.remove(base.name()));
     adapters.removeAll(configured);
     problems.remove(model.name());
     prompts.learn(
         new ModelConfig(
             model.name(),
-            model.equals(engine.description().baseModels().getFirst()) ? adapters : Set.of(),
+            model.equals(description.baseModels().getFirst()) ? adapters : Set.of(),
             group.blockSize(),
             directory == null ? PromptMode.ENGINE : PromptMode.EXACT,
             directory == null ? ModelConfig.FileSources.NONE : ModelConfig.FileSources.in(directory),

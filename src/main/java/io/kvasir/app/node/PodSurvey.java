@@ -9,6 +9,7 @@ import io.kvasir.discovery.PodInquiry;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineSurvey;
+import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.gateway.admin.PodCompletion;
 import io.kvasir.http.HttpCalls;
@@ -69,9 +70,9 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
     return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)), load);
   }
 
-  /** Whether an engine answers {@code /tokenize}. */
-  boolean tokenizes(SurveyedEngine engine) throws InterruptedException {
-    return survey.tokenizes(engine.description(), keys.of(engine.description().url()));
+  /** What an engine answers to {@code /tokenize}. */
+  EngineTokens tokens(SurveyedEngine engine) throws InterruptedException {
+    return survey.tokens(engine.description(), keys.of(engine.description().url()));
   }
 
   /** What is found of an engine; see {@link #learn}. */
