@@ -2,6 +2,7 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.harmony.HarmonyChat;
+import io.kvasir.prompt.harmony.HarmonyMessages;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
@@ -59,9 +60,18 @@ final class ChatRenderer {
 
   /** A body of {@code /v1/messages} or {@code /v1/responses} as the chat completion that an engine makes of it. */
   ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
-    return api == Api.RESPONSES && isHarmony(engine)
-        ? HarmonyResponsesBody.chat(body)
-        : chat(api, body, engine, rules(engine));
+    if (!harmony || api != Api.RESPONSES) {
+      return chat(api, body, engine, rules(engine));
+    }
+    return switch (engine) {
+      case VllmVersion _ -> HarmonyResponsesBody.chat(body);
+      case SglangVersion sglang ->
+          sglang.disaggregated() ? chat(api, body, engine, rules(engine)) : SglangHarmonyBody.chat(body, date());
+    };
+  }
+
+  private String date() {
+    return startDate == null ? now.get().toLocalDate().toString() : startDate;
   }
 
   private boolean isHarmony(EngineVersion engine) {
@@ -75,11 +85,15 @@ final class ChatRenderer {
 
   /**
    * Whether an engine's {@code /tokenize} makes the tokens of a conversation that it reads to answer it: vLLM's renders
-   * the chat template of models in the Harmony format, too, and since 0.33 the format, but never with an effort.
+   * the chat template of models in the Harmony format, too, and since 0.33 the format, but never with an effort;
+   * SGLang's always the template, but for {@code /v1/responses} it reads the format.
    */
   boolean isTokenizedAlike(ObjectNode chat, EngineVersion engine) {
-    return !isHarmony(engine)
-        || (((VllmVersion) engine).compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
+    return switch (engine) {
+      case VllmVersion vllm ->
+          !harmony || (vllm.compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
+      case SglangVersion _ -> !isMadeOfMessages(chat);
+    };
   }
 
   /** The same by rules that the engine finds out of its templates. */
@@ -96,9 +110,13 @@ final class ChatRenderer {
     };
   }
 
-  /** Whether conversations for an engine are rendered here. */
-  boolean renders(EngineVersion engine) {
-    return prompt != null || isHarmony(engine);
+  /** Whether a conversation for an engine is rendered here. */
+  boolean renders(ObjectNode chat, EngineVersion engine) {
+    return prompt != null || isHarmony(engine) || isMadeOfMessages(chat);
+  }
+
+  private boolean isMadeOfMessages(ObjectNode chat) {
+    return harmony && HarmonyMessages.isIn(chat);
   }
 
   private MessagesRules rules(EngineVersion engine) {
@@ -122,8 +140,11 @@ final class ChatRenderer {
    * engine or the template refuses it, or the template fails.
    */
   RenderedText render(ObjectNode chat, EngineVersion engine) {
-    return harmony && engine instanceof VllmVersion version
-        ? HarmonyChat.render(chat, version, startDate == null ? now.get().toLocalDate().toString() : startDate)
+    if (harmony && engine instanceof VllmVersion version) {
+      return HarmonyChat.render(chat, version, date());
+    }
+    return isMadeOfMessages(chat)
+        ? HarmonyMessages.render(chat)
         : Objects.requireNonNull(prompt).render(chat, engine, now).text();
   }
 

@@ -21,7 +21,7 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
   int @Nullable [] ids(PromptSource.Untokenized prompt, int item, EngineVersion engine) {
     String text = switch (prompt) {
       case PromptSource.Text given -> given.text();
-      case PromptSource.Chat _ when renderer == null || !renderer.renders(engine) -> null;
+      case PromptSource.Chat chat when renderer == null || !renderer.renders(chat.body(), engine) -> null;
       case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body(), engine).toString();
       case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item, engine).toString();
     };

@@ -243,7 +243,7 @@ public final class PromptModel {
   /** The prompt by our own template and, in exact mode, our own tokenizer. */
   private Prompt locally(
       PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, PreparationJob job) {
-    if (renderer == null || !renderer.renders(job.engine())) {
+    if (renderer == null || !renderer.renders(chat.body(), job.engine())) {
       return unrendered(chat, item, mode, mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED : reason, job);
     }
     RenderedText text;
@@ -357,7 +357,8 @@ public final class PromptModel {
       return null;
     }
     boolean unrendered =
-        prompt instanceof PromptSource.Chat && (renderer == null || !renderer.renders(engines.most()));
+        prompt instanceof PromptSource.Chat chat
+            && (renderer == null || !renderer.renders(chat.body(), engines.most()));
     PromptMode mode = parityTracker.mode(source);
     return switch (mode == PromptMode.EXACT && unrendered ? PromptMode.ENGINE : mode) {
       case EXACT -> local.ids(prompt, prompt.firstItem(), engines.most());

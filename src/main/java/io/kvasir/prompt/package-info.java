@@ -9,12 +9,12 @@
  * done; a prompt that they make differently has an {@link io.kvasir.index.Rendition} for each. A {@link
  * io.kvasir.prompt.PromptModel} prepares it in its model's mode: in exact mode {@code ChatRenderer} renders the chat
  * template (package {@code template}) or the Harmony format (package {@code harmony}, to which {@code
- * HarmonyResponsesBody} converts), and {@code PrefixMemo} tokenises (package {@code tokens}) and hashes the text,
- * except for cached prefixes; in engine mode, and where nothing can be rendered here, {@code CachingEngineTokenizer}
- * calls the engine's {@code /tokenize}; in text mode {@code TextChunks} hashes the text itself. {@link
- * io.kvasir.prompt.Parity} is the result of comparing our tokens with the engine's while serving: {@code
- * ParityChecker} compares, prompts of our own and a sample of clients'; after differences {@code ParityTracker}
- * switches prompts of their shape, or all of the model, to engine mode.
+ * HarmonyResponsesBody} and {@code SglangHarmonyBody} convert), and {@code PrefixMemo} tokenises (package {@code
+ * tokens}) and hashes the text, except for cached prefixes; in engine mode, and where nothing can be rendered here,
+ * {@code CachingEngineTokenizer} calls the engine's {@code /tokenize}; in text mode {@code TextChunks} hashes the
+ * text itself. {@link io.kvasir.prompt.Parity} is the result of comparing our tokens with the engine's while serving:
+ * {@code ParityChecker} compares, prompts of our own and a sample of clients'; after differences {@code
+ * ParityTracker} switches prompts of their shape, or all of the model, to engine mode.
  */
 @NullMarked
 package io.kvasir.prompt;

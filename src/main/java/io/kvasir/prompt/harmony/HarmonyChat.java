@@ -32,6 +32,9 @@ public final class HarmonyChat {
   /** The channel of thoughts. */
   public static final String ANALYSIS = HarmonyMessage.ANALYSIS;
 
+  /** The channel of calls, and of what is said beside them. */
+  public static final String COMMENTARY = HarmonyMessage.COMMENTARY;
+
   private static final Set<String> INSTRUCTING = Set.of("system", "developer");
   private static final Set<String> EFFORTS = Set.of("low", "medium", "high");
 
@@ -96,30 +99,10 @@ public final class HarmonyChat {
     }
     List<JsonNode> tools = new ArrayList<>();
     body.path("tools").forEach(tool -> tools.add(tool.path("function")));
-    String system =
-        "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\nCurrent date: " + date
-            + "\n\nReasoning: " + effort
-            + "\n\n# Valid channels: analysis, commentary, final. Channel must be included for every message.";
-    messages.add(
-        HarmonyMessage.of(
-            "system",
-            tools.isEmpty()
-                ? system
-                : system + "\nCalls to these tools must go to the commentary channel: 'functions'."));
-    List<String> sections = new ArrayList<>();
-    if (instructions != null && !(instructions.isEmpty() && tools.isEmpty())) {
-      sections.add(instructions(instructions));
+    messages.add(HarmonyMessage.of("system", HarmonyPreamble.system(effort, date, !tools.isEmpty())));
+    if ((instructions != null && !instructions.isEmpty()) || !tools.isEmpty()) {
+      messages.add(HarmonyMessage.of("developer", HarmonyPreamble.developer(instructions, tools)));
     }
-    if (!tools.isEmpty()) {
-      sections.add(ToolDeclarations.of(tools));
-    }
-    if (!sections.isEmpty()) {
-      messages.add(HarmonyMessage.of("developer", String.join("\n\n", sections)));
-    }
-  }
-
-  private static String instructions(String text) {
-    return "# Instructions\n\n" + text;
   }
 
   private void add(JsonNode message) {
@@ -136,7 +119,7 @@ public final class HarmonyChat {
       case "system", "developer" -> {
         String text = text(message);
         if (text != null) {
-          messages.add(HarmonyMessage.of("developer", instructions(text)));
+          messages.add(HarmonyMessage.of("developer", HarmonyPreamble.developer(text, List.of())));
         }
       }
       case "user" -> messages.add(HarmonyMessage.of(role, texts(message)));

@@ -19,6 +19,7 @@ record HarmonyMessage(
   static final String ANALYSIS = "analysis";
   static final String COMMENTARY = "commentary";
   static final String FINAL = "final";
+  static final String JSON = "json";
   static final String START = "<|start|>";
 
   static HarmonyMessage of(String role, List<String> contents) {
@@ -34,7 +35,7 @@ record HarmonyMessage(
   }
 
   static HarmonyMessage call(String function, String arguments) {
-    return new HarmonyMessage(ASSISTANT, function, COMMENTARY, "json", List.of(arguments));
+    return new HarmonyMessage(ASSISTANT, function, COMMENTARY, JSON, List.of(arguments));
   }
 
   static HarmonyMessage result(String function, String output) {

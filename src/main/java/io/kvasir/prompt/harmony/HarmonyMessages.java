@@ -1,0 +1,89 @@
+package io.kvasir.prompt.harmony;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.RenderedText;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Messages of this format as the body of a chat completion, for engines that make them of other bodies: each has its
+ * author as role, its texts as parts, and a recipient and a channel.
+ */
+public final class HarmonyMessages {
+  /** The field by which such a body is known: no client has it. */
+  private static final String MARK = "harmony_messages";
+
+  private final ObjectNode body = JsonNodeFactory.instance.objectNode();
+  private final ArrayNode messages = body.put(MARK, true).putArray("messages");
+
+  /** Adds one. */
+  public void add(String author, @Nullable String recipient, @Nullable String channel, List<String> texts) {
+    ObjectNode message = messages.addObject().put("role", author);
+    if (recipient != null) {
+      message.put("recipient", recipient);
+    }
+    if (channel != null) {
+      message.put("channel", channel);
+    }
+    ArrayNode parts = message.putArray("content");
+    texts.forEach(text -> parts.addObject().put("type", "text").put("text", text));
+  }
+
+  /** Adds a call of a function. */
+  public void addCall(String function, String arguments) {
+    add(HarmonyMessage.ASSISTANT, "functions." + function, HarmonyMessage.COMMENTARY, List.of(arguments));
+  }
+
+  /** The body that has those that were added. */
+  public ObjectNode body() {
+    return body;
+  }
+
+  /** Whether a body is one of these. */
+  public static boolean isIn(JsonNode body) {
+    return body.path(MARK).asBoolean(false);
+  }
+
+  /**
+   * Renders such a body as the reference library does until 0.0.8: recipients before channels, and of thoughts before
+   * the first answer none when the last message of the assistant is an answer.
+   *
+   * @return for a tokenizer that knows breaks
+   */
+  public static RenderedText render(JsonNode body) {
+    List<HarmonyMessage> all = new ArrayList<>();
+    body.path("messages").forEach(message -> all.add(read(message)));
+    int firstFinal = 0;
+    while (firstFinal < all.size() && !HarmonyMessage.FINAL.equals(all.get(firstFinal).channel())) {
+      firstFinal++;
+    }
+    boolean answered =
+        all.reversed().stream()
+            .filter(message -> message.author().equals(HarmonyMessage.ASSISTANT))
+            .findFirst()
+            .filter(message -> message.isOfAssistant(HarmonyMessage.FINAL))
+            .isPresent();
+    HarmonyText text = new HarmonyText();
+    for (int i = 0; i < all.size(); i++) {
+      if (!answered || i >= firstFinal || !HarmonyMessage.ANALYSIS.equals(all.get(i).channel())) {
+        all.get(i).print(text, false);
+      }
+    }
+    text.special(HarmonyMessage.START);
+    text.text(HarmonyMessage.ASSISTANT);
+    return text.rendered();
+  }
+
+  private static HarmonyMessage read(JsonNode message) {
+    List<String> texts = new ArrayList<>();
+    message.path("content").forEach(part -> texts.add(part.path("text").asText()));
+    String recipient = message.path("recipient").textValue();
+    return new HarmonyMessage(
+        message.path("role").asText(), recipient, message.path("channel").textValue(),
+        recipient == null ? null : HarmonyMessage.JSON, texts);
+  }
+}
