@@ -145,6 +145,12 @@ public final class PromptModel {
             : (api, body) -> renderer.chat(api, body, engine));
   }
 
+  /** Whether {@code /tokenize} of this model's engines makes the tokens of a prompt that they read to answer it. */
+  public boolean isTokenizedAlike(PromptRequest request) {
+    return !(source(request) instanceof PromptSource.Untokenized prompt)
+        || local.isTokenizedAlike(prompt, engines.most());
+  }
+
   /** The model's chat templates, null when it has none. */
   @Nullable ChatTemplates templates() {
     return renderer == null ? null : renderer.templates();

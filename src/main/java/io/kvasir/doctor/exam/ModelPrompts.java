@@ -89,9 +89,13 @@ public final class ModelPrompts {
 
   private @Nullable String difference(Prompts loaded, Api api, ObjectNode body, EngineTokenizer engine)
       throws IOException {
+    PromptRequest request = new PromptRequest(api, config.name(), body, false, null);
+    if (loaded.models().stream().noneMatch(model -> model.isTokenizedAlike(request))) {
+      return null;
+    }
     int[] ours;
     try {
-      ours = loaded.tokens(new PromptRequest(api, config.name(), body, false, null), () -> { });
+      ours = loaded.tokens(request, () -> { });
     } catch (RuntimeException refused) {
       return "our template refuses the conversation: " + refused.getMessage();
     }
