@@ -5,6 +5,7 @@ import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.HarmonyVocabulary;
+import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.JarURLConnection;
@@ -22,11 +23,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The contents of a model's files, from a directory or from bundled resources.
  *
- * @param tokenizer its tokenizer.json, null when there is none
+ * @param tokenizer null when there is none
  * @param templates its chat templates, null when there are none
  * @param harmony whether it is of the kind that converses in the Harmony format
  */
-record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates, boolean harmony) {
+record ModelFiles(@Nullable Tokenizer tokenizer, @Nullable ChatTemplates templates, boolean harmony) {
   private static final String HARMONY_MODEL = "gpt_oss";
 
   private static final String BUNDLED = "bundled:";
@@ -60,9 +61,9 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
 
   private static ModelFiles read(ModelConfig config, @Nullable Path directory) throws IOException {
     ChatTemplates templates = templates(config, directory);
+    boolean harmony = isHarmony(directory, templates);
     return new ModelFiles(
-        config.mode() == PromptMode.EXACT ? tokenizer(config, directory) : null, templates,
-        isHarmony(directory, templates));
+        config.mode() == PromptMode.EXACT ? tokenizer(config, directory, harmony) : null, templates, harmony);
   }
 
   /** By the model's configuration, as engines know it; without one, by what its template prints. */
@@ -74,24 +75,20 @@ record ModelFiles(byte @Nullable [] tokenizer, @Nullable ChatTemplates templates
     return templates != null && templates.named().values().stream().anyMatch(ChatTemplate::isHarmony);
   }
 
-  private static byte @Nullable [] tokenizer(ModelConfig config, @Nullable Path directory) throws IOException {
-    String tokenizer = config.sources().tokenizer();
-    if (tokenizer != null) {
-      return Files.readAllBytes(Path.of(tokenizer));
+  private static @Nullable Tokenizer tokenizer(ModelConfig config, @Nullable Path directory, boolean harmony)
+      throws IOException {
+    String named = config.sources().tokenizer();
+    Path file = named != null ? Path.of(named) : directory == null ? null : directory.resolve("tokenizer.json");
+    if (file != null && (named != null || Files.exists(file))) {
+      byte[] json = Files.readAllBytes(file);
+      return harmony ? Tokenizer.withBreaks(json) : Tokenizer.of(json);
     }
-    if (directory == null) {
-      return null;
-    }
-    Path file = directory.resolve("tokenizer.json");
-    if (Files.exists(file)) {
-      return Files.readAllBytes(file);
-    }
-    Path vocabulary = directory.resolve("o200k_base.tiktoken.gz");
-    if (!Files.exists(vocabulary)) {
+    Path vocabulary = directory == null ? null : directory.resolve("o200k_base.tiktoken.gz");
+    if (vocabulary == null || !Files.exists(vocabulary)) {
       return null;
     }
     try (InputStream packed = Files.newInputStream(vocabulary)) {
-      return HarmonyVocabulary.tokenizerJson(packed);
+      return HarmonyVocabulary.tokenizer(packed);
     }
   }
 

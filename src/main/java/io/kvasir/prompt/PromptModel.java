@@ -2,21 +2,16 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.index.Chain;
 import io.kvasir.index.Rendition;
-import io.kvasir.prompt.CachingEngineTokenizer.Answer;
-import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.PreparationLimiter.Permit;
+import io.kvasir.prompt.PromptPreparation.Job;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.Preparation;
-import io.kvasir.prompt.template.RenderedText;
-import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.RedactedException;
-import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,12 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The prompt preparation of one served model, and the parity of its tokens with the engine's.
- *
- * <p>When a mode fails the next one is used: where our tokens differ from the engine's, the engine tokenises; without
- * its answer, the text is hashed in chunks. Thread-safe.
- */
+/** The prompts of one served model, and the parity of its tokens with the engine's. Thread-safe. */
 public final class PromptModel {
   private static final Logger log = LoggerFactory.getLogger(PromptModel.class);
   private static final JsonMapper JSON = new JsonMapper();
@@ -43,46 +33,13 @@ public final class PromptModel {
   private final @Nullable Tokenizer tokenizer;
   private final @Nullable ChatRenderer renderer;
   private final @Nullable CachingEngineTokenizer engine;
-  private final PrefixMemo memo;
-  private final PromptMetrics.StageTimer templateTime;
-  private final PromptMetrics.StageTimer tokensTime;
-  private final PromptMetrics.StageTimer engineTime;
-  private final PromptMetrics.StageTimer textTime;
-  private final CounterDataPoint remembered;
-  private final CounterDataPoint made;
   private final ObjectNode templateKwargs;
   private final LocalTokenizer local;
   private final KnownEngines engines = new KnownEngines();
   private final ParityTracker parityTracker;
   private final TemplateFailures templateFailures;
+  private final PromptPreparation preparation;
   private final @Nullable ParityChecker checker;
-
-  /**
-   * A request on its way through the modes.
-   *
-   * @param requested the model's name in it
-   * @param engine for which it is prepared
-   * @param permit closed before an engine is waited for
-   * @param times where its parts' times are noted, null for nowhere
-   */
-  private record PreparationJob(
-      String requested, EngineVersion engine, BlockNamespace namespace, Permit permit, @Nullable PromptTimes times) {
-    PreparationJob of(EngineVersion other) {
-      return new PreparationJob(requested, other, namespace, permit, times);
-    }
-
-    void noteTemplate(long nanos) {
-      if (times != null) {
-        times.addTemplate(nanos);
-      }
-    }
-
-    void noteTokens(long nanos) {
-      if (times != null) {
-        times.addTokens(nanos);
-      }
-    }
-  }
 
   PromptModel(
       ModelConfig config,
@@ -95,19 +52,14 @@ public final class PromptModel {
     this.tokenizer = tokenizer;
     this.renderer = renderer;
     this.engine = engine;
-    this.memo = memo;
-    templateTime = metrics.stage("template");
-    tokensTime = metrics.stage("tokens");
-    engineTime = metrics.stage("engine");
-    textTime = metrics.stage("text");
-    remembered = metrics.tokens(config.name(), "remembered");
-    made = metrics.tokens(config.name(), "made");
     templateKwargs = JSON.valueToTree(config.templateKwargs());
     templateFailures = new TemplateFailures(config.name(), metrics.clock());
     local = new LocalTokenizer(tokenizer, renderer);
     parityTracker = new ParityTracker(
         config.name(), config.mode(),
         renderer == null || renderer.isHarmony() ? PromptShape.TEXT : PromptShape.CHAT, metrics);
+    preparation =
+        new PromptPreparation(config, local, engine, templateKwargs, memo, parityTracker, templateFailures, metrics);
     checker = config.mode() != PromptMode.EXACT || tokenizer == null || engine == null
         ? null
         : new ParityChecker(config.name(), templateKwargs, local, engines, tokenizer, engine, parityTracker);
@@ -169,8 +121,8 @@ public final class PromptModel {
       BlockNamespace namespace,
       Permit permit,
       @Nullable PromptTimes times) {
-    PreparationJob job = new PreparationJob(request.model(), engines.most(), namespace, permit, times);
-    Prompt prompt = prepare(source, job);
+    Job job = new Job(request.model(), engines.most(), namespace, permit, times);
+    Prompt prompt = preparation.prepare(source, job);
     List<EngineVersion> different = engines.different();
     return different.size() > 1 && source instanceof PromptSource.Chat && prompt.mode() != PromptMode.NONE
         ? prompt.with(renditions(different.subList(1, different.size()), request, job, prompt))
@@ -182,7 +134,7 @@ public final class PromptModel {
    * prepare for them, has no chain.
    */
   private List<Rendition> renditions(
-      List<EngineVersion> others, PromptRequest request, PreparationJob job, Prompt prompt) {
+      List<EngineVersion> others, PromptRequest request, Job job, Prompt prompt) {
     List<Rendition> renditions = new ArrayList<>(others.size());
     for (EngineVersion other : others) {
       Prompt its = rendition(request, job.of(other));
@@ -195,9 +147,9 @@ public final class PromptModel {
     return renditions;
   }
 
-  private Prompt rendition(PromptRequest request, PreparationJob job) {
+  private Prompt rendition(PromptRequest request, Job job) {
     try {
-      return prepare(source(request, job.engine()), job);
+      return preparation.prepare(source(request, job.engine()), job);
     } catch (CancellationException e) {
       throw e;
     } catch (RuntimeException e) {
@@ -205,153 +157,6 @@ public final class PromptModel {
           RedactedException.of(e));
       return Prompt.unknown(PromptReason.UNREADABLE);
     }
-  }
-
-  private Prompt prepare(PromptSource source, PreparationJob job) {
-    BlockNamespace namespace = job.namespace();
-    PromptMode mode = parityTracker.mode(source);
-    return switch (source) {
-      case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
-      case PromptSource.TokenIds given ->
-          tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), reason(mode));
-      case PromptSource.Text text -> switch (mode) {
-        case EXACT -> exact(
-            job, RenderedText.of(text.text()), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);
-        case ENGINE -> {
-          Answer answer = engineAnswer(job, text);
-          yield answer.tokens() == null
-              ? chunks(namespace, text.text(), answer.reason())
-              : tokenized(PromptMode.ENGINE, answer.tokens(), reason(mode));
-        }
-        case TEXT, NONE -> chunks(namespace, text.text(), reason(mode));
-      };
-      case PromptSource.Chat chat -> {
-        int item = chat.firstItem();
-        Prompt prompt = conversation(chat, item, mode, job);
-        yield item < 0 ? prompt : prompt.ofAtLeast(PromptMedia.estimatedTokens(chat.body()));
-      }
-    };
-  }
-
-  private PromptReason reason(PromptMode mode) {
-    return mode == config.mode() ? PromptReason.AS_CONFIGURED : PromptReason.NO_PARITY;
-  }
-
-  private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, PreparationJob job) {
-    if (mode == PromptMode.ENGINE) {
-      return local.isTokenizedAlike(chat, job.engine())
-          ? byEngine(chat, item, reason(mode), job)
-          : locally(chat, item, mode, PromptReason.ENGINE_REFUSED, job);
-    }
-    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), job);
-  }
-
-  /** The prompt by our own template and, in exact mode, our own tokenizer. */
-  private Prompt locally(
-      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, PreparationJob job) {
-    if (renderer == null || !renderer.renders(chat.body(), job.engine())) {
-      return unrendered(chat, item, mode, mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED : reason, job);
-    }
-    RenderedText text;
-    try {
-      text = render(renderer, chat.body(), item, job);
-    } catch (TemplateException.Raised | TemplateException.Request e) {
-      return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
-    } catch (TemplateException.RefusedTemplate e) {
-      return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
-    } catch (TemplateException e) {
-      PromptReason failure = templateFailures.add(e, chat.body().path("messages").size());
-      return unrendered(chat, item, mode, failure, job);
-    }
-    if (mode != PromptMode.EXACT) {
-      return chunks(job.namespace(), text.toString(), reason);
-    }
-    Prompt prompt = exact(job, text, chat.addSpecialTokens(), reason);
-    return item >= 0 ? prompt.withoutLastToken() : prompt;
-  }
-
-  /** The prompt by the engine's tokens where they would have been ours; by the messages' texts where they would not. */
-  private Prompt unrendered(
-      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, PreparationJob job) {
-    return mode == PromptMode.EXACT && engine != null && local.isTokenizedAlike(chat, job.engine())
-        ? byEngine(chat, item, reason, job)
-        : chunks(job.namespace(), PlainText.of(chat.body()), reason);
-  }
-
-  private RenderedText render(ChatRenderer chatRenderer, ObjectNode body, int item, PreparationJob job) {
-    long start = templateTime.start();
-    RenderedText text =
-        item < 0
-            ? chatRenderer.render(body, job.engine())
-            : chatRenderer.renderUpToItem(body, item, job.engine());
-    job.noteTemplate(templateTime.record(start));
-    return text;
-  }
-
-  private Prompt exact(PreparationJob job, RenderedText text, boolean special, PromptReason reason) {
-    BlockNamespace namespace = job.namespace();
-    if (tokenizer == null) {
-      return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
-    }
-    long start = tokensTime.start();
-    Tokens tokens;
-    try {
-      tokens = memo.tokens(tokenizer, namespace, text.utf8(), special, job.permit()::checkpoint);
-    } catch (CancellationException e) {
-      throw e;
-    } catch (RuntimeException e) {
-      log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(),
-          RedactedException.of(e));
-      return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
-    }
-    job.noteTokens(tokensTime.record(start));
-    return tokenized(PromptMode.EXACT, tokens, reason);
-  }
-
-  private Prompt tokenized(PromptMode mode, Tokens tokens, PromptReason reason) {
-    remembered.inc(tokens.reused());
-    made.inc(tokens.tokens() - tokens.reused());
-    return new Prompt(tokens.chain(), tokens.tokens(), mode, reason, null);
-  }
-
-  private Prompt chunks(BlockNamespace namespace, String text, PromptReason reason) {
-    long start = textTime.start();
-    Chain chain = TextChunks.chain(namespace.hash(), text);
-    long _ = textTime.record(start);
-    return new Prompt(chain, TextChunks.tokens(text), PromptMode.TEXT, reason, null);
-  }
-
-  /**
-   * The prompt by the engine's tokens of the conversation, or of the messages before its first item; without them by
-   * its text.
-   */
-  private Prompt byEngine(PromptSource.Chat chat, int item, PromptReason reason, PreparationJob job) {
-    if (item == 0) {
-      return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
-    }
-    ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
-    Answer answer = engineAnswer(job, new PromptSource.Chat(body, chat.addSpecialTokens()));
-    if (answer.tokens() == null) {
-      return locally(chat, item, PromptMode.ENGINE, answer.reason(), job);
-    }
-    return item < 0
-        ? tokenized(PromptMode.ENGINE, answer.tokens(), reason)
-        : tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL).withoutLastToken();
-  }
-
-  private Answer engineAnswer(PreparationJob job, PromptSource.Untokenized prompt) {
-    if (engine == null) {
-      return Answer.FAILED;
-    }
-    long start = engineTime.start();
-    Answer answer = engine.answer(
-        job.namespace(),
-        prompt.tokenizeRequest(job.requested(), templateKwargs, job.engine()),
-        job.engine(),
-        job.permit()::close);
-    job.noteTokens(engineTime.record(start));
-    parityTracker.engineAnswered(engine.failure());
-    return answer;
   }
 
   /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
@@ -405,12 +210,14 @@ public final class PromptModel {
     return tokenizer == null ? null : tokenizer.encode(text, false);
   }
 
-  /** Prepares conversations from now on as the model's engines do, by their versions as far as those are known. */
-  public void learnEngineVersions() {
+  /**
+   * Prepares conversations from now on as the model's engines do, by their versions as far as those are known.
+   *
+   * @return one of each way in which they do it; none when those are the same as before
+   */
+  public List<EngineVersion> learnEngineVersions() {
     List<EngineVersion> versions = engine == null ? List.of() : engine.versions();
-    if (!versions.isEmpty() && engines.learn(versions)) {
-      log.info("model {}: conversations are prepared as by {}", config.name(), engines.different());
-    }
+    return !versions.isEmpty() && engines.learn(versions) ? engines.different() : List.of();
   }
 
   /** Whether comparisons are open: our tokens have not agreed with the engine's yet, or differ. */

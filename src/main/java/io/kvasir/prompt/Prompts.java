@@ -5,7 +5,6 @@ import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.RequestTemplate;
 import io.kvasir.prompt.template.TemplateException;
-import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
@@ -146,18 +145,15 @@ public final class Prompts {
     }
     try {
       ModelFiles files = ModelFiles.read(config);
-      byte[] json = files.tokenizer();
-      if (config.mode() == PromptMode.EXACT && json == null) {
+      if (config.mode() == PromptMode.EXACT && files.tokenizer() == null) {
         throw new IOException("no tokenizer.json; give its directory or file, or set mode to engine or text");
       }
-      Tokenizer tokenizer =
-          json == null ? null : files.harmony() ? Tokenizer.withBreaks(json) : Tokenizer.of(json);
       ChatTemplates templates = files.templates();
       ChatRenderer rendering =
           templates == null && !files.harmony() ? null
               : new ChatRenderer(
                   templates, files.harmony(), config.templateKwargs(), () -> LocalDateTime.now(clock), nanos);
-      return new PromptModel(config, tokenizer, rendering, engine, memo, metrics);
+      return new PromptModel(config, files.tokenizer(), rendering, engine, memo, metrics);
     } catch (IOException e) {
       throw new IOException("model " + config.name() + ": " + e.getMessage(), e);
     }
@@ -257,6 +253,8 @@ public final class Prompts {
       throw e;
     } catch (TemplateException.RefusedTemplate e) {
       prompt = Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
+    } catch (TemplateException.Request e) {
+      prompt = Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
     } catch (RuntimeException e) {
       log.debug("a prompt for {} could not be read: {}", model.name(), e.getClass().getName());
       prompt = Prompt.unknown(PromptReason.UNREADABLE);

@@ -33,6 +33,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.zip.GZIPInputStream;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.BeforeEach;
@@ -72,8 +74,7 @@ final class HarmonyPromptsTest {
   /** Of some the tokens are compared, too, by the bundled vocabulary. */
   @Test
   void prompts_areTheEngines() throws IOException {
-    byte[] vocabulary = Objects.requireNonNull(files("bundled:gpt-oss").tokenizer());
-    LocalTokenizer tokenizer = new LocalTokenizer(Tokenizer.withBreaks(vocabulary), renderer);
+    LocalTokenizer tokenizer = new LocalTokenizer(files("bundled:gpt-oss").tokenizer(), renderer);
     Map<String, String> wrong = new TreeMap<>();
     int compared = 0;
     int tokenised = 0;
@@ -138,6 +139,30 @@ final class HarmonyPromptsTest {
     Assertions.assertThatThrownBy(
             () -> prompt(Api.RESPONSES, Bodies.object("{'input': 'x', 'tools': [{'type': 'mcp'}]}"), VLLM))
         .hasMessageContaining("tools of this type");
+  }
+
+  /** What clients write must not make more of itself than we hold. */
+  @Test
+  void schemasOfTools_areBoundedInDepthAndInWhatTheyMake() {
+    Assertions.assertThatThrownBy(() -> prompt(Api.CHAT, withParameters("{}", 400), VLLM))
+        .isInstanceOf(TemplateException.Request.class)
+        .hasMessageContaining("nested too deeply");
+    String many =
+        IntStream.range(0, 50_000).mapToObj("\"p%d\": {}"::formatted).collect(Collectors.joining(", ", "{", "}"));
+    Assertions.assertThatThrownBy(
+            () -> prompt(
+                Api.CHAT, withParameters("{\"type\": \"object\", \"properties\": " + many + "}", 100), VLLM))
+        .isInstanceOf(TemplateException.Limit.class)
+        .hasMessageContaining("characters of text");
+    assertThat(prompt(Api.CHAT, withParameters("{}", 100), VLLM)).contains("a?: any,");
+  }
+
+  private static ObjectNode withParameters(String innermost, int depth) {
+    String schema =
+        "{\"type\": \"object\", \"properties\": {\"a\": ".repeat(depth) + innermost + "}}".repeat(depth);
+    return (ObjectNode) Bodies.parse(
+        "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}], \"tools\": [{\"type\": \"function\","
+            + " \"function\": {\"name\": \"f\", \"parameters\": " + schema + "}}]}");
   }
 
   @Test

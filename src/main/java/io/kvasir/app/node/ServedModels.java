@@ -10,6 +10,7 @@ import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
@@ -135,7 +136,7 @@ final class ServedModels implements AutoCloseable {
       learnVersions(EngineVersions.Round.ALL);
     }
     for (PromptModel model : prompts.models()) {
-      model.learnEngineVersions();
+      learnVersions(model);
       boolean served = engines.pod(model.name()) != null;
       if (served && model.needsCheck() && (seldom || !model.isEngineSilent())) {
         model.check();
@@ -146,7 +147,14 @@ final class ServedModels implements AutoCloseable {
   private void learnVersions(EngineVersions.Round round) throws InterruptedException {
     if (engines.refresh(round)) {
       preparations.learnt(engines.preparations());
-      prompts.models().forEach(PromptModel::learnEngineVersions);
+      prompts.models().forEach(ServedModels::learnVersions);
+    }
+  }
+
+  private static void learnVersions(PromptModel model) {
+    List<EngineVersion> different = model.learnEngineVersions();
+    if (!different.isEmpty()) {
+      LOG.info("model {}: conversations are prepared as by {}", model.name(), different);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.kvasir.prompt.harmony;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.template.TemplateException;
 import java.util.HashSet;
 import java.util.Objects;
 import java.util.Set;
@@ -10,10 +11,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Functions in TypeScript, as {@code template_tools_section} and {@code json_schema_to_typescript} of the reference
- * library print them.
+ * library print them. Clients write the schemas, and what is printed of one is longer by the depth of its parts: both
+ * are bounded.
  */
 final class ToolDeclarations {
   private static final String VARIANT = " | ";
+
+  /** What engines read is nested no deeper: the library's parser ends there. */
+  private static final int MOST_DEPTH = 128;
+
+  private static final int MOST_CHARS = 8 << 20;
 
   private ToolDeclarations() {}
 
@@ -25,18 +32,24 @@ final class ToolDeclarations {
       out.append("type ").append(function.path("name").asText()).append(" = (");
       if (function.hasNonNull("parameters")) {
         out.append("_: ");
-        type(function.get("parameters"), "", out);
+        type(function.get("parameters"), "", 0, out);
       }
       out.append(") => any;\n\n");
     }
     return out.append("} // namespace functions").toString();
   }
 
-  private static void type(JsonNode schema, String indent, StringBuilder out) {
+  private static void type(JsonNode schema, String indent, int depth, StringBuilder out) {
+    if (depth > MOST_DEPTH) {
+      throw new TemplateException.Request("tools: the parameters of a function are nested too deeply");
+    }
+    if (out.length() > MOST_CHARS) {
+      throw new TemplateException.Limit("the tools make more than " + MOST_CHARS + " characters of text");
+    }
     if (schema.path("oneOf").isArray()) {
       for (JsonNode variant : schema.get("oneOf")) {
         out.append('\n').append(indent).append(VARIANT);
-        nullableType(variant, indent + "   ", out);
+        nullableType(variant, indent + "   ", depth, out);
         comment(out, description(variant), defaultValue(variant, true));
       }
       return;
@@ -55,13 +68,13 @@ final class ToolDeclarations {
       }
     }
     switch (type.asText("")) {
-      case "object" -> object(schema, indent, out);
+      case "object" -> object(schema, indent, depth, out);
       case "string" -> string(schema, out);
       case "number", "integer" -> out.append("number");
       case "boolean" -> out.append("boolean");
       case "array" -> {
         if (schema.has("items")) {
-          type(schema.get("items"), indent, out);
+          type(schema.get("items"), indent, depth + 1, out);
           out.append("[]");
         } else {
           out.append("Array<any>");
@@ -83,7 +96,7 @@ final class ToolDeclarations {
     }
   }
 
-  private static void object(JsonNode schema, String indent, StringBuilder out) {
+  private static void object(JsonNode schema, String indent, int depth, StringBuilder out) {
     line(description(schema), indent, out);
     out.append("{\n");
     Set<String> required = new HashSet<>();
@@ -102,10 +115,10 @@ final class ToolDeclarations {
       }
       examples(value.path("examples"), indent, out);
       if (variants) {
-        variants(name, value, indent, out);
+        variants(name, value, indent, depth, out);
       } else {
         out.append(indent).append(name).append(": ");
-        nullableType(value, indent + "    ", out);
+        nullableType(value, indent + "    ", depth, out);
         out.append(',');
         comment(out, null, value.has("oneOf") ? null : defaultValue(value, false));
         out.append('\n');
@@ -126,7 +139,7 @@ final class ToolDeclarations {
   }
 
   /** A property that is one of several types. */
-  private static void variants(String name, JsonNode property, String indent, StringBuilder out) {
+  private static void variants(String name, JsonNode property, String indent, int depth, StringBuilder out) {
     JsonNode all = property.get("oneOf");
     String description = description(property);
     boolean above = description != null && !(all.has(0) && description.equals(description(all.get(0))));
@@ -138,7 +151,7 @@ final class ToolDeclarations {
     boolean first = true;
     for (JsonNode variant : all) {
       out.append(indent).append(VARIANT);
-      nullableType(variant, indent + "   ", out);
+      nullableType(variant, indent + "   ", depth, out);
       String its = description(variant);
       boolean told = (first && above) || Objects.equals(its, description);
       comment(out, told ? null : its, defaultValue(variant, false));
@@ -148,9 +161,10 @@ final class ToolDeclarations {
     out.append(indent).append(",\n");
   }
 
-  private static void nullableType(JsonNode schema, String indent, StringBuilder out) {
+  /** A part of a schema that is {@code depth} deep. */
+  private static void nullableType(JsonNode schema, String indent, int depth, StringBuilder out) {
     int start = out.length();
-    type(schema, indent, out);
+    type(schema, indent, depth + 1, out);
     if (schema.path("nullable").isBoolean() && schema.get("nullable").booleanValue()
         && out.indexOf("null", start) < 0) {
       out.append(" | null");

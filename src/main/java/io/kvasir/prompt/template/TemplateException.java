@@ -90,7 +90,8 @@ public abstract sealed class TemplateException extends RuntimeException {
   public static final class Limit extends TemplateException {
     private static final long serialVersionUID = 1L;
 
-    Limit(String message) {
+    /** The limit that would be exceeded. */
+    public Limit(String message) {
       super(message, 0);
     }
   }

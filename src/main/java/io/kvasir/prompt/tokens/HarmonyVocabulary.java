@@ -13,11 +13,12 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.zip.GZIPInputStream;
 
 /**
- * The tokenizer of the models in the Harmony format, {@code o200k_harmony}, as the {@code tokenizer.json} that these
- * models have: of the ordinary tokens in <a href="https://github.com/openai/tiktoken">tiktoken's</a> format.
+ * The tokenizer of the models in the Harmony format, {@code o200k_harmony}, and the {@code tokenizer.json} that these
+ * models have of it: from the ordinary tokens in <a href="https://github.com/openai/tiktoken">tiktoken's</a> format.
  */
 public final class HarmonyVocabulary {
   private static final String BEFORE = "[^\\r\\n\\p{L}\\p{N}]?";
@@ -42,12 +43,26 @@ public final class HarmonyVocabulary {
   private HarmonyVocabulary() {}
 
   /**
+   * The tokenizer; its texts may have {@link Tokenizer#BREAK breaks}.
+   *
+   * @param tiktoken the ordinary tokens, packed by gzip; not closed
+   * @throws IOException when they cannot be read
+   */
+  public static Tokenizer tokenizer(InputStream tiktoken) throws IOException {
+    return Objects.requireNonNull(BytePairTokenizer.of(json(tiktoken), true), "of a kind that we know");
+  }
+
+  /**
    * The {@code tokenizer.json}.
    *
    * @param tiktoken the ordinary tokens, packed by gzip; not closed
    * @throws IOException when they cannot be read
    */
   public static byte[] tokenizerJson(InputStream tiktoken) throws IOException {
+    return json(tiktoken).toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static ObjectNode json(InputStream tiktoken) throws IOException {
     Map<String, Integer> ranks = ranks(tiktoken);
     JsonNodeFactory json = JsonNodeFactory.instance;
     ObjectNode byteLevel = json.objectNode().put("type", "ByteLevel").put("add_prefix_space", false)
@@ -72,7 +87,7 @@ public final class HarmonyVocabulary {
         merges.addArray().add(written(halves[0], written)).add(written(halves[1], written));
       }
     });
-    return tokenizer.toString().getBytes(StandardCharsets.UTF_8);
+    return tokenizer;
   }
 
   private static void addSpecialTokens(ArrayNode into) {
