@@ -33,7 +33,7 @@ final class Proxy {
   private static final int ENGINES = 4;
 
   /** How often two builds that are compared are started. */
-  private static final int STARTS = 3;
+  private static final int STARTS = 4;
 
   private static final String MODEL = Router.MODEL;
 
@@ -115,7 +115,7 @@ final class Proxy {
       List<Integer> ports = ports(engines);
       ByTurns byTurns = new ByTurns(new DataPathProbe(load, MODEL, scale));
       for (int start = 0; start < STARTS; start++) {
-        compare(against, load, ports, byTurns, (turns + STARTS - 1) / STARTS);
+        compare(against, load, ports, byTurns, (turns + STARTS - 1) / STARTS, start % 2 == 0);
       }
       System.out.println(Comparison.COLUMNS);
       byTurns.comparisons().forEach(System.out::println);
@@ -125,7 +125,8 @@ final class Proxy {
   }
 
   private static void compare(
-      Path against, LoadGenerator.Remote load, List<Integer> engines, ByTurns byTurns, int turns) throws Exception {
+      Path against, LoadGenerator.Remote load, List<Integer> engines, ByTurns byTurns, int turns, boolean oursFirst)
+      throws Exception {
     int ourPort = Ports.free();
     int theirPort = Ports.free();
     try (ChildProcess ours = Router.KVASIR.start(ourPort, engines, management());
@@ -133,7 +134,8 @@ final class Proxy {
             Router.kvasir("other", against.resolve("kvasir"), theirPort, engines, management())) {
       awaitAnswers(load, ours, ourPort);
       awaitAnswers(load, theirs, theirPort);
-      byTurns.measure(new Build("this", ours, ourPort), new Build("other", theirs, theirPort), turns);
+      byTurns.measure(
+          new Build("this", ours, ourPort), new Build("other", theirs, theirPort), turns, oursFirst);
     }
   }
 
