@@ -71,7 +71,7 @@ final class ByTurns {
       DataPathProbe.progress("both", "turn " + (i + 1) + " of " + turns);
       for (Burst burst : Burst.values()) {
         measured.computeIfAbsent(burst, _ -> new ArrayList<>())
-            .add(i % 2 == 0 == oursFirst ? turn(burst, ours, theirs) : turn(burst, theirs, ours).swapped());
+            .add((i % 2 == 0) == oursFirst ? turn(burst, ours, theirs) : turn(burst, theirs, ours).swapped());
       }
     }
   }

@@ -70,32 +70,6 @@ final class ChatRenderer {
     };
   }
 
-  private String date() {
-    return startDate == null ? now.get().toLocalDate().toString() : startDate;
-  }
-
-  private boolean isHarmony(EngineVersion engine) {
-    return harmony && engine instanceof VllmVersion;
-  }
-
-  /** Whether a model in the Harmony format is served by some engines, so that texts are what all have in common. */
-  boolean isHarmony() {
-    return harmony;
-  }
-
-  /**
-   * Whether an engine's {@code /tokenize} makes the tokens of a conversation that it reads to answer it: vLLM's renders
-   * the chat template of models in the Harmony format, too, and since 0.33 the format, but never with an effort;
-   * SGLang's always the template, but for {@code /v1/responses} it reads the format.
-   */
-  boolean isTokenizedAlike(ObjectNode chat, EngineVersion engine) {
-    return switch (engine) {
-      case VllmVersion vllm ->
-          !harmony || (vllm.compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
-      case SglangVersion _ -> !isMadeOfMessages(chat);
-    };
-  }
-
   /** The same by rules that the engine finds out of its templates. */
   static ObjectNode chat(Api api, ObjectNode body, EngineVersion engine, MessagesRules rules) {
     boolean responses = api == Api.RESPONSES;
@@ -110,12 +84,38 @@ final class ChatRenderer {
     };
   }
 
-  /** Whether a conversation for an engine is rendered here. */
-  boolean renders(ObjectNode chat, EngineVersion engine) {
-    return prompt != null || isHarmony(engine) || isMadeOfMessages(chat);
+  private String date() {
+    return startDate == null ? now.get().toLocalDate().toString() : startDate;
   }
 
-  private boolean isMadeOfMessages(ObjectNode chat) {
+  private boolean isHarmony(EngineVersion engine) {
+    return harmony && engine instanceof VllmVersion;
+  }
+
+  /** Whether the model converses in the Harmony format with some engines, which others render by its template. */
+  boolean isHarmony() {
+    return harmony;
+  }
+
+  /**
+   * Whether an engine's {@code /tokenize} makes the tokens of a conversation that it reads to answer it: vLLM's renders
+   * the chat template of models in the Harmony format, too, and since 0.33 the format, but never with an effort;
+   * SGLang's always the template, but for {@code /v1/responses} it reads the format.
+   */
+  boolean isTokenizedAlike(ObjectNode chat, EngineVersion engine) {
+    return switch (engine) {
+      case VllmVersion vllm ->
+          !harmony || (vllm.compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
+      case SglangVersion _ -> !hasHarmonyMessages(chat);
+    };
+  }
+
+  /** Whether a conversation for an engine is rendered here. */
+  boolean renders(ObjectNode chat, EngineVersion engine) {
+    return prompt != null || isHarmony(engine) || hasHarmonyMessages(chat);
+  }
+
+  private boolean hasHarmonyMessages(ObjectNode chat) {
     return harmony && HarmonyMessages.isIn(chat);
   }
 
@@ -143,7 +143,7 @@ final class ChatRenderer {
     if (harmony && engine instanceof VllmVersion version) {
       return HarmonyChat.render(chat, version, date());
     }
-    return isMadeOfMessages(chat)
+    return hasHarmonyMessages(chat)
         ? HarmonyMessages.render(chat)
         : Objects.requireNonNull(prompt).render(chat, engine, now).text();
   }

@@ -21,7 +21,8 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
   int @Nullable [] ids(PromptSource.Untokenized prompt, int item, EngineVersion engine) {
     String text = switch (prompt) {
       case PromptSource.Text given -> given.text();
-      case PromptSource.Chat chat when renderer == null || !renderer.renders(chat.body(), engine) -> null;
+      case PromptSource.Chat _ when renderer == null -> null;
+      case PromptSource.Chat chat when !renders(chat, engine) -> null;
       case PromptSource.Chat chat when item < 0 -> renderer.render(chat.body(), engine).toString();
       case PromptSource.Chat chat -> renderer.renderUpToItem(chat.body(), item, engine).toString();
     };
@@ -31,6 +32,11 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
     int[] ids = tokenizer.encode(text, prompt.addSpecialTokens());
     // The last token before an item may merge with what follows.
     return item < 0 ? ids : Arrays.copyOf(ids, Math.max(0, ids.length - 1));
+  }
+
+  /** Whether a conversation for an engine is rendered here. */
+  boolean renders(PromptSource.Chat chat, EngineVersion engine) {
+    return renderer != null && renderer.renders(chat.body(), engine);
   }
 
   /** Whether an engine's {@code /tokenize} makes the tokens of a prompt that it reads to answer it. */

@@ -167,9 +167,7 @@ public final class PromptModel {
     if (!(source instanceof PromptSource.Untokenized prompt)) {
       return null;
     }
-    boolean unrendered =
-        prompt instanceof PromptSource.Chat chat
-            && (renderer == null || !renderer.renders(chat.body(), engines.most()));
+    boolean unrendered = prompt instanceof PromptSource.Chat chat && !local.renders(chat, engines.most());
     PromptMode mode = parityTracker.mode(source);
     return switch (mode == PromptMode.EXACT && unrendered ? PromptMode.ENGINE : mode) {
       case EXACT -> local.ids(prompt, prompt.firstItem(), engines.most());

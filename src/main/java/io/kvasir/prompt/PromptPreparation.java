@@ -139,7 +139,7 @@ final class PromptPreparation {
   private Prompt locally(
       PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, Job job) {
     ChatRenderer renderer = local.renderer();
-    if (renderer == null || !renderer.renders(chat.body(), job.engine())) {
+    if (renderer == null || !local.renders(chat, job.engine())) {
       return unrendered(chat, item, mode, mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED : reason, job);
     }
     RenderedText text;

@@ -86,7 +86,7 @@ final class SglangHarmonyBody {
         if (function == null) {
           throw new TemplateException.Request("input: a result of a tool needs the call before it");
         }
-        messages.add("functions." + function, null, null, List.of(output(item.path("output"))));
+        messages.addResult(function, SglangResponsesBody.output(item.path("output")).asText(""));
       }
       default -> throw new TemplateException.Request("input: this model has no items of this type");
     }
@@ -129,14 +129,5 @@ final class SglangHarmonyBody {
     return !item.path("role").asText().equals("assistant") || !item.hasNonNull("phase") ? null
         : item.path("phase").asText().equals("final_answer") ? HarmonyChat.FINAL
         : HarmonyChat.COMMENTARY;
-  }
-
-  private static String output(JsonNode output) {
-    if (!output.isArray()) {
-      return output.asText("");
-    }
-    StringBuilder text = new StringBuilder();
-    output.forEach(part -> text.append(part.path("text").asText("")));
-    return text.toString();
   }
 }

@@ -130,7 +130,8 @@ final class SglangResponsesBody {
     return message;
   }
 
-  private static JsonNode output(JsonNode output) {
+  /** What a tool has answered: the texts of its parts, where it has them. */
+  static JsonNode output(JsonNode output) {
     if (!output.isArray()) {
       return output.isMissingNode() ? JSON.textNode("") : output;
     }

@@ -154,6 +154,9 @@ final class HarmonyPromptsTest {
                 Api.CHAT, withParameters("{\"type\": \"object\", \"properties\": " + many + "}", 100), VLLM))
         .isInstanceOf(TemplateException.Limit.class)
         .hasMessageContaining("characters of text");
+    String examples = "{\"examples\": [" + "\"\", ".repeat(50_000) + "\"\"]}";
+    Assertions.assertThatThrownBy(() -> prompt(Api.CHAT, withParameters(examples, 100), VLLM))
+        .isInstanceOf(TemplateException.Limit.class);
     assertThat(prompt(Api.CHAT, withParameters("{}", 100), VLLM)).contains("a?: any,");
   }
 

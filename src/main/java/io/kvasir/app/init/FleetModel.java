@@ -69,9 +69,8 @@ record FleetModel(
       }
       adapters.addAll(server.surveyed().adaptersOf(name));
     }
-    Optional<Found> other = bundled;
     return new FleetModel(
-        name, adapters, blockSize(name, servers), found.or(() -> other).orElse(null),
+        name, adapters, blockSize(name, servers), (found.isPresent() ? found : bundled).orElse(null),
         servers.stream().filter(server -> server.tokens() != EngineTokens.NONE).map(FleetEngine::name).toList());
   }
 

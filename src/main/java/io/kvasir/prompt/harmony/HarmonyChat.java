@@ -113,8 +113,7 @@ public final class HarmonyChat {
         String output = text(message);
         messages.add(
             HarmonyMessage.result(
-                "functions." + functions.getOrDefault(message.path("tool_call_id").asText(), ""),
-                output == null ? "" : output));
+                functions.getOrDefault(message.path("tool_call_id").asText(), ""), output == null ? "" : output));
       }
       case "system", "developer" -> {
         String text = text(message);
@@ -139,8 +138,7 @@ public final class HarmonyChat {
       for (JsonNode call : calls) {
         JsonNode function = call.path("function");
         messages.add(
-            HarmonyMessage.call(
-                "functions." + function.path("name").asText(""), function.path("arguments").asText("")));
+            HarmonyMessage.call(function.path("name").asText(""), function.path("arguments").asText("")));
       }
       return;
     }

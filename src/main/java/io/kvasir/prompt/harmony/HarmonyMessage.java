@@ -19,6 +19,7 @@ record HarmonyMessage(
   static final String ANALYSIS = "analysis";
   static final String COMMENTARY = "commentary";
   static final String FINAL = "final";
+  static final String FUNCTIONS = "functions.";
   static final String JSON = "json";
   static final String START = "<|start|>";
 
@@ -35,11 +36,11 @@ record HarmonyMessage(
   }
 
   static HarmonyMessage call(String function, String arguments) {
-    return new HarmonyMessage(ASSISTANT, function, COMMENTARY, JSON, List.of(arguments));
+    return new HarmonyMessage(ASSISTANT, FUNCTIONS + function, COMMENTARY, JSON, List.of(arguments));
   }
 
   static HarmonyMessage result(String function, String output) {
-    return new HarmonyMessage(function, ASSISTANT, COMMENTARY, null, List.of(output));
+    return new HarmonyMessage(FUNCTIONS + function, ASSISTANT, COMMENTARY, null, List.of(output));
   }
 
   boolean isOfAssistant(String inChannel) {

@@ -35,7 +35,13 @@ public final class HarmonyMessages {
 
   /** Adds a call of a function. */
   public void addCall(String function, String arguments) {
-    add(HarmonyMessage.ASSISTANT, "functions." + function, HarmonyMessage.COMMENTARY, List.of(arguments));
+    add(
+        HarmonyMessage.ASSISTANT, HarmonyMessage.FUNCTIONS + function, HarmonyMessage.COMMENTARY, List.of(arguments));
+  }
+
+  /** Adds what a function has answered, to nobody and in no channel. */
+  public void addResult(String function, String output) {
+    add(HarmonyMessage.FUNCTIONS + function, null, null, List.of(output));
   }
 
   /** The body that has those that were added. */

@@ -43,9 +43,7 @@ final class ToolDeclarations {
     if (depth > MOST_DEPTH) {
       throw new TemplateException.Request("tools: the parameters of a function are nested too deeply");
     }
-    if (out.length() > MOST_CHARS) {
-      throw new TemplateException.Limit("the tools make more than " + MOST_CHARS + " characters of text");
-    }
+    limit(out);
     if (schema.path("oneOf").isArray()) {
       for (JsonNode variant : schema.get("oneOf")) {
         out.append('\n').append(indent).append(VARIANT);
@@ -191,8 +189,16 @@ final class ToolDeclarations {
             : "\"" + value.textValue() + "\"");
   }
 
+  /** Every line is indented: called before each of which there may be many. */
+  private static void limit(StringBuilder out) {
+    if (out.length() > MOST_CHARS) {
+      throw new TemplateException.Limit("the tools make more than " + MOST_CHARS + " characters of text");
+    }
+  }
+
   private static void line(@Nullable String comment, String indent, StringBuilder out) {
     if (comment != null) {
+      limit(out);
       out.append(indent).append("// ").append(comment).append('\n');
     }
   }
