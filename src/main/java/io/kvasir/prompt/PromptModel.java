@@ -30,8 +30,6 @@ public final class PromptModel {
   public record ModelState(String model, PromptMode configured, PromptMode mode, Parity parity) {}
 
   private final ModelConfig config;
-  private final @Nullable Tokenizer tokenizer;
-  private final @Nullable ChatRenderer renderer;
   private final @Nullable CachingEngineTokenizer engine;
   private final ObjectNode templateKwargs;
   private final LocalTokenizer local;
@@ -49,8 +47,6 @@ public final class PromptModel {
       PrefixMemo memo,
       PromptMetrics metrics) {
     this.config = config;
-    this.tokenizer = tokenizer;
-    this.renderer = renderer;
     this.engine = engine;
     templateKwargs = JSON.valueToTree(config.templateKwargs());
     templateFailures = new TemplateFailures(config.name(), metrics.clock());
@@ -67,7 +63,7 @@ public final class PromptModel {
 
   /** The same model without an engine, with another memo and other metrics. */
   PromptModel separate(PrefixMemo otherMemo, PromptMetrics metrics) {
-    return new PromptModel(config, tokenizer, renderer, null, otherMemo, metrics);
+    return new PromptModel(config, local.tokenizer(), local.renderer(), null, otherMemo, metrics);
   }
 
   /** The model's configured name. */
@@ -91,6 +87,7 @@ public final class PromptModel {
   }
 
   private PromptSource source(PromptRequest request, EngineVersion engine) {
+    ChatRenderer renderer = local.renderer();
     return PromptSource.of(request.api(), request.body(),
         renderer == null
             ? (api, body) -> ChatRenderer.chat(api, body, engine, MessagesRules.UNKNOWN)
@@ -105,6 +102,7 @@ public final class PromptModel {
 
   /** The model's chat templates, null when it has none. */
   @Nullable ChatTemplates templates() {
+    ChatRenderer renderer = local.renderer();
     return renderer == null ? null : renderer.templates();
   }
 
@@ -205,6 +203,7 @@ public final class PromptModel {
 
   /** The tokens of a text by itself; null when the model has no tokenizer. */
   int @Nullable [] textTokens(String text) {
+    Tokenizer tokenizer = local.tokenizer();
     return tokenizer == null ? null : tokenizer.encode(text, false);
   }
 
