@@ -1,6 +1,7 @@
 package io.kvasir.engines;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.grpc.StatusRuntimeException;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
@@ -216,17 +217,16 @@ public final class EngineSurvey {
    * @param key its API key, null when it needs none
    */
   public EngineTokens tokens(EngineDescription engine, @Nullable String key) throws InterruptedException {
-    byte[] body =
-        JsonNodeFactory.instance.objectNode()
-            .put("model", engine.baseModels().getFirst().name())
-            .put("prompt", EngineTokens.PROBE)
-            .put("add_special_tokens", false)
-            .toString()
-            .getBytes(StandardCharsets.UTF_8);
+    ObjectNode asked = JsonNodeFactory.instance.objectNode().put("prompt", EngineTokens.PROBE);
+    EngineKind kind = engine.identity().kind();
+    if (kind != EngineKind.TENSORRT_LLM) {
+      asked.put("model", engine.baseModels().getFirst().name()).put("add_special_tokens", false);
+    }
+    byte[] body = asked.toString().getBytes(StandardCharsets.UTF_8);
     try {
       HttpCalls.Reply reply =
           calls.send(HttpCalls.Request.post(engine.url().resolve("/tokenize"), body, timeout).withBearer(key));
-      return reply.status() == 200 ? EngineTokens.of(reply.json().path("tokens")) : EngineTokens.NONE;
+      return reply.status() == 200 ? EngineTokens.of(reply.json().path("tokens"), kind) : EngineTokens.NONE;
     } catch (HttpCallException cannot) {
       return EngineTokens.NONE;
     }

@@ -3,6 +3,7 @@ package io.kvasir.prompt;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.harmony.HarmonyChat;
 import io.kvasir.prompt.harmony.HarmonyMessages;
+import io.kvasir.prompt.harmony.TensorRtHarmony;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.ContentFormat;
@@ -10,6 +11,7 @@ import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.TensorRtVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
@@ -41,7 +43,8 @@ final class ChatRenderer {
    * A renderer.
    *
    * @param templates null when the model has none
-   * @param harmony whether vLLM renders conversations in the Harmony format instead of by the model's chat template
+   * @param harmony whether engines but SGLang render conversations in the Harmony format instead of by the model's chat
+   *     template
    */
   ChatRenderer(
       @Nullable ChatTemplates templates, boolean harmony, Map<String, Object> kwargs, Supplier<LocalDateTime> now,
@@ -67,6 +70,8 @@ final class ChatRenderer {
       case VllmVersion _ -> HarmonyResponsesBody.chat(body);
       case SglangVersion sglang ->
           sglang.disaggregated() ? chat(api, body, engine, rules(engine)) : SglangHarmonyBody.chat(body, date());
+      case TensorRtVersion tensorRt ->
+          tensorRt.disaggregated() ? chat(api, body, engine, rules(engine)) : TensorRtHarmonyBody.chat(body, tensorRt);
     };
   }
 
@@ -81,6 +86,12 @@ final class ChatRenderer {
               : version.disaggregated()
                   ? ResponsesBody.chat(body)
                   : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
+      case TensorRtVersion version when version.disaggregated() ->
+          responses ? ResponsesBody.chat(body) : MessagesBody.chat(body, rules);
+      case TensorRtVersion version ->
+          responses
+              ? TensorRtResponsesBody.chat(body, version, rules.developerAsSystem())
+              : TensorRtMessagesBody.chat(body);
     };
   }
 
@@ -89,7 +100,7 @@ final class ChatRenderer {
   }
 
   private boolean isHarmony(EngineVersion engine) {
-    return harmony && engine instanceof VllmVersion;
+    return harmony && !(engine instanceof SglangVersion);
   }
 
   /** Whether the model converses in the Harmony format with some engines, which others render by its template. */
@@ -100,13 +111,14 @@ final class ChatRenderer {
   /**
    * Whether an engine's {@code /tokenize} makes the tokens of a conversation that it reads to answer it: vLLM's renders
    * the chat template of models in the Harmony format, too, and since 0.33 the format, but never with an effort;
-   * SGLang's always the template, but for {@code /v1/responses} it reads the format.
+   * SGLang's always the template, but for {@code /v1/responses} it reads the format. TensorRT-LLM's takes texts alone.
    */
   boolean isTokenizedAlike(ObjectNode chat, EngineVersion engine) {
     return switch (engine) {
       case VllmVersion vllm ->
           !harmony || (vllm.compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
       case SglangVersion _ -> !hasHarmonyMessages(chat);
+      case TensorRtVersion _ -> false;
     };
   }
 
@@ -140,12 +152,21 @@ final class ChatRenderer {
    * engine or the template refuses it, or the template fails.
    */
   RenderedText render(ObjectNode chat, EngineVersion engine) {
-    if (harmony && engine instanceof VllmVersion version) {
-      return HarmonyChat.render(chat, version, date());
+    if (hasHarmonyMessages(chat)) {
+      return HarmonyMessages.render(chat);
     }
-    return hasHarmonyMessages(chat)
-        ? HarmonyMessages.render(chat)
-        : Objects.requireNonNull(prompt).render(chat, engine, now).text();
+    if (!harmony) {
+      return byTemplate(chat, engine);
+    }
+    return switch (engine) {
+      case VllmVersion version -> HarmonyChat.render(chat, version, date());
+      case TensorRtVersion version -> TensorRtHarmony.render(chat, version, date());
+      case SglangVersion _ -> byTemplate(chat, engine);
+    };
+  }
+
+  private RenderedText byTemplate(ObjectNode chat, EngineVersion engine) {
+    return Objects.requireNonNull(prompt).render(chat, engine, now).text();
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */

@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.template.TensorRtVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -41,7 +42,9 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
 
   /** Whether an engine's {@code /tokenize} makes the tokens of a prompt that it reads to answer it. */
   boolean isTokenizedAlike(PromptSource.Untokenized prompt, EngineVersion engine) {
-    return renderer == null || !(prompt instanceof PromptSource.Chat chat)
-        || renderer.isTokenizedAlike(chat.body(), engine);
+    return switch (prompt) {
+      case PromptSource.Text text -> text.addSpecialTokens() || !(engine instanceof TensorRtVersion);
+      case PromptSource.Chat chat -> renderer == null || renderer.isTokenizedAlike(chat.body(), engine);
+    };
   }
 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.TensorRtVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import java.util.List;
 import java.util.Set;
@@ -42,11 +43,13 @@ sealed interface PromptSource {
   record Text(String text, boolean addSpecialTokens) implements Untokenized {
     @Override
     public String tokenizeRequest(String model, ObjectNode kwargs, EngineVersion engine) {
-      return JsonNodeFactory.instance.objectNode()
-          .put("model", model)
-          .put("prompt", text)
-          .put("add_special_tokens", addSpecialTokens)
-          .toString();
+      ObjectNode request = JsonNodeFactory.instance.objectNode().put("prompt", text);
+      return switch (engine) {
+        case VllmVersion _, SglangVersion _ ->
+            request.put("model", model).put("add_special_tokens", addSpecialTokens).toString();
+        // It knows no other member, and always adds them.
+        case TensorRtVersion _ -> request.toString();
+      };
     }
 
     @Override
@@ -74,7 +77,8 @@ sealed interface PromptSource {
     @Override
     public String tokenizeRequest(String model, ObjectNode kwargs, EngineVersion engine) {
       return switch (engine) {
-        case VllmVersion _ -> forVllm(model, kwargs);
+        // TensorRT-LLM tokenises texts alone, and refuses it.
+        case VllmVersion _, TensorRtVersion _ -> forVllm(model, kwargs);
         case SglangVersion _ -> forSglang(model, kwargs);
       };
     }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.SglangVersion;
+import io.kvasir.prompt.template.TensorRtVersion;
 import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.transfer.TransferDialect;
@@ -74,7 +75,8 @@ final class IdentityPages {
     return switch (settings.http().api()) {
       case VLLM -> VllmVersion.of(vllmVersion(settings));
       case SGLANG -> SglangVersion.of(SGLANG_VERSION, null);
-      case TENSORRT_LLM, LLM_D, DYNAMO -> VllmVersion.NEWEST;
+      case TENSORRT_LLM -> TensorRtVersion.of(TENSORRT_VERSION);
+      case LLM_D, DYNAMO -> VllmVersion.NEWEST;
     };
   }
 

@@ -91,10 +91,10 @@ final class PromptReader {
     return prompts;
   }
 
-  /** What {@code /tokenize} answers. */
+  /** What {@code /tokenize} answers; TensorRT-LLM's takes texts alone. */
   JsonNode tokenize(RequestBody body) throws EngineApiException {
     int[] tokens;
-    if (body.get("messages") != null) {
+    if (body.get("messages") != null && settings.http().api() != EngineApi.TENSORRT_LLM) {
       tokens = chat(body);
     } else {
       String prompt = body.text("prompt");

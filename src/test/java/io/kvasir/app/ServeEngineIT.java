@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.init.FleetOptions;
 import io.kvasir.app.init.LearntConfiguration;
@@ -41,6 +42,12 @@ final class ServeEngineIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String GUIDE = "Say when the sun sets, name places and prices, and keep it short. ".repeat(12);
 
+  private static final String RESPONSES_TOOLS =
+      "[{\"type\": \"function\", \"name\": \"look_up\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}]";
+
+  private static final String TOOLS =
+      "[{\"type\": \"function\", \"function\": {\"name\": \"look_up\", \"parameters\": {\"type\": \"object\"}}}]";
+
   @TempDir private Path directory = Path.of("");
 
   /** One router for all of them; the models' tokenizers are on this machine for one, at the engines for the others. */
@@ -48,7 +55,7 @@ final class ServeEngineIT {
   void engineOfEachKind_isRoutedTo_withTheCachedTokensThatItReports() throws Exception {
     try (SimEngine vllm = engine(EngineApi.VLLM, "kvasir-demo");
         SimEngine sglang = engine(EngineApi.SGLANG, "acme/sglang");
-        SimEngine tensorRt = engine(EngineApi.TENSORRT_LLM, "acme/tensorrt");
+        SimEngine tensorRt = engine(EngineApi.TENSORRT_LLM, "kvasir-demo");
         SimEngine simulator = engine(EngineApi.LLM_D, "acme/simulator");
         SimEngine dynamo = engine(EngineApi.DYNAMO, "acme/dynamo")) {
       List<String> urls =
@@ -58,11 +65,43 @@ final class ServeEngineIT {
       try (Node node = TestNodes.start(ConfigFactory.parseString(learnt.text()))) {
         assertCachedAsPromised(node.gatewayUrl(), "kvasir-demo");
         assertCachedAsPromised(node.gatewayUrl(), "acme/sglang");
-        assertCachedAsPromised(node.gatewayUrl(), "acme/tensorrt");
         assertCachedAsPromised(node.gatewayUrl(), "acme/simulator");
         assertCachedAsPromised(node.gatewayUrl(), "acme/dynamo");
       }
     }
+  }
+
+  /** Tools are printed otherwise than vLLM has them; and nothing but texts is tokenised there. */
+  @Test
+  void tensorRt_getsItsOwnPreparation_andWithoutFilesOfTheModelThatIsTold() throws Exception {
+    try (Node node = TestNodes.start(ConfigFactory.parseString("kvasir.pods = []"));
+        SimEngine engine = engine(EngineApi.TENSORRT_LLM, "kvasir-demo");
+        SimEngine unknown = engine(EngineApi.TENSORRT_LLM, "acme/tensorrt")) {
+      add(node, engine.url());
+      URI chats = node.gatewayUrl().resolve("/v1/chat/completions");
+      await("its promise", () -> isPromised(post(chats, "kvasir-demo", "messages", TOOLS)));
+      HttpResponse<String> answer = post(chats, "kvasir-demo", "messages", TOOLS);
+      int tokens = JSON.readTree(answer.body()).at("/usage/prompt_tokens").asInt();
+      assertThat(header(answer, "X-Router-Reason")).contains("/" + tokens + ";");
+      URI responses = node.gatewayUrl().resolve("/v1/responses");
+      HttpResponse<String> response = post(responses, "kvasir-demo", "input", RESPONSES_TOOLS);
+      assertThat(header(response, "X-Router-Reason"))
+          .contains("/" + JSON.readTree(response.body()).at("/usage/input_tokens").asInt() + ";");
+      add(node, unknown.url());
+      await("what is not known", () -> TestNodes.manage(node, "/ready").body().contains("acme/tensorrt"));
+      assertThat(TestNodes.manage(node, "/ready").body())
+          .contains("acme/tensorrt are compared by their text only", "does not tokenise conversations");
+    }
+  }
+
+  private static HttpResponse<String> post(URI url, String model, String member, String tools) throws Exception {
+    ObjectNode body = JSON.createObjectNode().put("model", model);
+    body.putArray(member).addObject().put("role", "user").put("content", GUIDE);
+    body.set("tools", JSON.readTree(tools));
+    return TestNodes.send(
+        HttpRequest.newBuilder(url)
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body.toString())));
   }
 
   /** The same of a router that runs, without any word about models; then another engine comes behind the address. */

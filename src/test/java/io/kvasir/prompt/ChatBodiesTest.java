@@ -60,7 +60,7 @@ final class ChatBodiesTest {
     String disabled = body.formatted(", 'thinking': {'type': 'disabled'}");
     becomes(MessagesBody.chat(object(disabled), MessagesRules.UNKNOWN), messages.formatted(""));
     becomes(
-        MessagesBody.chat(object(disabled), new MessagesRules(false, "none", null)),
+        MessagesBody.chat(object(disabled), new MessagesRules(false, "none", null, false)),
         messages.formatted(", 'reasoning_effort': 'none'"));
   }
 
@@ -73,11 +73,11 @@ final class ChatBodiesTest {
           {'role': 'system', 'content': [{'type': 'text', 'text': 'Be '}, {'type': 'text', 'text': 'kind.'}]},
           {'role': 'system', 'content': 'x-anthropic-billing-header: cc=7f3a'},
           {'role': 'user', 'content': 'So?'}]}""";
-    becomes(MessagesBody.chat(object(body), new MessagesRules(false, null, null)), """
+    becomes(MessagesBody.chat(object(body), new MessagesRules(false, null, null, false)), """
         {'messages': [
           {'role': 'system', 'content': 'Be brief. '}, {'role': 'user', 'content': 'Hello'},
           {'role': 'system', 'content': 'Be kind.'}, {'role': 'user', 'content': 'So?'}]}""");
-    becomes(MessagesBody.chat(object(body), new MessagesRules(true, null, null)), """
+    becomes(MessagesBody.chat(object(body), new MessagesRules(true, null, null, false)), """
         {'messages': [
           {'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'},
           {'role': 'user', 'content': 'So?'}]}""");

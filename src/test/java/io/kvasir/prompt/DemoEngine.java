@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
@@ -33,6 +34,8 @@ final class DemoEngine implements EngineTokenizer {
   volatile String odd = "\0";
   /** Whether it renders as we do. */
   volatile boolean likeUs;
+  /** What it says that it is, null when it says nothing. */
+  volatile @Nullable EngineVersion version;
 
   private static Prompts us() {
     try {
@@ -42,6 +45,12 @@ final class DemoEngine implements EngineTokenizer {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  @Override
+  public List<EngineVersion> versions() {
+    EngineVersion told = version;
+    return told == null ? List.of() : List.of(told);
   }
 
   @Override

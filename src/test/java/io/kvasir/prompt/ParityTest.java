@@ -9,6 +9,7 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.TensorRtVersion;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
@@ -113,6 +114,23 @@ final class ParityTest {
     assertThat(model.state().parity()).isEqualTo(Parity.SAME);
     assertThat(model.needsCheck()).isFalse();
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.EXACT);
+    assertThat(model.problems()).isEmpty();
+  }
+
+  /** As TensorRT-LLM's, whose /tokenize knows no conversations: a text is compared in their place. */
+  @Test
+  void check_engineTokenisesTextsAlone_aTextIsCompared_andClientsConversationsAreNot() {
+    engine.version = TensorRtVersion.of("1.2.1");
+    model.learnEngineVersions();
+    model.check();
+    assertThat(model.state().parity()).isEqualTo(Parity.SAME);
+    assertThat(engine.requests).singleElement()
+        .satisfies(asked -> assertThat(asked.properties()).singleElement().extracting(Map.Entry::getKey)
+            .isEqualTo("prompt"));
+    assertThat(send("a", Api.CHAT, chat(LONG, "tools", TOOLS)).mode()).isEqualTo(PromptMode.EXACT);
+    assertThat(engine.requests).hasSize(1);
+    assertThat(send("a", Api.COMPLETIONS, Bodies.object("{'prompt': 'a text'}")).mode()).isEqualTo(PromptMode.EXACT);
+    assertThat(engine.requests).hasSize(2);
     assertThat(model.problems()).isEmpty();
   }
 

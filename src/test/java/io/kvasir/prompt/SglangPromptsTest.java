@@ -2,28 +2,17 @@ package io.kvasir.prompt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.core.type.TypeReference;
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatPrompt;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.time.NanoClock;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.time.LocalDateTime;
-import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
-import java.util.TreeMap;
 import java.util.function.Supplier;
-import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -40,59 +29,10 @@ final class SglangPromptsTest {
   @ParameterizedTest
   @ValueSource(strings = {"members", "parts", "inline system", "little effort", "functions alone"})
   void prompts_areTheEngines(String template) throws IOException {
-    Map<String, ChatTemplates> templates = new HashMap<>();
-    Map<String, String> wrong = new TreeMap<>();
-    int compared = 0;
-    try (BufferedReader lines = lines()) {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        JsonNode entry = JSON.readTree(line);
-        if (entry.has("source")) {
-          templates.put(
-              entry.path("template").asText(),
-              ChatTemplates.of(
-                  ChatTemplate.parse(entry.path("source").asText()),
-                  JSON.convertValue(entry.path("special_tokens"), new TypeReference<>() {})));
-        } else if (entry.path("template").asText().equals(template)) {
-          compared++;
-          String ours = prompt(entry, Objects.requireNonNull(templates.get(template)));
-          if (!ours.equals(entry.path("prompt").asText())) {
-            wrong.put(entry.path("api").asText() + ": " + entry.path("case").asText(), ours);
-          }
-        }
-      }
-    }
-    assertThat(wrong).isEmpty();
-    assertThat(compared).isGreaterThan(300);
-  }
-
-  private static String prompt(JsonNode entry, ChatTemplates templates) {
-    Map<String, Object> defaults = new HashMap<>();
-    entry.path("defaults").properties().forEach(member -> defaults.put(member.getKey(), plain(member.getValue())));
-    ChatPrompt prompt = new ChatPrompt(templates, defaults, NanoClock.SYSTEM);
-    SglangVersion engine = SglangVersion.of(entry.path("version").asText("0.5.23"), entry.path("parser").textValue());
-    ObjectNode body = (ObjectNode) entry.path("body");
-    String api = entry.path("api").asText();
-    if (!api.equals("chat")) {
-      MessagesRules rules = MessagesRules.of(templates, prompt, engine, NOW);
-      JsonNode sent = body.deepCopy();
-      ObjectNode chat = ChatRenderer.chat(Api.valueOf(api.toUpperCase(Locale.ROOT)), body, engine, rules);
-      assertThat(body).as("another engine may prepare it, too").isEqualTo(sent);
-      body = chat;
-    }
-    return prompt.render(body, engine, NOW).text().toString();
-  }
-
-  private static Object plain(JsonNode value) {
-    return JSON.convertValue(value, Object.class);
-  }
-
-  private static BufferedReader lines() throws IOException {
-    return new BufferedReader(
-        new InputStreamReader(
-            new GZIPInputStream(
-                Objects.requireNonNull(
-                    SglangPromptsTest.class.getResourceAsStream("/sglang/prompts.jsonl.gz"))),
-            StandardCharsets.UTF_8));
+    GoldenPrompts prompts = GoldenPrompts.of("/sglang/prompts.jsonl.gz", template,
+        entry -> SglangVersion.of(entry.path("version").asText("0.5.23"), entry.path("parser").textValue()));
+    assertThat(prompts.wrong()).isEmpty();
+    assertThat(prompts.compared()).isGreaterThan(300);
   }
 
   @Test

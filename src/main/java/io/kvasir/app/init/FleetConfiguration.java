@@ -105,8 +105,9 @@ final class FleetConfiguration {
 
   private void model(FleetModel model) {
     if (model.files() == null && model.tokenizers().isEmpty()) {
-      text.comment(model.name() + ": its tokenizer is not on this machine, and no engine answers /tokenize, so prompts"
-          + " are compared by their text, which engines' events do not describe. With its Hugging Face files:");
+      text.comment(model.name() + ": its tokenizer is not on this machine, and no engine tokenises conversations"
+          + " (/tokenize), so prompts are compared by their text, which engines' events do not describe. With its"
+          + " Hugging Face files:");
       text.suggestion("{ name = \"" + model.name() + "\", directory = \"/models/" + model.name() + "\" }");
       return;
     }

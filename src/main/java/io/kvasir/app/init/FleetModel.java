@@ -1,7 +1,6 @@
 package io.kvasir.app.init;
 
 import io.kvasir.app.node.StartException;
-import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.engines.ModelSearch.Found;
 import io.kvasir.engines.PromptBlocks;
@@ -71,7 +70,7 @@ record FleetModel(
     }
     return new FleetModel(
         name, adapters, blockSize(name, servers), (found.isPresent() ? found : bundled).orElse(null),
-        servers.stream().filter(server -> server.tokens() != EngineTokens.NONE).map(FleetEngine::name).toList());
+        servers.stream().filter(server -> server.tokens().serve()).map(FleetEngine::name).toList());
   }
 
   private static @Nullable Integer blockSize(String name, List<FleetEngine> servers) throws StartException {

@@ -12,7 +12,6 @@ import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.template.EngineVersion;
 import io.kvasir.prompt.template.Preparation;
-import io.kvasir.prompt.template.SglangVersion;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.time.Duration;
@@ -110,7 +109,7 @@ final class EngineVersions {
     }
 
     EngineVersion inItsRole(EngineVersion version) {
-      return disaggregated && version instanceof SglangVersion sglang ? sglang.asDisaggregated() : version;
+      return disaggregated ? version.asDisaggregated() : version;
     }
   }
 

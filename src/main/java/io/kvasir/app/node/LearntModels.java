@@ -181,13 +181,14 @@ final class LearntModels {
     EngineTokens tokens = found.isPresent() ? EngineTokens.OTHER : survey.tokens(engine);
     String directory =
         found.or(() -> ModelSearch.bundled(description, tokens)).map(ModelSearch.Found::directory).orElse(null);
-    if (directory == null && tokens == EngineTokens.NONE) {
+    if (directory == null && !tokens.serve()) {
       forget(model.name());
       problems.put(
           model.name(),
           Problem.warning(
               "prompts for the model " + model.name() + " are compared by their text only, which engines' events do"
-                  + " not describe: its tokenizer is not on this machine, and its engine does not answer /tokenize",
+                  + " not describe: its tokenizer is not on this machine, and its engine does not tokenise"
+                  + " conversations (/tokenize)",
               "name the model in kvasir.models, with the directory of its Hugging Face files"));
       return;
     }

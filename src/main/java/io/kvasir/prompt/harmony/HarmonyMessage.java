@@ -21,6 +21,10 @@ record HarmonyMessage(
   static final String FINAL = "final";
   static final String FUNCTIONS = "functions.";
   static final String JSON = "json";
+
+  /** Arguments by which answers are held to JSON. */
+  static final String CONSTRAINED_JSON = "<|constrain|>json";
+
   static final String START = "<|start|>";
 
   static HarmonyMessage of(String role, List<String> contents) {
@@ -59,7 +63,14 @@ record HarmonyMessage(
     into.text(last ? author : author + to);
     if (channel != null) {
       into.special("<|channel|>");
-      into.text((last ? channel + to : channel) + (contentType == null ? "" : " " + contentType));
+      String where = last ? channel + to : channel;
+      if (CONSTRAINED_JSON.equals(contentType)) {
+        into.text(where + " ");
+        into.special("<|constrain|>");
+        into.text(JSON);
+      } else {
+        into.text(where + (contentType == null ? "" : " " + contentType));
+      }
     }
     into.special("<|message|>");
     contents.forEach(into::text);

@@ -63,6 +63,10 @@ public final class HarmonyMessages {
   public static RenderedText render(JsonNode body) {
     List<HarmonyMessage> all = new ArrayList<>();
     body.path("messages").forEach(message -> all.add(read(message)));
+    return render(all);
+  }
+
+  static RenderedText render(List<HarmonyMessage> all) {
     int firstFinal = 0;
     while (firstFinal < all.size() && !HarmonyMessage.FINAL.equals(all.get(firstFinal).channel())) {
       firstFinal++;

@@ -1,12 +1,13 @@
 /**
- * Conversations in OpenAI's Harmony format, in which gpt-oss was trained and for which vLLM uses no chat template, nor
- * SGLang for {@code /v1/responses}: messages with an author, a recipient and a channel, between tokens that no text can
- * contain.
+ * Conversations in OpenAI's Harmony format, in which gpt-oss was trained and for which vLLM and TensorRT-LLM use no
+ * chat template, nor SGLang for {@code /v1/responses}: messages with an author, a recipient and a channel, between
+ * tokens that no text can contain.
  *
- * <p>{@link io.kvasir.prompt.harmony.HarmonyChat} makes {@code HarmonyMessage}s of a chat completion as vLLM does;
- * what other engines make of other bodies comes as {@link io.kvasir.prompt.harmony.HarmonyMessages}. Messages print
- * themselves into a {@code HarmonyText}; {@code ToolDeclarations} declares tools in TypeScript, and {@code
- * JsonLiteral} prints values, as the reference library does. Format and library: github.com/openai/harmony.
+ * <p>{@link io.kvasir.prompt.harmony.HarmonyChat} makes {@code HarmonyMessage}s of a chat completion as vLLM does,
+ * {@link io.kvasir.prompt.harmony.TensorRtHarmony} as TensorRT-LLM; what engines make of other bodies comes as {@link
+ * io.kvasir.prompt.harmony.HarmonyMessages}. Messages print themselves into a {@code HarmonyText}; {@code
+ * ToolDeclarations} declares tools in TypeScript, and {@code JsonLiteral} prints values, as the reference library does.
+ * Format and library: github.com/openai/harmony.
  */
 @NullMarked
 package io.kvasir.prompt.harmony;

@@ -7,13 +7,14 @@ import java.time.LocalDateTime;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The rendering of chat requests to prompt texts, as the engine does it that they are for: as vLLM does it here, {@link
- * SglangChat} as SGLang. It selects the template, prepares its variables, renders it and, for {@code
- * continue_final_message}, removes what follows the last message. Immutable and thread-safe.
+ * SglangChat} as SGLang, {@link TensorRtChat} as TensorRT-LLM. It selects the template, prepares its variables, renders
+ * it and, for {@code continue_final_message}, removes what follows the last message. Immutable and thread-safe.
  *
  * <p>A template reads {@code messages}, {@code tools}, {@code documents}, {@code add_generation_prompt} (true unless
  * the request sets it), {@code reasoning_effort}, the special tokens, and {@code chat_template_kwargs}; the request's
@@ -64,27 +65,34 @@ public final class ChatPrompt {
       throw new TemplateException.Request("messages must be a list with at least one message");
     }
     return switch (engine) {
-      case VllmVersion version -> render(body, version, now);
+      case VllmVersion version ->
+          byTemplate(body, (template, budget) -> render(body, template, budget, version, now));
       case SglangVersion version -> new Rendered(
           new SglangChat(templates, defaults, version).render(body, modelBudget(body), now),
           VllmMessages.hasMedia(messages));
+      case TensorRtVersion version -> {
+        TensorRtChat chat = new TensorRtChat(templates, defaults, version);
+        yield byTemplate(body, (template, budget) ->
+            new Rendered(chat.render(body, template, budget, now), VllmMessages.hasMedia(messages)));
+      }
     };
   }
 
-  private Rendered render(JsonNode body, VllmVersion engine, Supplier<LocalDateTime> now) {
+  /** Renders by the template that the request names or brings, or by the model's own. */
+  private Rendered byTemplate(JsonNode body, BiFunction<ChatTemplate, RenderBudget, Rendered> rendering) {
     String requested = RequestTemplate.of(body);
     if (requested == null) {
-      return render(body, templates.select(body.hasNonNull("tools")), modelBudget(body), engine, now);
+      return rendering.apply(templates.select(body.hasNonNull("tools")), modelBudget(body));
     }
     ChatTemplate named = templates.named().get(requested);
     if (named != null) {
-      return render(body, named, modelBudget(body), engine, now);
+      return rendering.apply(named, modelBudget(body));
     }
     // A client's template may compute for as long as its limits let it.
     ConnectionThread.leaveConnection();
     RenderBudget budget = new RenderBudget(RenderLimits.ofRequest(VllmMessages.textLength(body)), clock);
     try {
-      return render(body, ChatTemplate.parse(requested, budget), budget, engine, now);
+      return rendering.apply(ChatTemplate.parse(requested, budget), budget);
     } catch (TemplateException.Syntax | TemplateException.Limit e) {
       throw new TemplateException.RefusedTemplate("chat_template: " + e.getMessage());
     }

@@ -14,8 +14,10 @@ import org.jspecify.annotations.Nullable;
  * <p>SGLang looks for words of media in the template, and for a loop over the content of {@code message}, {@code msg}
  * or {@code m}.
  *
+ * <p>TensorRT-LLM reads parts only of messages with media, where the template has a loop over the content of a message.
+ *
  * <p>Source: vLLM {@code renderers/hf.py} (formerly {@code entrypoints/chat_utils.py}); SGLang {@code
- * srt/parser/jinja_template_utils.py}.
+ * srt/parser/jinja_template_utils.py}; TensorRT-LLM {@code inputs/content_format.py}.
  */
 public enum ContentFormat {
   /** Text; the parts of a list are joined by newlines. */
@@ -41,6 +43,8 @@ public enum ContentFormat {
       return switch (engine) {
         case VllmVersion version -> by(version);
         case SglangVersion _ -> sglang ? OPENAI : STRING;
+        case TensorRtVersion version ->
+            variables.content() && TensorRtRule.MEDIA_PARTS.holds(version) ? OPENAI : STRING;
       };
     }
 

@@ -3,7 +3,7 @@ package io.kvasir.prompt.template;
 import org.jspecify.annotations.Nullable;
 
 /** The make and version of an engine, on which depends how it prepares a conversation for its template. */
-public sealed interface EngineVersion permits VllmVersion, SglangVersion {
+public sealed interface EngineVersion permits VllmVersion, SglangVersion, TensorRtVersion {
   /**
    * That of an engine; those of other makes are taken to prepare conversations as the newest vLLM does.
    *
@@ -15,8 +15,14 @@ public sealed interface EngineVersion permits VllmVersion, SglangVersion {
     return switch (make) {
       case "SGLang" -> SglangVersion.of(version, reasoningParser);
       case "vLLM" -> VllmVersion.of(version);
-      // Their versions count otherwise: TensorRT-LLM 1.3 does not prepare as a vLLM of that number would.
+      case "TensorRT-LLM" -> TensorRtVersion.of(version);
+      // Their versions count otherwise: none prepares as a vLLM of that number would.
       default -> VllmVersion.NEWEST;
     };
+  }
+
+  /** The same as one of two that share a request. */
+  default EngineVersion asDisaggregated() {
+    return this;
   }
 }

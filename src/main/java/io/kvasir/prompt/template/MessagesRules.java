@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What an engine finds out of a model's chat templates, by rendering short conversations, for what an Anthropic {@code
  * /v1/messages} request can say and a chat completion cannot; as {@code entrypoints/anthropic/serving.py} of vLLM and
- * of SGLang does.
+ * of SGLang does. TensorRT-LLM looks for a word in them, for {@code /v1/responses}.
  *
  * @param mergesSystem whether system messages between others are moved into the first one: the template refuses them,
  *     or for SGLang, leaves them out
@@ -20,11 +20,13 @@ import org.jspecify.annotations.Nullable;
  *     not read that, and where it is not known
  * @param reasoningParser what puts earlier thoughts back into the conversation; null where they are left out, and
  *     switches of thinking with them
+ * @param developerAsSystem whether developers' messages become the system's, since the template does not have them
  */
 public record MessagesRules(
-    boolean mergesSystem, @Nullable String disabledEffort, @Nullable ReasoningParser reasoningParser) {
+    boolean mergesSystem, @Nullable String disabledEffort, @Nullable ReasoningParser reasoningParser,
+    boolean developerAsSystem) {
   /** Those of a model whose templates are not known. */
-  public static final MessagesRules UNKNOWN = new MessagesRules(false, null, null);
+  public static final MessagesRules UNKNOWN = new MessagesRules(false, null, null, false);
 
   /** Those that switch thinking on. */
   private static final List<String> EFFORTS = List.of("low", "medium", "high", "xhigh", "max");
@@ -46,13 +48,14 @@ public record MessagesRules(
     return switch (engine) {
       case VllmVersion version -> new MessagesRules(
           withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
-          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null, null);
+          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null, null, false);
+      case TensorRtVersion _ -> new MessagesRules(false, null, null, !templates.select(true).knowsDevelopers());
       case SglangVersion sglang -> {
         String rendered = withLaterSystem(templates, false, now);
         String parser = sglang.reasoningParser();
         yield new MessagesRules(
             !SglangRule.INLINE_SYSTEM.holds(sglang) || rendered == null || !rendered.contains(LATER), null,
-            parser == null ? null : ReasoningParser.of(parser));
+            parser == null ? null : ReasoningParser.of(parser), false);
       }
     };
   }

@@ -10,11 +10,17 @@ public record Preparation(String name) {
   public static Preparation of(EngineVersion engine) {
     return new Preparation(switch (engine) {
       case VllmVersion version -> "vLLM 0." + VllmRule.latest(version);
+      case TensorRtVersion version -> disaggregated("TensorRT-LLM 1." + TensorRtRule.latest(version),
+          version.disaggregated());
       case SglangVersion version -> {
         String parser = version.reasoningParser();
         String name = "SGLang 0.5." + SglangRule.latest(version) + (parser == null ? "" : " " + parser);
-        yield version.disaggregated() ? name + ", disaggregated" : name;
+        yield disaggregated(name, version.disaggregated());
       }
     });
+  }
+
+  private static String disaggregated(String name, boolean disaggregated) {
+    return disaggregated ? name + ", disaggregated" : name;
   }
 }

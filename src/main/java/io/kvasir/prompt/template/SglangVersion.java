@@ -47,7 +47,7 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
         : new SglangVersion(Integer.MAX_VALUE, 0, 0, reasoningParser);
   }
 
-  /** The same as one of two that share a request. */
+  @Override
   public SglangVersion asDisaggregated() {
     return new SglangVersion(major, minor, patch, reasoningParser, true);
   }

@@ -10,8 +10,13 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** Python's str on Java strings: positions count code points, white space and case are Unicode's. */
-final class Text {
+public final class Text {
   private Text() {}
+
+  /** {@code str.strip()}. */
+  public static String strip(String s) {
+    return strip(s, null);
+  }
 
   /** {@code str.isspace()} of one character; all of them are in the basic plane. */
   static boolean isSpace(char c) {

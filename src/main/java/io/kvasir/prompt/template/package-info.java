@@ -3,8 +3,8 @@
  *
  * <p>{@link io.kvasir.prompt.template.ChatTemplates} holds a model's templates and special tokens as Hugging Face
  * files have them. {@link io.kvasir.prompt.template.ChatPrompt} converts a request body to a template's variables as
- * vLLM does ({@code VllmMessages}) or SGLang ({@code SglangChat}), and renders it. {@link
- * io.kvasir.prompt.template.ChatTemplate} is one template: source, to tokens ({@code Lexer}), to a tree ({@code
+ * vLLM does ({@code VllmMessages}), SGLang ({@code SglangChat}) or TensorRT-LLM ({@code TensorRtChat}), and renders it.
+ * {@link io.kvasir.prompt.template.ChatTemplate} is one template: source, to tokens ({@code Lexer}), to a tree ({@code
  * Parser}, {@code Expr}, {@code Stmt}, {@code Scopes}) that is walked once per rendering ({@code RenderContext} has a
  * rendering's output, {@code RenderBudget} what is left of its limits, {@code Frame} its variables). {@link
  * io.kvasir.prompt.template.RequestTemplate} is the template that a request asks for.
