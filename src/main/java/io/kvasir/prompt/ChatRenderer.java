@@ -1,18 +1,17 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.prompt.harmony.HarmonyChat;
-import io.kvasir.prompt.harmony.HarmonyMessages;
-import io.kvasir.prompt.harmony.TensorRtHarmony;
-import io.kvasir.prompt.template.ChatPrompt;
+import io.kvasir.prompt.chat.ChatBodies;
+import io.kvasir.prompt.chat.ChatPrompt;
+import io.kvasir.prompt.chat.ContentFormat;
+import io.kvasir.prompt.chat.EngineVersion;
+import io.kvasir.prompt.chat.MessagesRules;
+import io.kvasir.prompt.chat.SglangVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
+import io.kvasir.prompt.chat.VllmVersion;
+import io.kvasir.prompt.harmony.Harmony;
 import io.kvasir.prompt.template.ChatTemplates;
-import io.kvasir.prompt.template.ContentFormat;
-import io.kvasir.prompt.template.EngineVersion;
-import io.kvasir.prompt.template.MessagesRules;
 import io.kvasir.prompt.template.RenderedText;
-import io.kvasir.prompt.template.SglangVersion;
-import io.kvasir.prompt.template.TensorRtVersion;
-import io.kvasir.prompt.template.VllmVersion;
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
 import java.util.Map;
@@ -51,7 +50,7 @@ final class ChatRenderer {
       NanoClock nanos) {
     this.templates = templates;
     this.harmony = harmony;
-    this.startDate = kwargs.get(HarmonyChat.START_DATE) instanceof String date ? date : null;
+    this.startDate = kwargs.get(Harmony.START_DATE) instanceof String date ? date : null;
     this.prompt = templates == null ? null : new ChatPrompt(templates, kwargs, nanos);
     this.now = now;
   }
@@ -63,36 +62,15 @@ final class ChatRenderer {
 
   /** A body of {@code /v1/messages} or {@code /v1/responses} as the chat completion that an engine makes of it. */
   ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
-    if (!harmony || api != Api.RESPONSES) {
-      return chat(api, body, engine, rules(engine));
-    }
-    return switch (engine) {
-      case VllmVersion _ -> HarmonyResponsesBody.chat(body);
-      case SglangVersion sglang ->
-          sglang.disaggregated() ? chat(api, body, engine, rules(engine)) : SglangHarmonyBody.chat(body, date());
-      case TensorRtVersion tensorRt ->
-          tensorRt.disaggregated() ? chat(api, body, engine, rules(engine)) : TensorRtHarmonyBody.chat(body, tensorRt);
-    };
+    ObjectNode formatted = harmony && api == Api.RESPONSES ? Harmony.ofResponses(body, engine, date()) : null;
+    return formatted == null ? chat(api, body, engine, rules(engine)) : formatted;
   }
 
   /** The same by rules that the engine finds out of its templates. */
   static ObjectNode chat(Api api, ObjectNode body, EngineVersion engine, MessagesRules rules) {
-    boolean responses = api == Api.RESPONSES;
-    return switch (engine) {
-      case VllmVersion _ -> responses ? ResponsesBody.chat(body) : MessagesBody.chat(body, rules);
-      case SglangVersion version ->
-          !responses
-              ? SglangMessagesBody.chat(body, rules)
-              : version.disaggregated()
-                  ? ResponsesBody.chat(body)
-                  : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
-      case TensorRtVersion version when version.disaggregated() ->
-          responses ? ResponsesBody.chat(body) : MessagesBody.chat(body, rules);
-      case TensorRtVersion version ->
-          responses
-              ? TensorRtResponsesBody.chat(body, version, rules.developerAsSystem())
-              : TensorRtMessagesBody.chat(body);
-    };
+    return api == Api.RESPONSES
+        ? ChatBodies.ofResponses(body, engine, rules)
+        : ChatBodies.ofMessages(body, engine, rules);
   }
 
   private String date() {
@@ -100,7 +78,7 @@ final class ChatRenderer {
   }
 
   private boolean isHarmony(EngineVersion engine) {
-    return harmony && !(engine instanceof SglangVersion);
+    return harmony && Harmony.isOf(engine);
   }
 
   /** Whether the model converses in the Harmony format with some engines, which others render by its template. */
@@ -128,7 +106,7 @@ final class ChatRenderer {
   }
 
   private boolean hasHarmonyMessages(ObjectNode chat) {
-    return harmony && HarmonyMessages.isIn(chat);
+    return harmony && Harmony.isIn(chat);
   }
 
   private MessagesRules rules(EngineVersion engine) {
@@ -152,21 +130,9 @@ final class ChatRenderer {
    * engine or the template refuses it, or the template fails.
    */
   RenderedText render(ObjectNode chat, EngineVersion engine) {
-    if (hasHarmonyMessages(chat)) {
-      return HarmonyMessages.render(chat);
-    }
-    if (!harmony) {
-      return byTemplate(chat, engine);
-    }
-    return switch (engine) {
-      case VllmVersion version -> HarmonyChat.render(chat, version, date());
-      case TensorRtVersion version -> TensorRtHarmony.render(chat, version, date());
-      case SglangVersion _ -> byTemplate(chat, engine);
-    };
-  }
-
-  private RenderedText byTemplate(ObjectNode chat, EngineVersion engine) {
-    return Objects.requireNonNull(prompt).render(chat, engine, now).text();
+    return isHarmony(engine) || hasHarmonyMessages(chat)
+        ? Harmony.render(chat, engine, date())
+        : Objects.requireNonNull(prompt).render(chat, engine, now);
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */
@@ -175,7 +141,8 @@ final class ChatRenderer {
       // It leaves items out.
       return render(chat, engine);
     }
-    ContentFormat format = Objects.requireNonNull(templates).select(chat.hasNonNull("tools")).contentFormat(engine);
+    ContentFormat format =
+        ContentFormat.of(Objects.requireNonNull(templates).select(chat.hasNonNull("tools")), engine);
     RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI), engine);
     return RenderedText.of(PromptMedia.upToMark(marked.toString()));
   }

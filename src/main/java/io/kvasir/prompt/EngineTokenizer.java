@@ -1,7 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import java.io.IOException;
 import java.io.Serial;
 import java.util.List;

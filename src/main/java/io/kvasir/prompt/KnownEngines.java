@@ -1,8 +1,8 @@
 package io.kvasir.prompt;
 
-import io.kvasir.prompt.template.EngineVersion;
-import io.kvasir.prompt.template.Preparation;
-import io.kvasir.prompt.template.VllmVersion;
+import io.kvasir.prompt.chat.EngineVersion;
+import io.kvasir.prompt.chat.Preparation;
+import io.kvasir.prompt.chat.VllmVersion;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;

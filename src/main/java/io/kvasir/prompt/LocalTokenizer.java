@@ -1,7 +1,7 @@
 package io.kvasir.prompt;
 
-import io.kvasir.prompt.template.EngineVersion;
-import io.kvasir.prompt.template.TensorRtVersion;
+import io.kvasir.prompt.chat.EngineVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;

@@ -2,7 +2,7 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.PreparationLimiter.Permit;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;
 

@@ -5,7 +5,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.prompt.CachingEngineTokenizer.Answer;
 import io.kvasir.prompt.PrefixMemo.Tokens;
 import io.kvasir.prompt.PreparationLimiter.Permit;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;

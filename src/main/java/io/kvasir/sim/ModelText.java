@@ -11,7 +11,7 @@ import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;

@@ -7,16 +7,16 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.jspecify.annotations.Nullable;
 
 /** Requests with bodies of JSON with single quotes. */
-final class Bodies {
+public final class Bodies {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private Bodies() {}
 
-  static JsonNode json(String text) {
+  public static JsonNode json(String text) {
     return parse(text.replace('\'', '"'));
   }
 
-  static JsonNode parse(String text) {
+  public static JsonNode parse(String text) {
     try {
       return JSON.readTree(text);
     } catch (JsonProcessingException e) {
@@ -39,7 +39,7 @@ final class Bodies {
     return prompts.tokens(new PromptRequest(api, model, body, templateGranted, null), () -> { });
   }
 
-  static ObjectNode object(String text) {
+  public static ObjectNode object(String text) {
     return (ObjectNode) json(text);
   }
 }

@@ -1,7 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Metrics;

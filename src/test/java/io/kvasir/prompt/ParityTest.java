@@ -9,7 +9,7 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.prompt.template.TensorRtVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.tokens.Texts;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;

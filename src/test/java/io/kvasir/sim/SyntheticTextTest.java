@@ -2,7 +2,7 @@ package io.kvasir.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.prompt.template.VllmVersion;
+import io.kvasir.prompt.chat.VllmVersion;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;

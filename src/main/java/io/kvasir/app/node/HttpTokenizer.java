@@ -5,7 +5,7 @@ import io.kvasir.http.HttpCalls;
 import io.kvasir.http.HttpCalls.Request;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.EngineTokenizer;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;

@@ -10,7 +10,7 @@ import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.Prompts;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;

@@ -7,7 +7,7 @@ import io.kvasir.engines.EngineInquiry;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.events.KvEvent;
 import io.kvasir.http.HttpCalls;
-import io.kvasir.prompt.template.EngineVersion;
+import io.kvasir.prompt.chat.EngineVersion;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;

@@ -13,15 +13,15 @@ import org.jspecify.annotations.Nullable;
  * Messages of this format as the body of a chat completion, for engines that make them of other bodies: each has its
  * author as role, its texts as parts, and a recipient and a channel.
  */
-public final class HarmonyMessages {
-  /** The field by which such a body is known: no client has it. */
+final class HarmonyMessages {
+  /** The field by which such a body is known: its value is none that a client can write. */
   private static final String MARK = "harmony_messages";
 
   private final ObjectNode body = JsonNodeFactory.instance.objectNode();
-  private final ArrayNode messages = body.put(MARK, true).putArray("messages");
+  private final ArrayNode messages = body.putPOJO(MARK, MARK).putArray("messages");
 
   /** Adds one. */
-  public void add(String author, @Nullable String recipient, @Nullable String channel, List<String> texts) {
+  void add(String author, @Nullable String recipient, @Nullable String channel, List<String> texts) {
     ObjectNode message = messages.addObject().put("role", author);
     if (recipient != null) {
       message.put("recipient", recipient);
@@ -34,24 +34,24 @@ public final class HarmonyMessages {
   }
 
   /** Adds a call of a function. */
-  public void addCall(String function, String arguments) {
+  void addCall(String function, String arguments) {
     add(
         HarmonyMessage.ASSISTANT, HarmonyMessage.FUNCTIONS + function, HarmonyMessage.COMMENTARY, List.of(arguments));
   }
 
   /** Adds what a function has answered, to nobody and in no channel. */
-  public void addResult(String function, String output) {
+  void addResult(String function, String output) {
     add(HarmonyMessage.FUNCTIONS + function, null, null, List.of(output));
   }
 
   /** The body that has those that were added. */
-  public ObjectNode body() {
+  ObjectNode body() {
     return body;
   }
 
   /** Whether a body is one of these. */
-  public static boolean isIn(JsonNode body) {
-    return body.path(MARK).asBoolean(false);
+  static boolean isIn(JsonNode body) {
+    return body.path(MARK).isPojo();
   }
 
   /**
@@ -60,7 +60,7 @@ public final class HarmonyMessages {
    *
    * @return for a tokenizer that knows breaks
    */
-  public static RenderedText render(JsonNode body) {
+  static RenderedText render(JsonNode body) {
     List<HarmonyMessage> all = new ArrayList<>();
     body.path("messages").forEach(message -> all.add(read(message)));
     return render(all);

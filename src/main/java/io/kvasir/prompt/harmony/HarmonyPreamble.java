@@ -6,7 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The texts with which conversations begin, as the reference library makes them. */
-public final class HarmonyPreamble {
+final class HarmonyPreamble {
   private static final String IDENTITY = "You are ChatGPT, a large language model trained by OpenAI.";
 
   private HarmonyPreamble() {}
@@ -18,7 +18,7 @@ public final class HarmonyPreamble {
    * @param date such as 2026-11-28; null when it is not told
    * @param functions whether there are any to call
    */
-  public static String system(String effort, @Nullable String date, boolean functions) {
+  static String system(String effort, @Nullable String date, boolean functions) {
     return system(IDENTITY, effort, date, functions);
   }
 
@@ -37,7 +37,7 @@ public final class HarmonyPreamble {
    * @param instructions null for none
    * @param functions with {@code name}, {@code description} and {@code parameters}
    */
-  public static String developer(@Nullable String instructions, List<JsonNode> functions) {
+  static String developer(@Nullable String instructions, List<JsonNode> functions) {
     List<String> sections = new ArrayList<>();
     if (instructions != null) {
       sections.add("# Instructions");

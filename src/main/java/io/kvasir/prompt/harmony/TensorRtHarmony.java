@@ -1,10 +1,10 @@
 package io.kvasir.prompt.harmony;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.chat.TensorRtMessages;
+import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
-import io.kvasir.prompt.template.TensorRtMessages;
-import io.kvasir.prompt.template.TensorRtVersion;
 import io.kvasir.prompt.template.Text;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: TensorRT-LLM {@code serve/harmony_adapter.py}.
  */
-public final class TensorRtHarmony {
+final class TensorRtHarmony {
   private static final Set<String> EFFORTS = Set.of("low", "medium", "high");
   private static final Pattern PREAMBLE =
       Pattern.compile("<\\|channel\\|>commentary<\\|message\\|>(.*?)<\\|end\\|>", Pattern.DOTALL);
@@ -51,7 +51,7 @@ public final class TensorRtHarmony {
    * @return for a tokenizer that knows breaks
    * @throws TemplateException.Request when the engine refuses the request
    */
-  public static RenderedText render(JsonNode body, TensorRtVersion engine, String date) {
+  static RenderedText render(JsonNode body, TensorRtVersion engine, String date) {
     return new TensorRtHarmony(engine).render(body, date);
   }
 

@@ -3,9 +3,10 @@
  * chat template, nor SGLang for {@code /v1/responses}: messages with an author, a recipient and a channel, between
  * tokens that no text can contain.
  *
- * <p>{@link io.kvasir.prompt.harmony.HarmonyChat} makes {@code HarmonyMessage}s of a chat completion as vLLM does,
- * {@link io.kvasir.prompt.harmony.TensorRtHarmony} as TensorRT-LLM; what engines make of other bodies comes as {@link
- * io.kvasir.prompt.harmony.HarmonyMessages}. Messages print themselves into a {@code HarmonyText}; {@code
+ * <p>{@link io.kvasir.prompt.harmony.Harmony} says which engines read what in it. {@code VllmHarmony} and {@code
+ * TensorRtHarmony} make {@code HarmonyMessage}s of a chat completion; bodies of {@code /v1/responses} become {@code
+ * HarmonyMessages}, by {@code SglangHarmonyBody} and {@code TensorRtHarmonyBody}, or vLLM's a chat completion, by
+ * {@code VllmHarmonyBody}. Messages print themselves into a {@code HarmonyText}; {@code
  * ToolDeclarations} declares tools in TypeScript, and {@code JsonLiteral} prints values, as the reference library does.
  * Format and library: github.com/openai/harmony.
  */

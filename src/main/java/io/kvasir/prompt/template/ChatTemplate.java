@@ -2,6 +2,8 @@ package io.kvasir.prompt.template;
 
 import io.kvasir.time.NanoClock;
 import java.time.LocalDateTime;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
@@ -15,16 +17,19 @@ import java.util.function.Supplier;
  * <a href="https://huggingface.co/docs/transformers/chat_templating">chat templates</a>.
  */
 public final class ChatTemplate {
+  /** Those that chat templates are given besides Jinja's own. */
+  private static final List<String> FUNCTIONS = List.of("raise_exception", "strftime_now");
+
   private final String source;
   private final Stmt.Block root;
-  private final ContentFormat.Detected contentFormat;
+  private final ContentUse contentUse;
   private final boolean knowsDevelopers;
 
   private ChatTemplate(String source, Stmt.Block root) {
     this.source = source;
     this.root = root;
-    this.contentFormat = ContentFormat.of(source, root);
-    this.knowsDevelopers = DeveloperRole.isKnown(source);
+    this.contentUse = ContentUse.of(source, root);
+    this.knowsDevelopers = source.contains("\"developer\"") || source.contains("'developer'");
   }
 
   /** Whether it prints conversations in the Harmony format, for which some engines need no template. */
@@ -45,7 +50,13 @@ public final class ChatTemplate {
     }
   }
 
-  static ChatTemplate parse(String source, RenderBudget budget) {
+  /**
+   * Parses a template of a request.
+   *
+   * @throws TemplateException.Syntax if the source has an error, with the line
+   * @throws TemplateException.Limit if it takes more than is left of the budget
+   */
+  public static ChatTemplate parse(String source, RenderBudget budget) {
     try {
       return new ChatTemplate(source, Parser.parse(source, budget));
     } catch (StackOverflowError e) {
@@ -63,13 +74,13 @@ public final class ChatTemplate {
     return source;
   }
 
-  /** The format of message contents that this template reads, as this engine detects it. */
-  public ContentFormat contentFormat(EngineVersion engine) {
-    return contentFormat.by(engine);
+  /** What it does with the contents of messages. */
+  public ContentUse contentUse() {
+    return contentUse;
   }
 
-  /** Whether it names the role {@code developer}. */
-  boolean knowsDevelopers() {
+  /** Whether it names the role {@code developer}, in quotes. */
+  public boolean knowsDevelopers() {
     return knowsDevelopers;
   }
 
@@ -81,13 +92,20 @@ public final class ChatTemplate {
    * @param now the local time that {@code strftime_now} prints; called only by templates that print it
    * @throws TemplateException if the template raises an exception, fails or exceeds the limits
    */
-  void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, RenderedText out) {
+  public void render(Map<String, ?> variables, Supplier<LocalDateTime> now, RenderBudget budget, RenderedText out) {
     RenderContext render = new RenderContext(variables, now, budget, out);
     try {
       root.runIn(new Frame(render));
     } catch (StackOverflowError e) {
       throw tooDeep();
     }
+  }
+
+  /** Renders within {@link RenderLimits#MODEL} as by plain Jinja, which has no functions of chat templates. */
+  public String renderPlainly(Map<String, ?> variables, Supplier<LocalDateTime> now) {
+    Map<String, Object> plain = new HashMap<>(variables);
+    FUNCTIONS.forEach(function -> plain.put(function, Undefined.variable(function)));
+    return render(plain, now);
   }
 
   /** Renders within {@link RenderLimits#MODEL}. */

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param macro a loop is over that, in a macro over what is given to it of a message's content, or outside of all
  *     macros over such a variable
  */
-record ContentLoops(boolean content, boolean variable, boolean macro) {
+public record ContentLoops(boolean content, boolean variable, boolean macro) {
   static final ContentLoops NONE = new ContentLoops(false, false, false);
 
   private static final String CONTENT = "content";

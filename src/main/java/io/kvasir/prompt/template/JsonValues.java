@@ -8,10 +8,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Jackson's tree as the plain values that templates read. Texts are shared, not copied. */
-final class JsonValues {
+public final class JsonValues {
   private JsonValues() {}
 
-  static @Nullable Object of(@Nullable JsonNode node) {
+  /** Jackson's value as a template has it, null for null and for a node that is missing. */
+  public static @Nullable Object of(@Nullable JsonNode node) {
     if (node == null) {
       return null;
     }
@@ -33,7 +34,7 @@ final class JsonValues {
   }
 
   /** An object's fields in order; empty for anything else. */
-  static Map<String, @Nullable Object> map(@Nullable JsonNode object) {
+  public static Map<String, @Nullable Object> map(@Nullable JsonNode object) {
     Map<String, @Nullable Object> map = new LinkedHashMap<>();
     if (object != null) {
       for (Map.Entry<String, JsonNode> field : object.properties()) {

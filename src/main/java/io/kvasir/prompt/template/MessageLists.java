@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The names under which a template has the list {@code messages} or a part of it, as vLLM finds them to detect a
- * {@link ContentFormat}: what it, or anything of such a name, is assigned to.
+ * {@link ContentUse}: what it, or anything of such a name, is assigned to.
  */
 final class MessageLists {
   private static final String MESSAGES = "messages";

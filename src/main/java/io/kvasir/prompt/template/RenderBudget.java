@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
  * What is left of the {@link RenderLimits}. Every operation charges its work and the text it makes before it does it.
  * Not thread-safe.
  */
-final class RenderBudget {
+public final class RenderBudget {
   /** What an element of a list costs in characters: it is a reference, and mostly to an object of its own. */
   static final int ELEMENT = 16;
 
@@ -28,7 +28,8 @@ final class RenderBudget {
   private long chars;
   private int depth;
 
-  RenderBudget(RenderLimits limits, NanoClock clock) {
+  /** All that these limits allow, by a clock that begins with it. */
+  public RenderBudget(RenderLimits limits, NanoClock clock) {
     this.limits = limits;
     this.clock = clock;
     this.nanos = limits.time().toNanos();

@@ -42,13 +42,13 @@ public record RenderLimits(long steps, long chars, int depth, int source, Durati
    * The limits of a model's own templates on a conversation of {@code length} characters: room to work on all of it
    * many times, whatever its length, as long as the work is in proportion to it.
    */
-  static RenderLimits ofModel(long length) {
+  public static RenderLimits ofModel(long length) {
     return new RenderLimits(MODEL.steps + STEPS_PER_CHAR * length,
         Math.min(MODEL.chars + CHARS_PER_CHAR * length, MAX_CHARS), MODEL.depth, MODEL.source, MODEL.time);
   }
 
   /** The limits of a request's own template: room to work on the conversation a few times. */
-  static RenderLimits ofRequest(long length) {
+  public static RenderLimits ofRequest(long length) {
     return new RenderLimits(
         REQUEST.steps + length, REQUEST.chars + 4 * length, REQUEST.depth, REQUEST.source, REQUEST.time);
   }

@@ -5,7 +5,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 
 /**
- * The statements and expressions of a template on which its {@link ContentFormat} depends, in the order in which they
+ * The statements and expressions of a template on which its {@link ContentUse} depends, in the order in which they
  * stand.
  */
 final class Statements {

@@ -72,7 +72,8 @@ public abstract sealed class TemplateException extends RuntimeException {
   public static final class RefusedTemplate extends TemplateException {
     private static final long serialVersionUID = 1L;
 
-    RefusedTemplate(String message) {
+    /** What is wrong with it, and the remedy. */
+    public RefusedTemplate(String message) {
       super(message, 0);
     }
   }

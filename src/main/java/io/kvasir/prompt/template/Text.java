@@ -100,7 +100,8 @@ public final class Text {
     return strip(s, chars, true, true);
   }
 
-  static String strip(String s, @Nullable String chars, boolean left, boolean right) {
+  /** The same at one of the ends, or both. */
+  public static String strip(String s, @Nullable String chars, boolean left, boolean right) {
     IntPredicate strips = chars == null ? c -> c <= 0xffff && isSpace((char) c) : oneOf(chars);
     int from = 0;
     while (left && from < s.length()) {
@@ -129,7 +130,7 @@ public final class Text {
     return c -> Arrays.binarySearch(sorted, c) >= 0;
   }
 
-  static String lower(String s) {
+  public static String lower(String s) {
     return s.toLowerCase(Locale.ROOT);
   }
 

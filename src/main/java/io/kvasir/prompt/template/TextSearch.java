@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * The search for one text in others, in time that is linear in both lengths: a long text is found with the algorithm of
  * Knuth, Morris and Pratt. Not thread-safe.
  */
-final class TextSearch {
+public final class TextSearch {
   /** Up to here the JDK's search, quicker by far, compares each character with few others. */
   private static final int SHORT = 16;
 
@@ -15,13 +15,14 @@ final class TextSearch {
   private int @Nullable [] forwards;
   private int @Nullable [] backwards;
 
-  TextSearch(RenderBudget budget, String part) {
+  /** A search for a part, charged to a budget. */
+  public TextSearch(RenderBudget budget, String part) {
     this.budget = budget;
     this.part = part;
   }
 
   /** Index of the first occurrence within {@code from} and {@code to}, or -1. */
-  int first(String text, int from, int to) {
+  public int first(String text, int from, int to) {
     budget.read(Math.max(0, to - from));
     return next(text, from, to);
   }

@@ -1,13 +1,13 @@
 /**
- * Chat templates: from a chat request's messages to the model's input text.
+ * Chat templates: their language, from a template's variables to text.
  *
  * <p>{@link io.kvasir.prompt.template.ChatTemplates} holds a model's templates and special tokens as Hugging Face
- * files have them. {@link io.kvasir.prompt.template.ChatPrompt} converts a request body to a template's variables as
- * vLLM does ({@code VllmMessages}), SGLang ({@code SglangChat}) or TensorRT-LLM ({@code TensorRtChat}), and renders it.
- * {@link io.kvasir.prompt.template.ChatTemplate} is one template: source, to tokens ({@code Lexer}), to a tree ({@code
+ * files have them; {@link io.kvasir.prompt.template.RequestTemplate} is the one that a request asks for. {@link
+ * io.kvasir.prompt.template.ChatTemplate} is one template: source, to tokens ({@code Lexer}), to a tree ({@code
  * Parser}, {@code Expr}, {@code Stmt}, {@code Scopes}) that is walked once per rendering ({@code RenderContext} has a
  * rendering's output, {@code RenderBudget} what is left of its limits, {@code Frame} its variables). {@link
- * io.kvasir.prompt.template.RequestTemplate} is the template that a request asks for.
+ * io.kvasir.prompt.template.ContentUse} is what engines look for in a template. What they give it is made in package
+ * {@code chat}.
  *
  * <p>The language is Jinja2 as {@code transformers} sets it up; the values are Python's ({@code Values},
  * {@code Text}, {@code Numbers}, {@code Json}), down to how a float is printed, because one byte of difference

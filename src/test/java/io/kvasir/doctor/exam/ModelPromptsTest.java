@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
-import io.kvasir.prompt.template.VllmVersion;
+import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;

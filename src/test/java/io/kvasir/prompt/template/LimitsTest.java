@@ -116,7 +116,7 @@ final class LimitsTest {
         reversed + "{%set a0=messages%}{%for m in a20000%}{%for c in m.content%}{%endfor%}{%endfor%}"}) {
       try {
         ChatTemplate template = ChatTemplate.parse(source, new RenderBudget(limits, NanoClock.SYSTEM));
-        assertThat(template.contentFormat(VllmVersion.NEWEST)).isEqualTo(ContentFormat.OPENAI);
+        assertThat(template.contentUse().inVariables().content()).isTrue();
       } catch (TemplateException e) {
         assertThat(e.getMessage()).hasSizeLessThan(2100);
       }

@@ -13,12 +13,12 @@ import java.util.Map;
 import java.util.Objects;
 
 /** Golden vectors: one JSON object a line. */
-final class Vectors {
-  static final ObjectMapper MAPPER = new ObjectMapper();
+public final class Vectors {
+  public static final ObjectMapper MAPPER = new ObjectMapper();
 
   private Vectors() {}
 
-  static List<JsonNode> read(String resource) throws IOException {
+  public static List<JsonNode> read(String resource) throws IOException {
     List<JsonNode> vectors = new ArrayList<>();
     try (InputStream in = Objects.requireNonNull(Vectors.class.getResourceAsStream(resource), resource)) {
       for (String line : new String(in.readAllBytes(), StandardCharsets.UTF_8).split("\n", -1)) {
@@ -31,11 +31,11 @@ final class Vectors {
   }
 
   @SuppressWarnings("unchecked")
-  static Map<String, Object> map(JsonNode node) {
+  public static Map<String, Object> map(JsonNode node) {
     return MAPPER.convertValue(node, Map.class);
   }
 
-  static LocalDateTime time(long unixSeconds) {
+  public static LocalDateTime time(long unixSeconds) {
     return LocalDateTime.ofEpochSecond(unixSeconds, 0, ZoneOffset.UTC);
   }
 }

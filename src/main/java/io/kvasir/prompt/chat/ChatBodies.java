@@ -1,0 +1,33 @@
+package io.kvasir.prompt.chat;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** Bodies of other APIs as the chat completions that an engine makes of them; the bodies are not changed. */
+public final class ChatBodies {
+  private ChatBodies() {}
+
+  /** That of an Anthropic {@code /v1/messages} body, by what the engine finds out of the model's templates. */
+  public static ObjectNode ofMessages(ObjectNode body, EngineVersion engine, MessagesRules rules) {
+    return switch (engine) {
+      case VllmVersion _ -> VllmMessagesBody.chat(body, rules);
+      case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
+      case TensorRtVersion version ->
+          version.disaggregated() ? VllmMessagesBody.chat(body, rules) : TensorRtMessagesBody.chat(body);
+    };
+  }
+
+  /** That of a {@code /v1/responses} body. */
+  public static ObjectNode ofResponses(ObjectNode body, EngineVersion engine, MessagesRules rules) {
+    return switch (engine) {
+      case VllmVersion _ -> VllmResponsesBody.chat(body);
+      case SglangVersion version ->
+          version.disaggregated()
+              ? VllmResponsesBody.chat(body)
+              : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
+      case TensorRtVersion version ->
+          version.disaggregated()
+              ? VllmResponsesBody.chat(body)
+              : TensorRtResponsesBody.chat(body, version, rules.developerAsSystem());
+    };
+  }
+}

@@ -1,0 +1,52 @@
+package io.kvasir.prompt.chat;
+
+/** The changes in how vLLM prepares a conversation for its template, each with the version since which it holds. */
+public enum VllmRule {
+  /** Message fields named {@code task} are kept. */
+  TASK(20),
+  /** {@code defer_loading} is a field of tools and of their functions, and left out where it is null. */
+  TOOL_DEFER_LOADING(21),
+  /** A loop over a variable named {@code content} makes a template one that reads parts. */
+  CONTENT_VARIABLE(22),
+  /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */
+  DEVELOPER_AS_SYSTEM(23),
+  /** {@code strict} is a field of a tool's function, and left out where it is null. */
+  TOOL_STRICT(24),
+  /** Fields of text parts that the API does not have are kept. */
+  PART_FIELDS(26),
+  /** Fields of tools and their functions that the API does not have are left out: {@link VllmTools}. */
+  TOOL_FIELDS(27),
+  /** Arguments of tool calls that are no JSON object become an empty one; before, they were any JSON value. */
+  OBJECT_ARGUMENTS(29),
+  /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */
+  MACRO_CONTENT(30),
+  /** {@code /v1/messages} reads {@code thinking} of type {@code disabled}: {@link MessagesRules}. */
+  DISABLED_THINKING(31),
+  /** In the Harmony format the recipient of a tool's result is written after the channel. */
+  HARMONY_RECIPIENTS(31),
+  /** A first line of system texts that differs in each request of some clients is left out. */
+  BILLING_HEADER(32),
+  /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */
+  NAMESPACE_MESSAGES(33);
+
+  /** Of version 0. */
+  private final int minor;
+
+  VllmRule(int minor) {
+    this.minor = minor;
+  }
+
+  /** Since which version of 0 engines prepare conversations as this one does; 0 for those before the first change. */
+  static int latest(VllmVersion version) {
+    int latest = 0;
+    for (VllmRule rule : values()) {
+      latest = rule.holds(version) ? Math.max(latest, rule.minor) : latest;
+    }
+    return latest;
+  }
+
+  /** Whether it holds for a version. */
+  public boolean holds(VllmVersion version) {
+    return version.major() > 0 || version.minor() >= minor;
+  }
+}

@@ -1,0 +1,117 @@
+package io.kvasir.prompt.chat;
+
+import static io.kvasir.prompt.Bodies.json;
+import static io.kvasir.prompt.Bodies.object;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.junit.jupiter.api.Test;
+
+/** What responses and Anthropic messages become as chat completions. */
+final class ChatBodiesTest {
+  private static void becomes(ObjectNode chat, String expected) {
+    // As text: the order of fields shows where a template prints them.
+    assertThat(chat.toString()).isEqualTo(json(expected).toString());
+  }
+
+  @Test
+  void responses_instructionsAndText_areSystemAndUser() {
+    becomes(VllmResponsesBody.chat(object("{'model': 'm', 'instructions': 'Be brief.', 'input': 'Hello'}")), """
+        {'messages': [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Hello'}]}""");
+  }
+
+  @Test
+  void responses_items_areTurnsOfTheConversation() {
+    becomes(VllmResponsesBody.chat(object("""
+        {'input': [
+          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
+          {'type': 'reasoning', 'content': [{'type': 'reasoning_text', 'text': 'Ask the tool.'}]},
+          {'type': 'function_call', 'call_id': 'c1', 'name': 'weather', 'arguments': '{}'},
+          {'type': 'function_call', 'call_id': 'c2', 'name': 'time', 'arguments': '{}'},
+          {'type': 'function_call_output', 'call_id': 'c1', 'output': 'sunny'},
+          {'type': 'message', 'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'Sunny.'}]}],
+         'tools': [{'type': 'function', 'name': 'weather', 'parameters': {}}, {'type': 'web_search'}],
+         'reasoning': {'effort': 'low'}}""")), """
+        {'messages': [
+          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
+          {'role': 'assistant', 'reasoning': 'Ask the tool.', 'tool_calls': [
+            {'id': 'c1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}},
+            {'id': 'c2', 'type': 'function', 'function': {'name': 'time', 'arguments': '{}'}}]},
+          {'role': 'tool', 'content': 'sunny', 'tool_call_id': 'c1'},
+          {'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'Sunny.'}]}],
+         'tools': [{'type': 'function', 'function': {'type': 'function', 'name': 'weather', 'parameters': {}}}],
+         'reasoning_effort': 'low'}""");
+  }
+
+  @Test
+  void responses_toolsNotToBeCalled_areNotShown() {
+    assertThat(VllmResponsesBody.chat(object("""
+        {'input': '', 'tool_choice': 'none', 'tools': [{'type': 'function', 'name': 'f'}]}""")).has("tools")).isFalse();
+  }
+
+  @Test
+  void messages_effort_isThatOfReasoning_unlessThereIsNoThinking() {
+    String body = "{'messages': [{'role': 'user', 'content': 'Hello'}], 'output_config': {'effort': 'high'}%s}";
+    String messages = "{'messages': [{'role': 'user', 'content': 'Hello'}]%s}";
+    becomes(
+        VllmMessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'adaptive'}")), MessagesRules.UNKNOWN),
+        messages.formatted(", 'reasoning_effort': 'high'"));
+    String disabled = body.formatted(", 'thinking': {'type': 'disabled'}");
+    becomes(VllmMessagesBody.chat(object(disabled), MessagesRules.UNKNOWN), messages.formatted(""));
+    becomes(
+        VllmMessagesBody.chat(object(disabled), new MessagesRules(false, "none", null, false)),
+        messages.formatted(", 'reasoning_effort': 'none'"));
+  }
+
+  @Test
+  void messages_systemBetweenOthers_staysThere_orIsMerged() {
+    String body = """
+        {'system': 'Be brief. ',
+         'messages': [
+          {'role': 'user', 'content': 'Hello'},
+          {'role': 'system', 'content': [{'type': 'text', 'text': 'Be '}, {'type': 'text', 'text': 'kind.'}]},
+          {'role': 'system', 'content': 'x-anthropic-billing-header: cc=7f3a'},
+          {'role': 'user', 'content': 'So?'}]}""";
+    becomes(VllmMessagesBody.chat(object(body), new MessagesRules(false, null, null, false)), """
+        {'messages': [
+          {'role': 'system', 'content': 'Be brief. '}, {'role': 'user', 'content': 'Hello'},
+          {'role': 'system', 'content': 'Be kind.'}, {'role': 'user', 'content': 'So?'}]}""");
+    becomes(VllmMessagesBody.chat(object(body), new MessagesRules(true, null, null, false)), """
+        {'messages': [
+          {'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'},
+          {'role': 'user', 'content': 'So?'}]}""");
+  }
+
+  @Test
+  void messages_systemBlocks_areJoinedWithoutBilling() {
+    becomes(VllmMessagesBody.chat(object("""
+        {'system': [{'type': 'text', 'text': 'x-anthropic-billing-header: cc=7f3a'},
+                    {'type': 'text', 'text': 'Be brief. '}, {'type': 'text', 'text': 'Be kind.'}],
+         'messages': [{'role': 'user', 'content': 'Hello'}]}"""), MessagesRules.UNKNOWN), """
+        {'messages': [{'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'}]}""");
+  }
+
+  @Test
+  void messages_toolUseAndResults_areCallsAndToolMessages() {
+    becomes(VllmMessagesBody.chat(object("""
+        {'messages': [
+          {'role': 'user', 'content': [{'type': 'text', 'text': 'Weather?'}]},
+          {'role': 'assistant', 'content': [{'type': 'thinking', 'thinking': 'Hm.'}, {'type': 'text', 'text': 'Wait.'},
+            {'type': 'tool_use', 'id': 't1', 'name': 'weather', 'input': {}}]},
+          {'role': 'user', 'content': [
+            {'type': 'tool_result', 'tool_use_id': 't1', 'content': [{'type': 'text', 'text': 'sunny'}]},
+            {'type': 'text', 'text': 'So?'}]},
+          {'role': 'user', 'content': [{'type': 'image', 'source': {'type': 'url', 'url': 'u'}}]}],
+         'tools': [{'name': 'weather', 'input_schema': {'type': 'object'}}]}"""), MessagesRules.UNKNOWN), """
+        {'messages': [
+          {'role': 'user', 'content': 'Weather?'},
+          {'role': 'assistant', 'tool_calls': [
+            {'id': 't1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}}],
+            'reasoning': 'Hm.', 'content': 'Wait.'},
+          {'role': 'tool', 'tool_call_id': 't1', 'content': 'sunny'},
+          {'role': 'user', 'content': 'So?'},
+          {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
+         'tools': [{'type': 'function', 'function':
+            {'name': 'weather', 'description': null, 'parameters': {'type': 'object'}}}]}""");
+  }
+}

@@ -1,0 +1,85 @@
+package io.kvasir.prompt.chat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.prompt.template.ChatTemplate;
+import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.time.NanoClock;
+import java.io.IOException;
+import java.time.LocalDateTime;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Conversations as SGLang prepares them, beside what its own code makes of the same requests. Its prompts were made by
+ * the server's classes of 0.5.23, from a request's body to the text, with templates that print what they are given;
+ * those that differ by the classes of 0.5.18 and 0.5.22, too.
+ */
+final class SglangPromptsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Supplier<LocalDateTime> NOW = () -> LocalDateTime.of(2026, 1, 15, 12, 0);
+
+  @ParameterizedTest
+  @ValueSource(strings = {"members", "parts", "inline system", "little effort", "functions alone"})
+  void prompts_areTheEngines(String template) throws IOException {
+    GoldenPrompts prompts = GoldenPrompts.of("/sglang/prompts.jsonl.gz", template,
+        entry -> SglangVersion.of(entry.path("version").asText("0.5.23"), entry.path("parser").textValue()));
+    assertThat(prompts.wrong()).isEmpty();
+    assertThat(prompts.compared()).isGreaterThan(300);
+  }
+
+  @Test
+  void tools_areAsTheyWereSent_since0523_andInOneOrderBefore() throws IOException {
+    String body = """
+        {"messages": [{"role": "user", "content": "?"}], "tools": [{"type": "function", "function":
+          {"name": "f", "parameters": {"type": "object"}, "unknown": 1}}]}""";
+    assertThat(rendered("0.5.23", "{{ tools | tojson }}", body)).isEqualTo("""
+        [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}, "description": null}, \
+        "defer_loading": null}]""");
+    assertThat(rendered("0.5.22", "{{ tools | tojson }}", body)).isEqualTo("""
+        [{"type": "function", "function": {"description": null, "name": "f", "parameters": {"type": "object"}, \
+        "strict": false}, "defer_loading": null}]""");
+  }
+
+  @Test
+  void effort_switchesThinkingOn_since0516_andOnlyOffBefore() throws IOException {
+    String template = "{{ thinking is defined and thinking }} {{ enable_thinking | default('-') }} {{ low_effort }}"
+        + "{# truncate_history_thinking #}";
+    String low = "{\"reasoning_effort\": \"low\", \"messages\": [{\"role\": \"user\", \"content\": \"?\"}]}";
+    assertThat(rendered("0.5.16", template, low)).isEqualTo("True True True");
+    assertThat(rendered("0.5.15", template, low)).isEqualTo("False - ");
+    assertThat(rendered("0.5.15", template, low.replace("low", "none"))).isEqualTo("False False ");
+  }
+
+  @Test
+  void laterSystemMessages_stay_since0515_andAreMergedBefore() throws IOException {
+    String template = "{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}";
+    ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
+    ChatPrompt prompt = new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
+    assertThat(MessagesRules.of(templates, prompt, SglangVersion.of("0.5.15", null), NOW).mergesSystem()).isFalse();
+    assertThat(MessagesRules.of(templates, prompt, SglangVersion.of("0.5.14", null), NOW).mergesSystem()).isTrue();
+  }
+
+  private static String rendered(String version, String template, String body) throws IOException {
+    ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
+    return new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM)
+        .render(JSON.readTree(body), SglangVersion.of(version, null), NOW).toString();
+  }
+
+  @Test
+  void versions_areRead() {
+    assertThat(SglangVersion.of("0.5.23", null)).isEqualTo(new SglangVersion(0, 5, 23, null))
+        .hasToString("SGLang 0.5.23");
+    assertThat(SglangVersion.of("v0.5.16.post1", null)).isEqualTo(new SglangVersion(0, 5, 16, null));
+    assertThat(SglangVersion.of("0.5.20rc1+g12", "qwen3")).isEqualTo(new SglangVersion(0, 5, 20, "qwen3"))
+        .hasToString("SGLang 0.5.20 with reasoning parser qwen3");
+    for (String odd : new String[] {"", "qwen3\nWARN", "q".repeat(65)}) {
+      assertThat(SglangVersion.of("0.5.23", odd).reasoningParser()).as(odd).isNull();
+    }
+    assertThat(SglangVersion.of(null, null)).isEqualTo(SglangVersion.of("main", null)).hasToString("SGLang newest");
+  }
+}
