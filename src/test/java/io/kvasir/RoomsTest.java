@@ -8,10 +8,10 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 import io.kvasir.ClassGraph.Arrow;
 import io.kvasir.app.config.PluginJars;
+import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
@@ -25,9 +25,8 @@ import org.junit.jupiter.api.Test;
 final class RoomsTest {
   private static final JavaClasses HOUSE =
       new ClassFileImporter()
-          .withImportOption(new DoNotIncludeTests())
           .withImportOption(location -> !isTest(location.asURI().getSchemeSpecificPart()))
-          .importPackages("io.kvasir");
+          .importUrl(NanoClock.class.getProtectionDomain().getCodeSource().getLocation());
 
   @Test
   void arrows() {

@@ -47,12 +47,23 @@ final class Bytes extends AbstractList<Object> implements RandomAccess {
       return new Bytes(bytes(encoder.encode(CharBuffer.wrap(marks + text))));
     } catch (CharacterCodingException e) {
       render.reserve(12L * text.length());
-      encoder.reset();
       StringBuilder replaced = new StringBuilder(marks);
-      text.codePoints().forEach(c -> replaced.append(
-          encoder.canEncode(Character.toString(c)) ? Character.toString(c) : replacement(c, encoding, errors)));
+      text.codePoints().forEach(c -> {
+        if (isIn(encoder.charset(), c)) {
+          replaced.appendCodePoint(c);
+        } else {
+          replaced.append(replacement(c, encoding, errors));
+        }
+      });
       return new Bytes(replaced.toString().getBytes(encoder.charset()));
     }
+  }
+
+  /** Whether an encoding has a character: an encoder that is asked makes an exception for each that it has not. */
+  private static boolean isIn(Charset charset, int c) {
+    int end = charset.equals(StandardCharsets.US_ASCII) ? 0x80
+        : charset.equals(StandardCharsets.ISO_8859_1) ? 0x100 : Character.MAX_CODE_POINT + 1;
+    return c < end && (c < Character.MIN_SURROGATE || c > Character.MAX_SURROGATE);
   }
 
   private static String replacement(int c, String encoding, String errors) {
