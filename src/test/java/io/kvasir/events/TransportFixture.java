@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import io.kvasir.SharedSystem;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.TestMetrics;
 import io.kvasir.time.NanoClock;
@@ -7,18 +8,14 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 
 /** Streams over the transports of one node, and their metrics; what a test opens is closed before the transports. */
 abstract class TransportFixture {
-  private static @Nullable ActorSystem<Void> system;
+  private static final SharedSystem SYSTEM = new SharedSystem("events");
 
   final PrometheusRegistry registry = new PrometheusRegistry();
   final EventMetrics metrics = new EventMetrics(new Metrics(registry));
@@ -27,13 +24,12 @@ abstract class TransportFixture {
 
   @BeforeAll
   static void start() {
-    system = ActorSystem.create(Behaviors.empty(), "events");
+    SYSTEM.begin();
   }
 
   @AfterAll
-  static void stop() throws Exception {
-    system().terminate();
-    system().getWhenTerminated().toCompletableFuture().get(60, TimeUnit.SECONDS);
+  static void stop() {
+    SYSTEM.end();
   }
 
   @AfterEach
@@ -45,7 +41,7 @@ abstract class TransportFixture {
   }
 
   static ActorSystem<Void> system() {
-    return Objects.requireNonNull(system);
+    return SYSTEM.get();
   }
 
   /** The source of a rank of the pod {@code pod}, read from a feed. */

@@ -11,6 +11,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -394,8 +395,15 @@ final class ZmqEventsTest extends TransportFixture {
     }
   }
 
+  /** In a group of their own, since other tests have threads, too. */
   @Test
-  void manyWorkers_fewThreads() {
+  void manyWorkers_fewThreads() throws Exception {
+    FutureTask<?> streams = new FutureTask<>(this::openManyWorkers, null);
+    new Thread(new ThreadGroup("streams"), streams).start();
+    streams.get();
+  }
+
+  private void openManyWorkers() {
     List<FakePublisher> engines = new ArrayList<>();
     List<TestStream> streams = new ArrayList<>();
     int threads = Thread.activeCount();

@@ -16,9 +16,11 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
 /** The log's lines about a request, as the JSON form has them: they carry its ids. */
+@Isolated("reads the log")
 final class LogLinesTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String TRACE = "0af7651916cd43dd8448eb211c80319c";

@@ -16,9 +16,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
 /** What clients and engines write is in no line of the log, whatever becomes of a request, and in no metric. */
+@Isolated("reads the log")
 final class PromptTextTest {
   private static final String TEXT = "SECRET";
 

@@ -50,10 +50,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peer connections over real sockets. */
+@Isolated("looks for threads")
 final class PeerConnectionsTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final int MAX_LENGTH = PeerSettings.on("").maxLength();

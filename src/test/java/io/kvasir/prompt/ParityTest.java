@@ -27,12 +27,14 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Comparisons with the engine's tokens, and the modes that follow from them. */
+@Isolated("reads the log")
 final class ParityTest {
   private static final String LONG = new Texts(3).prose(300);
   private static final String TOOLS = "[{'type': 'function', 'function': {'name': 'f'}}]";

@@ -91,7 +91,7 @@ final class EngineVersionsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(value = EngineApi.class, names = {"VLLM", "SGLANG"}, mode = EnumSource.Mode.EXCLUDE)
+  @EnumSource(value = EngineApi.class, names = {"LLM_D", "DYNAMO"})
   void anotherMake_isTakenForTheNewestVllm(EngineApi api) throws Exception {
     try (SimEngine other = engine(api)) {
       cells.worker("a", other.url(), MODEL);

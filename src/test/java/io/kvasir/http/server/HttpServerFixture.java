@@ -2,6 +2,7 @@ package io.kvasir.http.server;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.kvasir.SharedSystem;
 import io.kvasir.http.ByteSink;
 import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.Headers;
@@ -13,27 +14,29 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.pekko.actor.typed.ActorSystem;
-import org.apache.pekko.actor.typed.javadsl.Behaviors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 
 /** Servers and clients, closed after each test, and the requests and answers that most tests need. */
 abstract class HttpServerFixture {
-  static ActorSystem<Void> system;
+  private static final SharedSystem SYSTEM = new SharedSystem("http-server-test");
 
   final List<AutoCloseable> open = new ArrayList<>();
   final ChannelLoop loop = new ChannelLoop("test-http", ChannelLoop.defaultThreads());
 
   @BeforeAll
   static void startSystem() {
-    system = ActorSystem.create(Behaviors.empty(), "http-server-test");
+    SYSTEM.begin();
   }
 
   @AfterAll
   static void stopSystem() {
-    system.terminate();
-    system.getWhenTerminated().toCompletableFuture().join();
+    SYSTEM.end();
+  }
+
+  static ActorSystem<Void> system() {
+    return SYSTEM.get();
   }
 
   @AfterEach
@@ -97,7 +100,7 @@ abstract class HttpServerFixture {
 
   HttpServer serve(HttpHandler handler, HttpSettings settings, NanoClock clock) throws IOException {
     HttpServer server =
-        HttpServer.start(system, settings, handler, loop, new Metrics(new PrometheusRegistry()), clock);
+        HttpServer.start(system(), settings, handler, loop, new Metrics(new PrometheusRegistry()), clock);
     open.add(server);
     return server;
   }

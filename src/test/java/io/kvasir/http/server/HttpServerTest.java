@@ -166,7 +166,7 @@ final class HttpServerTest extends HttpServerFixture {
     // The end that hands the answer in is done with that, as after a last request; the head leaves some time later.
     HttpServer server =
         HttpServer.start(
-            system,
+            system(),
             settings(),
             handler,
             loop,
@@ -181,7 +181,7 @@ final class HttpServerTest extends HttpServerFixture {
                                 .concat(Source.<HttpRequest>never())
                                 .watchTermination((none, done) -> done.thenAccept(handedIn::complete))
                                 .via(new ExchangeStage(connection, handler))
-                                .runWith(Sink.head(), system))
+                                .runWith(Sink.head(), system()))
                     .mapAsync(1, answer -> mayLeave.thenApply(done -> answer)));
     open.add(server);
     RawClient client = client(server).send(get("/", ""));

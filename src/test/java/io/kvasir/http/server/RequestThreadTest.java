@@ -49,7 +49,7 @@ final class RequestThreadTest extends HttpServerFixture {
     try (ChannelLoop one = new ChannelLoop("test-one", 1);
         HttpServer server =
             HttpServer.start(
-                system,
+                system(),
                 settings(),
                 exchange -> {
                   if (exchange.target().equals("/waits")) {
