@@ -37,24 +37,25 @@ public final class TensorRtMessages {
       Set.of("image_url", "video_url", "audio_url", "input_audio", "image_embeds");
 
   private final TensorRtVersion version;
-  private final boolean unchecked;
+  /** Whether the calls of some typed message are not of its type: no calls of the request are then ordered by it. */
+  private final boolean mistyped;
   private final boolean mediaParts;
 
-  private TensorRtMessages(TensorRtVersion version, boolean unchecked, boolean mediaParts) {
+  private TensorRtMessages(TensorRtVersion version, boolean mistyped, boolean mediaParts) {
     this.version = version;
-    this.unchecked = unchecked;
+    this.mistyped = mistyped;
     this.mediaParts = mediaParts;
   }
 
   /** The messages as an engine of this version gives them to the template. */
   static List<Map<String, @Nullable Object>> prepare(
       JsonNode messages, ChatTemplate template, TensorRtVersion version) {
-    boolean unchecked = false;
+    boolean mistyped = false;
     for (JsonNode message : messages) {
-      unchecked |= isTyped(message, version) && !hasTypedCalls(message);
+      mistyped |= isTyped(message, version) && !hasTypedCalls(message);
     }
     TensorRtMessages rules = new TensorRtMessages(
-        version, unchecked, ContentFormat.of(template, version) == ContentFormat.OPENAI);
+        version, mistyped, ContentFormat.of(template, version) == ContentFormat.OPENAI);
     List<Map<String, @Nullable Object>> prepared = new ArrayList<>(messages.size());
     for (JsonNode message : messages) {
       prepared.add(rules.message(message));
@@ -72,8 +73,8 @@ public final class TensorRtMessages {
       return false;
     }
     // The type with thoughts demands them in both of their fields, and before they were kept it had one.
-    boolean content = message.has("reasoning_content");
-    return content == (TensorRtRule.THOUGHTS.holds(version) && message.has("reasoning"))
+    boolean hasThoughts = message.has("reasoning_content");
+    return hasThoughts == (TensorRtRule.THOUGHTS.holds(version) && message.has("reasoning"))
         && hasOnly(message, ASSISTANT_FIELDS);
   }
 
@@ -121,7 +122,7 @@ public final class TensorRtMessages {
           }
         }
         if (message.path(CALLS).isArray()) {
-          out.put(CALLS, calls(message.path(CALLS), !unchecked && isTyped(message, version)));
+          out.put(CALLS, calls(message.path(CALLS), !mistyped && isTyped(message, version)));
         }
       }
       case "tool" -> {
