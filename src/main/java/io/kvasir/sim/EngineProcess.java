@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
-import org.zeromq.ZMQException;
 
 /** One run of an engine, from its start to its crash: what a process is to a real one. */
 final class EngineProcess implements AutoCloseable {
@@ -230,19 +229,17 @@ final class EngineProcess implements AutoCloseable {
           made.add(publisher(events, rank, free, free == 0 ? 0 : free + settings.engine().ranks()));
         }
         return List.copyOf(made);
-      } catch (ZMQException e) {
+      } catch (IOException taken) {
         made.forEach(EventPublisher::close);
         if (!anyPort || tries == PORT_TRIES) {
-          throw new IOException(
-              "events: port " + events.pub().port() + " or " + events.replay().port() + " cannot be bound: "
-                  + e.getMessage(),
-              e);
+          throw taken;
         }
       }
     }
   }
 
-  private static EventPublisher publisher(EventSettings events, int rank, int freePort, int freeReplayPort) {
+  private static EventPublisher publisher(EventSettings events, int rank, int freePort, int freeReplayPort)
+      throws IOException {
     int base = events.pub().port() == 0 ? freePort : events.pub().port();
     int replayBase = events.replay().port() == 0 ? freeReplayPort : events.replay().port();
     String connect = events.pub().connect();

@@ -26,7 +26,7 @@ final class GenerationResponse {
   private final List<GeneratedSequence> generations;
   private final RequestTransfer transfer;
   private final SyntheticText syntheticText;
-  private final boolean reportsCachedTokens;
+  private final CachedTokensUsage cachedTokens;
   private final int[] deliveredCounts;
   private final AtomicBoolean cancelled = new AtomicBoolean();
 
@@ -37,14 +37,14 @@ final class GenerationResponse {
       List<GeneratedSequence> generations,
       RequestTransfer transfer,
       SyntheticText prose,
-      boolean tellsCached) {
+      CachedTokensUsage cachedTokens) {
     this.exchange = exchange;
     this.request = request;
     this.rank = rank;
     this.generations = generations;
     this.transfer = transfer;
     this.syntheticText = prose;
-    this.reportsCachedTokens = tellsCached;
+    this.cachedTokens = cachedTokens;
     this.deliveredCounts = new int[generations.size()];
   }
 
@@ -183,7 +183,7 @@ final class GenerationResponse {
         cached += Math.max(0, generation.cachedTokens());
       }
     }
-    return new Usage(prompt, completion, reportsCachedTokens ? cached : null);
+    return new Usage(prompt, completion, cachedTokens.reported(cached));
   }
 
   private void awaitFirst() throws IOException {

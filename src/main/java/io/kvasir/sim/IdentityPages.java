@@ -265,7 +265,7 @@ final class IdentityPages {
     info.put("context_length", settings.maxModelLen()).put("disable_radix_cache", !settings.kv().prefixCaching());
     info.put("max_total_num_tokens", settings.engine().blocks() * settings.engine().blockSize());
     info.put("enable_session_radix_cache", settings.kv().sessions());
-    info.put("enable_cache_report", settings.reportCachedTokens()).put("version", SGLANG_VERSION);
+    info.put("enable_cache_report", settings.cachedTokens() != CachedTokensUsage.NEVER).put("version", SGLANG_VERSION);
     info.put("disaggregation_mode", settings.role() == Role.PREFILL ? "prefill"
         : settings.role() == Role.DECODE ? "decode" : "null");
     info.put("disaggregation_transfer_backend", "mooncake").put("disaggregation_bootstrap_port", 8998);

@@ -135,7 +135,8 @@ final class LoadPublisher implements AutoCloseable {
         closeSockets();
         if (firstPort != 0 || tries == PORT_TRIES) {
           context.term();
-          throw new IOException("load: port " + base + " cannot be bound: " + taken.getMessage(), taken);
+          throw new IOException(
+              "load-port: " + base + " cannot be bound at " + host + ": " + taken.getMessage(), taken);
         }
       }
     }

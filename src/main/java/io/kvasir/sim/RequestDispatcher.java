@@ -170,7 +170,7 @@ final class RequestDispatcher {
     RequestTransfer requestTransfer = new RequestTransfer(transfer, copyCost, request, rank, generations);
     GenerationResponse answer =
         new GenerationResponse(exchange, request, rank, generations, requestTransfer, syntheticText,
-            settings.reportCachedTokens());
+            settings.cachedTokens());
     inFlight.incrementAndGet();
     load.addAndGet(rank.rank(), generations.size());
     try {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param engine its size and speed
  * @param role what the engine is for
  * @param seed decides block keys and fault draws
- * @param reportCachedTokens whether usage reports cached tokens
+ * @param cachedTokens when usage tells of cached tokens
  * @param kv what becomes of KV blocks beyond the engine's own cache
  * @param loadPort port of rank 0's socket of load, rank r's is {@code loadPort + r}, 0 for free ones; null without
  * @param failures what goes wrong
@@ -34,7 +34,7 @@ public record SimSettings(
     EngineSettings engine,
     Role role,
     long seed,
-    boolean reportCachedTokens,
+    CachedTokensUsage cachedTokens,
     KvSettings kv,
     @Nullable Integer loadPort,
     FailureSettings failures) {
@@ -77,7 +77,7 @@ public record SimSettings(
       ListenSettings otherHttp, EventSettings otherEvents, TransferSettings otherTransfer,
       @Nullable Integer otherLoadPort) {
     return new SimSettings(
-        otherHttp, model, engine, role, seed, reportCachedTokens,
+        otherHttp, model, engine, role, seed, cachedTokens,
         new KvSettings(otherTransfer, kv.hostTier(), otherEvents, kv.prefixCaching(), kv.sessions()), otherLoadPort,
         failures);
   }
@@ -184,7 +184,7 @@ public record SimSettings(
     private int ranks = 1;
     private Role role = Role.BOTH;
     private long seed;
-    private boolean reportCachedTokens = true;
+    private CachedTokensUsage cachedTokens = CachedTokensUsage.ALWAYS;
     private TransferSettings transfer = TransferSettings.NONE;
     private HostTierSettings hostTier = HostTierSettings.NONE;
     private EventSettings events = EventSettings.DEFAULT;
@@ -310,8 +310,8 @@ public record SimSettings(
     }
 
     /** Whether usage reports cached tokens. */
-    public Builder reportCachedTokens(boolean value) {
-      reportCachedTokens = value;
+    public Builder cachedTokens(CachedTokensUsage value) {
+      cachedTokens = value;
       return this;
     }
 
@@ -403,7 +403,7 @@ public record SimSettings(
           new EngineSettings(
               engine, stepTime, blockSize, capacityBlocks, groups, speculation, maxBatchedTokens, maxSequences, ranks,
               speed),
-          role, seed, reportCachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching, sessions),
+          role, seed, cachedTokens, new KvSettings(transfer, hostTier, events, prefixCaching, sessions),
           loadPort, new FailureSettings(faults, conditions));
     }
   }

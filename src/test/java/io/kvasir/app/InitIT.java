@@ -13,6 +13,7 @@ import io.kvasir.http.TlsFiles.Verification;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.load.Ports;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.CachedTokensUsage;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -132,7 +133,8 @@ final class InitIT {
 
   @Test
   void sglangTensorRtAndOthers() throws Exception {
-    try (SimEngine sglang = SimEngine.start(settings().api(EngineApi.SGLANG).reportCachedTokens(false).build());
+    try (SimEngine sglang =
+            SimEngine.start(settings().api(EngineApi.SGLANG).cachedTokens(CachedTokensUsage.NEVER).build());
         SimEngine tensorRt = SimEngine.start(settings().api(EngineApi.TENSORRT_LLM).build());
         SimEngine simulator = SimEngine.start(settings().api(EngineApi.LLM_D).build())) {
       String written =

@@ -8,6 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
+import io.kvasir.cell.WorkerStatus;
+import io.kvasir.sim.CachedTokensUsage;
+import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -73,6 +76,32 @@ final class PredictionsIT {
     }
   }
 
+  /** Up to vLLM 0.23 and SGLang 0.5.21: such an answer is all there is to notice by that a whole index is wrong. */
+  @Test
+  void engineThatTellsOfNothingFoundByItsSilence_breaksItsPromises() throws Exception {
+    SimEngine engine =
+        SimEngine.start(
+            settings(EventSettings.DEFAULT.withLoopback(), 0).cachedTokens(CachedTokensUsage.FOUND).build());
+    engines.add(engine);
+    start(TOKENISED, pod(engine, 0, ""));
+    String system = words(7, 300);
+    chat(system, "What is cached?").join();
+    await(() -> index().blocks() > 0 && index().predictedBlocks() == 0);
+    HttpResponse<String> warm = chat(system, "And now?").join();
+    assertThat(JSON.readTree(warm.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt()).isPositive();
+    await(() -> index().promises().kept() == 1);
+
+    engine.setCondition(EngineCondition.FORGETFUL, true);
+    HttpResponse<String> wrong = chat(system, "And now?").join();
+    assertThat(header(wrong, "X-Router-Reason")).doesNotContain("cached=0/");
+    assertThat(JSON.readTree(wrong.body()).at("/usage/prompt_tokens_details").isNull()).isTrue();
+    await(() -> index().promises().broken() == 1);
+  }
+
+  private WorkerStatus.IndexState index() {
+    return node.fleet().workers().getFirst().index();
+  }
+
   private void followsItsPrefix() throws Exception {
     for (int session = 0; session < 6; session++) {
       String system = words(session, 300);
@@ -120,21 +149,31 @@ final class PredictionsIT {
     for (int i = 0; i < 4; i++) {
       SimEngine engine = engine(events, i);
       engines.add(engine);
-      String told =
-          engine.eventsEndpoint() == null
-              ? ""
-              : "events { endpoint = \"%s\", replay = \"%s\"%s }"
-                  .formatted(engine.eventsEndpoint(), engine.replayEndpoint(), ofFeed);
-      pods.append(
-          "{ name = sim-%d, url = \"%s\", models = [%s], %s }\n".formatted(i, engine.url(), MODEL, told));
+      pods.append(pod(engine, i, ofFeed));
     }
+    start(models, pods.toString());
+  }
+
+  private static String pod(SimEngine engine, int number, String ofFeed) {
+    String events =
+        engine.eventsEndpoint() == null
+            ? ""
+            : "events { endpoint = \"%s\", replay = \"%s\"%s }"
+                .formatted(engine.eventsEndpoint(), engine.replayEndpoint(), ofFeed);
+    return "{ name = sim-%d, url = \"%s\", models = [%s], %s }\n".formatted(number, engine.url(), MODEL, events);
+  }
+
+  private void start(String models, String pods) throws Exception {
     node = TestNodes.start("kvasir { models = %s, pods = [ %s ] }".formatted(models, pods));
     await(() -> DemoCommand.healthy(node) == engines.size());
   }
 
   static SimEngine engine(EventSettings events, int number) throws IOException {
-    return SimEngine.start(
-        SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(20).seed(number).events(events).build());
+    return SimEngine.start(settings(events, number).build());
+  }
+
+  private static SimSettings.Builder settings(EventSettings events, int number) {
+    return SimSettings.builder().host("127.0.0.1").port(0).model(MODEL).speed(20).seed(number).events(events);
   }
 
   private CompletableFuture<HttpResponse<String>> chat(String system, String question) {

@@ -18,6 +18,7 @@ import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.lab.engine.Speculation;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
+import io.kvasir.sim.CachedTokensUsage;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
@@ -452,7 +453,9 @@ final class DoctorTest {
   @Test
   void cachedTokens_areNotReported() throws Exception {
     assertThat(
-        only(examine(target(start(settings().reportCachedTokens(false)))), "cached-tokens", Severity.WARNING).remedy())
+        only(
+            examine(target(start(settings().cachedTokens(CachedTokensUsage.NEVER)))), "cached-tokens",
+            Severity.WARNING).remedy())
         .contains("--enable-prompt-tokens-details");
   }
 

@@ -9,6 +9,7 @@ import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.routing.Role;
 import io.kvasir.load.Ports;
+import io.kvasir.sim.CachedTokensUsage;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
@@ -311,7 +312,7 @@ final class EngineInquiryTest {
 
   @Test
   void sglang_tellsAll() throws Exception {
-    EngineDescription sglang = describe(settings().api(EngineApi.SGLANG).reportCachedTokens(false));
+    EngineDescription sglang = describe(settings().api(EngineApi.SGLANG).cachedTokens(CachedTokensUsage.NEVER));
 
     assertThat(sglang.identity().kind()).isEqualTo(EngineKind.SGLANG);
     assertThat(sglang.identity().version()).startsWith("0.5.23");

@@ -1,6 +1,7 @@
 package io.kvasir.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -8,6 +9,7 @@ import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -69,6 +71,15 @@ final class EngineEventsTest extends EngineTest {
     answer.at("/choices/0/prompt_token_ids").forEach(token -> expected.add(token.asInt()));
     answer.at("/choices/0/token_ids").forEach(token -> expected.add(token.asInt()));
     assertThat(told).isEqualTo(expected.subList(0, computed / 16 * 16));
+  }
+
+  @Test
+  void portOfReplaysThatIsTaken_isNamedByItsSetting() throws Exception {
+    int taken = URI.create(Objects.requireNonNull(start(settings()).replayEndpoint())).getPort();
+    SimSettings another = settings().events(EventSettings.DEFAULT.withLoopback().withPorts(0, taken)).build();
+    assertThatThrownBy(() -> SimEngine.start(another))
+        .isInstanceOf(IOException.class)
+        .hasMessageStartingWith("replay-port: " + taken + " cannot be bound at 127.0.0.1: ");
   }
 
   /** A prompt, its continuation and one that parts from both: what is found is what the groups' events say. */

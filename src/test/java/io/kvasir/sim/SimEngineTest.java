@@ -364,7 +364,7 @@ final class SimEngineTest extends EngineTest {
 
   @Test
   void usage_whenNotReported_hasNoDetails() throws Exception {
-    SimEngine engine = start(settings().reportCachedTokens(false));
+    SimEngine engine = start(settings().cachedTokens(CachedTokensUsage.NEVER));
     ObjectNode request = text("Hello").put("stream", true);
     request.putObject("stream_options").put("include_usage", true);
 
@@ -373,6 +373,17 @@ final class SimEngineTest extends EngineTest {
 
     assertThat(whole.at("/usage/prompt_tokens_details").isNull()).isTrue();
     assertThat(chunks.getLast().path("usage").has("prompt_tokens_details")).isFalse();
+  }
+
+  @Test
+  void usage_thatTellsOfWhatWasFoundAlone_hasNoDetailsOfNothing() throws Exception {
+    SimEngine engine = start(settings().cachedTokens(CachedTokensUsage.FOUND));
+
+    JsonNode first = ask(engine, "/v1/completions", text(LONG_TEXT).toString());
+    JsonNode second = ask(engine, "/v1/completions", text(LONG_TEXT).toString());
+
+    assertThat(first.at("/usage/prompt_tokens_details").isNull()).isTrue();
+    assertThat(second.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isPositive();
   }
 
   @Test

@@ -5,6 +5,7 @@ import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.Speculation;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.CachedTokensUsage;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.InjectedFault;
 import io.kvasir.sim.SimEngine;
@@ -131,8 +132,14 @@ public final class SimCommand implements Callable<Integer> {
   @Option(names = "--seed", defaultValue = "1", description = "Decides block keys and drawn faults.")
   private long seed;
 
-  @Option(names = "--no-cached-tokens", description = "Do not report cached tokens in usage.")
-  private boolean noCachedTokens;
+  @Option(
+      names = "--cached-tokens",
+      paramLabel = "WHEN",
+      defaultValue = "always",
+      description =
+          "When usage tells of cached tokens: always, found (where any were, as up to vLLM 0.23 and SGLang 0.5.21), or"
+              + " never.")
+  private CachedTokensUsage cachedTokens = CachedTokensUsage.ALWAYS;
 
   @Option(
       names = "--fault",
@@ -249,7 +256,7 @@ public final class SimCommand implements Callable<Integer> {
         .ranks(ranks)
         .role(role)
         .seed(seed)
-        .reportCachedTokens(!noCachedTokens)
+        .cachedTokens(cachedTokens)
         .healthDelay(Duration.ofMillis(healthDelayMs))
         .transfer(transfer.settings(role, wrong))
         .hostTier(hostTier.settings(lmcache.noneHash(wrong), wrong))

@@ -16,6 +16,7 @@ import io.kvasir.time.Timer;
  * @param clock measures deadlines and latencies
  * @param timer runs the checks of deadlines
  * @param warmup runs before a worker is sent a prompt
+ * @param usage what engines are used to tell in their answers' usage
  */
 public record ExecutionServices(
     PodTransport pods,
@@ -23,9 +24,17 @@ public record ExecutionServices(
     ExecutionMetrics metrics,
     NanoClock clock,
     Timer timer,
-    Warmup warmup) {
+    Warmup warmup,
+    UsageHabits usage) {
+  /** Services that have not seen an answer yet. */
+  public ExecutionServices(
+      PodTransport pods, ExecutionSettings settings, ExecutionMetrics metrics, NanoClock clock, Timer timer,
+      Warmup warmup) {
+    this(pods, settings, metrics, clock, timer, warmup, new UsageHabits());
+  }
+
   /** The same with another way to the pods. */
   public ExecutionServices with(PodTransport other) {
-    return new ExecutionServices(other, settings, metrics, clock, timer, warmup);
+    return new ExecutionServices(other, settings, metrics, clock, timer, warmup, usage);
   }
 }

@@ -7,6 +7,7 @@ import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.client.PodCall;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodRequest;
@@ -49,6 +50,9 @@ final class PodExchange {
   private long started;
   private long headNanos;
   private long firstByteNanos;
+  /** Of a complete answer: what its worker found of the prompt in its own cache. */
+  private int cachedTokens = Outcome.UNKNOWN;
+
   private volatile LegTrace trace = LegTrace.NONE;
 
   PodExchange(Decision.Chosen chosen, ExecutionServices services, CallListener listener, RetryState retries) {
@@ -196,9 +200,12 @@ final class PodExchange {
   /** The outcome of a response that was complete. */
   Outcome completed(Task task) {
     // Where another worker has computed the prompt, this one's figure is not about its own cache.
-    int cached = task.prefillReport() == null ? tap.cachedTokens() : Outcome.UNKNOWN;
+    cachedTokens = task.prefillReport() != null ? Outcome.UNKNOWN
+        : services.usage().cachedTokens(
+            chosen.worker().pod(), ApiPath.of(task.request().target()), tap.promptTokens(), tap.cachedTokens(),
+            chosen.cached().predicted());
     return new Outcome.Completed(
-        tap.promptTokens(), cached, tap.outputTokens(), TimeUnit.NANOSECONDS.toMicros(firstByteNanos));
+        tap.promptTokens(), cachedTokens, tap.outputTokens(), TimeUnit.NANOSECONDS.toMicros(firstByteNanos));
   }
 
   /** The outcome when the connection failed: the worker's failure, unless the attempt was aborted without one. */
@@ -248,7 +255,9 @@ final class PodExchange {
             : prefill.prediction(),
         new Report.TokenUsage(
             tap.promptTokens(),
-            prefill == null ? tap.cachedTokens() : prefill.usage().cachedTokens(),
+            prefill != null ? prefill.usage().cachedTokens()
+                : outcome instanceof Outcome.Completed ? cachedTokens
+                : tap.cachedTokens(),
             tap.outputTokens(),
             tap.contentEvents()),
         new Report.Timing(retries.decideNanos(), headNanos));

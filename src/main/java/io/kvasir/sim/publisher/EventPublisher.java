@@ -1,5 +1,6 @@
 package io.kvasir.sim.publisher;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -90,9 +91,9 @@ public final class EventPublisher implements AutoCloseable {
    * Binds (or connects) and starts.
    *
    * @param rank data-parallel rank in its batches
-   * @throws ZMQException when a port is taken
+   * @throws IOException when a port cannot be bound; says whose
    */
-  public EventPublisher(Binding binding, EventFormat format, int rank, String name) {
+  public EventPublisher(Binding binding, EventFormat format, int rank, String name) throws IOException {
     topic = binding.topic().getBytes(StandardCharsets.UTF_8);
     topicInReplay = binding.topicInReplay();
     kept = binding.kept();
@@ -110,10 +111,10 @@ public final class EventPublisher implements AutoCloseable {
         pub.connect(binding.connect());
         eventsPort = 0;
       } else {
-        eventsPort = bind(pub, binding.host(), binding.eventsPort());
+        eventsPort = bind("events-port", pub, binding.host(), binding.eventsPort());
       }
-      replayPort = binding.replay() ? bind(router, binding.host(), binding.replayPort()) : 0;
-    } catch (RuntimeException e) {
+      replayPort = binding.replay() ? bind("replay-port", router, binding.host(), binding.replayPort()) : 0;
+    } catch (IOException | RuntimeException e) {
       pub.close();
       router.close();
       context.term();
@@ -190,8 +191,13 @@ public final class EventPublisher implements AutoCloseable {
     }
   }
 
-  private static int bind(ZMQ.Socket socket, String host, int port) {
-    socket.bind("tcp://" + host + ":" + (port == 0 ? "*" : Integer.toString(port)));
+  private static int bind(String setting, ZMQ.Socket socket, String host, int port) throws IOException {
+    String wanted = port == 0 ? "*" : Integer.toString(port);
+    try {
+      socket.bind("tcp://" + host + ":" + wanted);
+    } catch (ZMQException e) {
+      throw new IOException(setting + ": " + wanted + " cannot be bound at " + host + ": " + e.getMessage(), e);
+    }
     String bound = socket.getLastEndpoint();
     return Integer.parseInt(bound.substring(bound.lastIndexOf(':') + 1));
   }

@@ -27,7 +27,7 @@ final class SnapshotTest {
 
   /** Frames of vLLM's pull request 50134, events as msgspec writes them; the time of the snapshot is left out. */
   @Test
-  void answer_byteForByte() {
+  void answer_byteForByte() throws Exception {
     EventPublisher.Binding binding =
         new EventPublisher.Binding("127.0.0.1", 0, null, true, 0, "kv", true, 1, true);
     try (EventPublisher publisher = new EventPublisher(binding, EventFormat.VLLM, 3, "publisher");
@@ -57,7 +57,7 @@ final class SnapshotTest {
 
   /** Its eight letters are a number that no engine has reached. */
   @Test
-  void answer_ofAnEngineThatDoesNotKnowIt_isTheEndMark() {
+  void answer_ofAnEngineThatDoesNotKnowIt_isTheEndMark() throws Exception {
     EventPublisher.Binding binding =
         new EventPublisher.Binding("127.0.0.1", 0, null, true, 0, "kv", true, 9, false);
     try (EventPublisher publisher = new EventPublisher(binding, EventFormat.VLLM, 0, "publisher");
@@ -70,7 +70,7 @@ final class SnapshotTest {
   }
 
   @Test
-  void snapshot_saysWhatIsHeld_parentsFirst() {
+  void snapshot_saysWhatIsHeld_parentsFirst() throws Exception {
     for (int seed = 0; seed < 200; seed++) {
       SplittableRandom random = new SplittableRandom(seed);
       PublishedCache cache = new PublishedCache();
@@ -100,7 +100,7 @@ final class SnapshotTest {
   }
 
   @Test
-  void snapshot_ofManyBlocks_isOfSeveralMessages_andBeginsOnce() {
+  void snapshot_ofManyBlocks_isOfSeveralMessages_andBeginsOnce() throws Exception {
     PublishedCache cache = new PublishedCache();
     for (long key = 1; key <= 3000; key++) {
       cache.apply(List.of(stored(null, new long[] {key}, new int[] {(int) key, 0})));
