@@ -17,6 +17,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -46,20 +47,21 @@ final class Truth implements Callable<Integer> {
       names = "--with-vllm",
       paramLabel = "N",
       description = "Engines of vLLM on this machine's CPUs, installed by load-tests/install-vllm (6 GB of disk) if"
-          + " need be, with a tiny model: as many, 3 GB of memory each.")
+          + " need be, with a tiny model: as many, 3 GB of memory each. --vllm-version V is another version of it.")
   private int vllms;
 
-  @Option(names = "--vllm", paramLabel = "PROGRAM", description = "That vLLM, instead of the one that is installed.")
-  private Path vllm = Path.of("load-tests/.venv-vllm/bin/vllm");
+  @Option(names = "--vllm", paramLabel = "PROGRAM", description = "Where vLLM is; load-tests/truth says it.")
+  private Path vllm = Path.of("vllm");
 
   @Option(
       names = "--with-sglang",
       paramLabel = "N",
-      description = "The same of SGLang, installed by load-tests/install-sglang (vLLM, and 1 GB of disk).")
+      description = "The same of SGLang, installed by load-tests/install-sglang (vLLM, and 1 GB of disk)."
+          + " --sglang-version V is another version of it.")
   private int sglangs;
 
-  @Option(names = "--sglang", paramLabel = "PYTHON", description = "A python that has it, instead of that.")
-  private Path sglang = Path.of("load-tests/.venv-sglang/bin/python");
+  @Option(names = "--sglang", paramLabel = "PYTHON", description = "A Python that has it; load-tests/truth says it.")
+  private Path sglang = Path.of("python3");
 
   @Option(names = "--router", description = "Gateway of a router that runs; none: a node of its own.")
   private @Nullable URI gateway;
@@ -276,6 +278,15 @@ final class Truth implements Callable<Integer> {
     return tallies;
   }
 
+  /** The workers whose engines report cached tokens only where there were any. */
+  private static Set<String> leaveOutZero(TruthRouter router, List<TruthEngine> engines)
+      throws IOException, InterruptedException {
+    return router.workers().stream()
+        .filter(worker -> engines.stream().anyMatch(one -> one.leavesOutZero() && one.url().equals(worker.url())))
+        .map(TruthRouter.Worker::id)
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
   /** Why traffic of a kind is impossible; empty when it is possible. */
   private String obstacle(TrafficKind kind, List<TruthEngine> aggregated, boolean divided) {
     if (System.nanoTime() - deadline >= 0) {
@@ -314,7 +325,7 @@ final class Truth implements Callable<Integer> {
     TruthTraffic.Target target =
         new TruthTraffic.Target(
             any.models(), TruthEngine.promptBlock(aggregated.isEmpty() ? List.of(any) : aggregated),
-            cacheTokens(aggregated), Duration.ofMillis(pauseMillis), seed);
+            cacheTokens(aggregated), leaveOutZero(router, aggregated), Duration.ofMillis(pauseMillis), seed);
     TruthFault fault = new TruthFault(kind, aggregated, http, tally);
     TruthTraffic run =
         new TruthTraffic(

@@ -1,10 +1,15 @@
 package io.kvasir.load;
 
 import io.kvasir.engines.EngineDescription;
+import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineInquiry;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.PromptBlocks;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.prompt.chat.EngineVersion;
+import io.kvasir.prompt.chat.SglangVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
+import io.kvasir.prompt.chat.VllmVersion;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -26,11 +31,16 @@ import org.jspecify.annotations.Nullable;
  * @param blockSize tokens in a KV block
  * @param blocks of its cache; 0 where it does not say
  * @param events the sockets of its events; null where it does not tell
+ * @param leavesOutZero whether its usage reports cached tokens only where there were any
  * @param simulated whether it can be disturbed by {@code /sim/…}
  */
 record TruthEngine(
     URI url, List<String> models, int blockSize, int blocks, EventPublishing.@Nullable RankSockets events,
-    boolean simulated) {
+    boolean leavesOutZero, boolean simulated) {
+  /** The first versions that report zero. */
+  private static final VllmVersion VLLM_WITH_ZERO = new VllmVersion(0, 24);
+  private static final int SGLANG_PATCH_WITH_ZERO = 22;
+
   private static final int USUAL_BLOCK_SIZE = 16;
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
@@ -54,8 +64,18 @@ record TruthEngine(
           told.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()
               ? new EventPublishing.RankSockets(zmq.endpoint(), zmq.replay())
               : null,
+          leavesOutZero(told.identity()),
           told.identity().simulated());
     }
+  }
+
+  private static boolean leavesOutZero(EngineIdentity identity) {
+    return switch (EngineVersion.of(identity.kind().label(), identity.version(), null)) {
+      case VllmVersion version -> version.compareTo(VLLM_WITH_ZERO) < 0;
+      case SglangVersion version ->
+          version.major() == 0 && version.minor() == 5 && version.patch() < SGLANG_PATCH_WITH_ZERO;
+      case TensorRtVersion _ -> false;
+    };
   }
 
   /** Tokens in a block into which prompts for some of them are cut; where no size fits into all, the smallest. */

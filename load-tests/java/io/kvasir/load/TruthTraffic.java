@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -48,7 +49,8 @@ final class TruthTraffic {
    * @param pause of a client between an answer and its next turn
    * @param seed decides the prompts
    */
-  record Target(List<String> models, int blockSize, long cacheTokens, Duration pause, long seed) {}
+  record Target(
+      List<String> models, int blockSize, long cacheTokens, Set<String> leaveOutZero, Duration pause, long seed) {}
 
   /** Traffic that has not begun, and ends when it is {@code over}. */
   TruthTraffic(TruthTally tally, TruthRouter router, ChatClient client, Target target, BooleanSupplier over) {
@@ -245,7 +247,10 @@ final class TruthTraffic {
     }
     String reason = answer.header("X-Router-Reason");
     CachePrediction prediction = CachePrediction.parse(reason, target.blockSize()).orElse(null);
-    count(id, answer.header("X-Router-Backend"), prediction, answer.promptTokens(), answer.cachedTokens(), sent);
+    String worker = answer.header("X-Router-Backend");
+    boolean none =
+        answer.cachedTokens() < 0 && answer.promptTokens() > 0 && target.leaveOutZero().contains(worker);
+    count(id, worker, prediction, answer.promptTokens(), none ? 0 : answer.cachedTokens(), sent);
   }
 
   /** What the prefill engine found is in no answer, but in the record of the decision. */

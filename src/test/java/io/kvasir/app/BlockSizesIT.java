@@ -11,6 +11,7 @@ import io.kvasir.app.node.Node;
 import io.kvasir.lab.engine.CacheGroup;
 import io.kvasir.lab.engine.Speculation;
 import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
@@ -22,6 +23,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -56,6 +58,23 @@ final class BlockSizesIT {
       assertThat(ask(node, BASE).found()).as("hits").isGreaterThan(200);
       assertThat(node.fleet().workers())
           .allSatisfy(worker -> assertThat(worker.index().blockSize()).isEqualTo(size));
+    }
+  }
+
+  /** The engine says at once which blocks it has, its events not until it has stored one. */
+  @Test
+  void beforeAnyEvent_whatIsPromisedIsOfTheBlocksThatTheEngineSaysToHave() throws Exception {
+    try (SimEngine engine = engine(Encoding.VLLM_MAP, Speculation.NONE, 64);
+        Node node = node(Map.of("silent", engine))) {
+      engine.setCondition(EngineCondition.SILENT, true);
+      AtomicInteger tries = new AtomicInteger();
+      await("the engine to be asked", () -> {
+        int first = 20_000 + 400 * tries.getAndIncrement();
+        Hit _ = ask(node, IntStream.range(first, first + 300).toArray());
+        Hit hit = ask(node, IntStream.range(first, first + 340).toArray());
+        assertThat(hit.found()).isEqualTo(256);
+        return hit.promised() == 256;
+      });
     }
   }
 

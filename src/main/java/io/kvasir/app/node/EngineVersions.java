@@ -1,10 +1,12 @@
 package io.kvasir.app.node;
 
 import io.kvasir.cell.Cells;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineInquiry;
 import io.kvasir.http.HttpCallException;
@@ -35,10 +37,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The makes and versions of pods' engines, on which depends how they prepare prompts. A pod is asked when it is new and
- * when it is healthy for the first time, once more when it was lost or described anew, and now and then since its
- * engine may have been replaced; until it answers it is what was learnt of it when it was added, if anything was. One
- * thread asks; any may read.
+ * The makes and versions of pods' engines, on which depends how they prepare prompts, and the size of their blocks. A
+ * pod is asked when it is new and when it is healthy for the first time, once more when it was lost or described anew,
+ * and now and then since its engine may have been replaced; until it answers it is what was learnt of it when it was
+ * added, if anything was. One thread asks; any may read.
  */
 final class EngineVersions {
   private static final Logger LOG = LoggerFactory.getLogger(EngineVersions.class);
@@ -73,15 +75,28 @@ final class EngineVersions {
    *
    * @param identity as it told of itself, null when it has not answered
    * @param version null when nothing is known of it
+   * @param blockSize tokens in one of its KV blocks, 0 while it has not said
    * @param healthy whether its pod was when it was asked
    * @param losses how often its pod had been lost by then
    * @param described what its pod's description has of it
    */
   private record Engine(
-      @Nullable EngineIdentity identity, @Nullable EngineVersion version, boolean healthy, int losses,
+      @Nullable EngineIdentity identity, @Nullable EngineVersion version, int blockSize, boolean healthy, int losses,
       Description described) {
     @Nullable Preparation preparation() {
       return version == null ? null : Preparation.of(version);
+    }
+
+    Engine answering(EngineIdentity now, int size) {
+      EngineVersion is = EngineVersion.of(now.kind().label(), now.version(), now.reasoningParser());
+      return new Engine(now, described.inItsRole(is), size, healthy, losses, described);
+    }
+
+    LearntEngine learnt() {
+      Preparation preparation = preparation();
+      return new LearntEngine(
+          preparation == null ? null : preparation.name(),
+          identity != null && identity.kind().sharesOnceComputed(), blockSize);
     }
   }
 
@@ -193,25 +208,40 @@ final class EngineVersions {
         || (known.identity == null && (round == Round.SILENT || !known.healthy));
   }
 
-  /** What is known of a pod's engine before it answers: of one that is described anew, its description. */
+  /**
+   * What is known of a pod's engine before it answers: of one that is described anew, its description; of one that was
+   * lost, what it was, until it has said that it is the same.
+   */
   private static Engine known(WorkerSummary worker, @Nullable Engine before, Description description) {
     return before == null || !before.described.equals(description)
-        ? new Engine(null, description.version(), isHealthy(worker), worker.losses(), description)
-        : new Engine(before.identity, before.version, isHealthy(worker), worker.losses(), description);
+        ? new Engine(null, description.version(), 0, isHealthy(worker), worker.losses(), description)
+        : new Engine(
+            before.losses == worker.losses() ? before.identity : null, before.version, before.blockSize,
+            isHealthy(worker), worker.losses(), description);
   }
 
   private Engine answered(WorkerSummary worker, Engine known) {
     try {
-      EngineIdentity identity = inquiry.identity(worker.url(), keys.of(worker.url()), known.identity);
-      EngineVersion version =
-          EngineVersion.of(identity.kind().label(), identity.version(), identity.reasoningParser());
-      return new Engine(identity, known.described.inItsRole(version), known.healthy, known.losses, known.described);
+      EngineIdentity now = inquiry.identity(worker.url(), keys.of(worker.url()), known.identity);
+      return now.equals(known.identity) ? known : known.answering(now, blockSize(worker, now));
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell its version: {}", worker.pod(), silent.getMessage());
       return known;
     } catch (InterruptedException late) {
       Thread.currentThread().interrupt();
       return known;
+    }
+  }
+
+  /** Tokens in one of an engine's blocks, 0 when it does not say: its version is known all the same. */
+  private int blockSize(WorkerSummary worker, EngineIdentity engine) throws InterruptedException {
+    try {
+      Integer size =
+          inquiry.describe(EngineAddress.of(worker.url()), keys.of(worker.url()), engine).cache().blockSize();
+      return size == null ? 0 : size;
+    } catch (HttpCallException silent) {
+      LOG.debug("pod {} did not tell the size of its blocks: {}", worker.pod(), silent.getMessage());
+      return 0;
     }
   }
 
@@ -238,16 +268,11 @@ final class EngineVersions {
         .toList();
   }
 
-  /** How each pod's engine prepares prompts, by the pod's name. */
-  Map<String, String> preparations() {
-    Map<String, String> preparations = new HashMap<>();
-    byPod.forEach((pod, engine) -> {
-      Preparation preparation = engine.preparation();
-      if (preparation != null) {
-        preparations.put(pod, preparation.name());
-      }
-    });
-    return preparations;
+  /** What is known of each pod's engine, by the pod's name. */
+  Map<String, LearntEngine> learnt() {
+    Map<String, LearntEngine> learnt = new HashMap<>();
+    byPod.forEach((pod, engine) -> learnt.put(pod, engine.learnt()));
+    return learnt;
   }
 
   /** A healthy pod of a model; null when there is none. */

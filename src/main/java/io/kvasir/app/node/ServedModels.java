@@ -1,8 +1,8 @@
 package io.kvasir.app.node;
 
 import io.kvasir.app.config.KvasirConfig.PromptConfig;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.Pods;
-import io.kvasir.cell.Preparations;
 import io.kvasir.cell.client.NodeCells;
 import io.kvasir.engines.ModelSearch;
 import io.kvasir.http.HttpCalls;
@@ -52,7 +52,7 @@ final class ServedModels implements AutoCloseable {
   private final LearntModels learnt;
   private final Pods pods;
   private final EngineVersions engines;
-  private final Preparations preparations;
+  private final LearntEngines learntEngines;
   private int checks;
   private int looks = 1;
 
@@ -75,7 +75,7 @@ final class ServedModels implements AutoCloseable {
       Readiness readiness)
       throws StartException {
     this.pods = cells.pods();
-    this.preparations = cells.preparations();
+    this.learntEngines = cells.learntEngines();
     this.calls = new HttpCalls(null, tls);
     this.engines = new EngineVersions(cells.cells(), cells.pods(), calls, keys, background, ENGINE_TIMEOUT);
     try {
@@ -146,7 +146,7 @@ final class ServedModels implements AutoCloseable {
 
   private void learnVersions(EngineVersions.Round round) throws InterruptedException {
     if (engines.refresh(round)) {
-      preparations.learnt(engines.preparations());
+      learntEngines.replace(engines.learnt());
       prompts.models().forEach(ServedModels::learnVersions);
     }
   }

@@ -142,7 +142,7 @@ public final class CellsWiring {
         new ClusterDescription(
             system, wiring.views, wiring.roster, wiring.reports, wiring.moves,
             settings.remote().decisionTimeout(), clock),
-        wiring.views.preparations());
+        wiring.views.learntEngines());
   }
 
   private ClusterCells cells(

@@ -81,7 +81,7 @@ final class Members {
             services.settings().admission(),
             () -> services.replication().nextHomes().apply(cell),
             services.holders(),
-            services.views().preparations());
+            services.views().learntEngines());
     this.errorAnswers = new ErrorAnswers(services.clock(), view::canSpare);
     this.reachable = copy.reachable();
     inherited.putAll(copy.workers());
@@ -145,6 +145,7 @@ final class Members {
                   services.settings().health(), reachability(pod), services.clock(), view.changes()),
               blocks,
               services.settings(),
+              services.views().learntEngines(),
               services.clock(),
               view.changes(),
               listener);

@@ -1,7 +1,7 @@
 package io.kvasir.cell.view;
 
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.Preparations;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
@@ -29,15 +29,15 @@ public final class CellFleet implements Fleet {
   private final MemberTable table;
   private final HealthSnapshot health;
   private final PrefixStripes stripes;
-  private final Preparations preparations;
+  private final LearntEngines learntEngines;
   private PrefixStripes.@Nullable Stripe stripe;
   private boolean anyFull;
 
-  CellFleet(MemberTable seated, HealthSnapshot conditions, PrefixStripes siblings, Preparations known) {
+  CellFleet(MemberTable seated, HealthSnapshot conditions, PrefixStripes siblings, LearntEngines learnt) {
     this.table = seated;
     this.health = conditions;
     this.stripes = siblings;
-    this.preparations = known;
+    this.learntEngines = learnt;
   }
 
   /** Who sits where in it. */
@@ -211,7 +211,7 @@ public final class CellFleet implements Fleet {
 
   /** Which rendition a worker's engine makes of a prompt, -1 for none: it makes of it what most do. */
   private int rendition(Worker worker, List<Rendition> renditions) {
-    String preparation = preparations.of(worker.pod());
+    String preparation = learntEngines.of(worker.pod()).preparation();
     for (int i = 0; i < renditions.size(); i++) {
       if (renditions.get(i).preparation().equals(preparation)) {
         return i;

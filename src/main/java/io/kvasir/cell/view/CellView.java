@@ -4,7 +4,7 @@ import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.Preparations;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.RetentionRelease;
 import io.kvasir.cell.WorkerStatus;
@@ -46,7 +46,7 @@ public final class CellView {
   private final String cell;
   private final ProfileSet profiles;
   private final CellMetrics metrics;
-  private final Preparations preparations;
+  private final LearntEngines learntEngines;
   private final PrefixStripes stripes = new PrefixStripes();
   private final CellDecider decider;
   private final @Nullable CellAdmission admission;
@@ -72,7 +72,7 @@ public final class CellView {
    * @param waiting how requests wait
    * @param nextHome the client of the cell when it has left this node
    * @param holders the other nodes
-   * @param preparations how workers' engines prepare prompts
+   * @param learntEngines what is known of workers' engines
    */
   public CellView(
       String cell,
@@ -87,9 +87,9 @@ public final class CellView {
       AdmissionSettings waiting,
       Supplier<NextHome> nextHome,
       RemoteDecisions.Holders holders,
-      Preparations preparations) {
+      LearntEngines learntEngines) {
     this.cell = cell;
-    this.preparations = preparations;
+    this.learntEngines = learntEngines;
     this.profiles = profiles;
     this.metrics = metrics;
     this.programs =
@@ -195,7 +195,7 @@ public final class CellView {
       known = new HealthSnapshot(current, now);
       health = known;
     }
-    return new CellFleet(current, known, stripes, preparations);
+    return new CellFleet(current, known, stripes, learntEngines);
   }
 
   /** Decides for a request of this node. */

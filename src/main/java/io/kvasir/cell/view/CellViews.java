@@ -1,6 +1,6 @@
 package io.kvasir.cell.view;
 
-import io.kvasir.cell.Preparations;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.telemetry.Problem;
 import java.util.ArrayList;
@@ -17,7 +17,7 @@ public final class CellViews {
 
   private final Map<String, CellView> views = new ConcurrentHashMap<>();
   private final HealthLog healthLog = new HealthLog();
-  private final Preparations preparations = new Preparations();
+  private final LearntEngines learntEngines = new LearntEngines();
 
   /** Publishes the view of a cell that has come to this node. */
   public void publish(String cell, CellView view) {
@@ -70,9 +70,9 @@ public final class CellViews {
     return healthLog;
   }
 
-  /** How their workers' engines prepare prompts. */
-  public Preparations preparations() {
-    return preparations;
+  /** What is known of their workers' engines. */
+  public LearntEngines learntEngines() {
+    return learntEngines;
   }
 
   /** By the cells' names. */

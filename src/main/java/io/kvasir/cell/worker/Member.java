@@ -1,6 +1,7 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
 import io.kvasir.cell.HitOutcome;
@@ -77,13 +78,18 @@ public final class Member {
     void hintsReported(Member member, ChunkHints.Findings findings);
   }
 
-  /** A worker that has just got its slot. */
+  /**
+   * A worker that has just got its slot.
+   *
+   * @param engines what is known of pods' engines
+   */
   public Member(
       Worker worker,
       PodSpec pod,
       WorkerHealth health,
       WorkerBlocks blocks,
       CellSettings settings,
+      LearntEngines engines,
       NanoClock clock,
       ChangeCounter revision,
       RequestListener onEnd) {
@@ -96,7 +102,9 @@ public final class Member {
     this.changes = revision;
     this.listener = onEnd;
     this.eventProgress = new EventProgress(pod);
-    this.cache = new WorkerCache(this::worker, this::pod, load, blocks, settings.prediction(), clock, revision);
+    this.cache = new WorkerCache(
+        this::worker, this::pod, () -> engines.of(worker().pod()), load, blocks, settings.prediction(), clock,
+        revision);
   }
 
   /** The worker it is, in its slot. */

@@ -1,6 +1,7 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.PredictionSettings;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.events.CacheGroups;
@@ -26,6 +27,7 @@ public final class WorkerCache {
 
   private final Supplier<Worker> worker;
   private final Supplier<PodSpec> pod;
+  private final Supplier<LearntEngine> learnt;
   private final WorkerLoad load;
   private final PredictionSettings prediction;
   private final NanoClock clock;
@@ -40,11 +42,13 @@ public final class WorkerCache {
    * That of a worker of which nothing has been told.
    *
    * @param worker as it is described now, and {@code pod} its pod
+   * @param learnt what is known of its engine otherwise
    * @param load what is booked on it: how long what it has been sent may take to come
    */
   WorkerCache(
       Supplier<Worker> worker,
       Supplier<PodSpec> pod,
+      Supplier<LearntEngine> learnt,
       WorkerLoad load,
       WorkerBlocks blocks,
       PredictionSettings prediction,
@@ -52,6 +56,7 @@ public final class WorkerCache {
       ChangeCounter revision) {
     this.worker = worker;
     this.pod = pod;
+    this.learnt = learnt;
     this.load = load;
     this.blocks = blocks;
     this.prediction = prediction;
@@ -97,11 +102,11 @@ public final class WorkerCache {
   }
 
   /**
-   * Whether its engine shares a prompt's blocks with others only once it has computed them: its events show it, or its
-   * pod's description has what engines of its kind do.
+   * Whether its engine shares a prompt's blocks with others only once it has computed them: its events show it, or it is
+   * known of engines of its kind.
    */
   public boolean sharesOnceComputed() {
-    return events.onceComputed() || pod.get().sharesOnceComputed();
+    return events.onceComputed() || pod.get().sharesOnceComputed() || learnt.get().sharesOnceComputed();
   }
 
   /** What a cache beside its engine may hold, null when nothing is known of one. */
@@ -185,14 +190,20 @@ public final class WorkerCache {
         : Recomputation.ofParts(chain, parts);
   }
 
-  /** Blocks of a prompt in one of its engine's: before the first event as its pod is described. */
+  /** Blocks of a prompt in one of its engine's: before the first event as the engine says, or its pod is described. */
   private int parts(Chain chain) {
     EventState now = events;
     if (now.blockSize() != 0) {
       return now.parts() > 1 && reports(chain) ? now.parts() : 1;
     }
-    int size = pod.get().engine().blockSize();
+    int size = describedSize();
     return chain.lookahead() != null && size % chain.blockSize() == 0 ? size / chain.blockSize() : 1;
+  }
+
+  /** Tokens in one of its engine's blocks, while no event has told. */
+  private int describedSize() {
+    int size = learnt.get().blockSize();
+    return size == 0 ? pod.get().engine().blockSize() : size;
   }
 
   /** Of the blocks that it holds, those that events have confirmed; waits for a write in progress if it matters. */
@@ -265,7 +276,7 @@ public final class WorkerCache {
   /** Whether its engine reports such blocks: others are only predicted. */
   private boolean reports(Chain chain) {
     EventState now = events;
-    int size = now.blockSize() == 0 ? pod.get().engine().blockSize() : now.blockSize();
+    int size = now.blockSize() == 0 ? describedSize() : now.blockSize();
     return !pod.get().events().isEmpty() && chain.blockSize() * now.parts() == size;
   }
 

@@ -3,6 +3,7 @@ package io.kvasir.app.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.app.node.EngineVersions.Round;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.execution.FakeCells;
@@ -82,8 +83,10 @@ final class EngineVersionsTest {
       assertThat(engines.of(MODEL)).containsExactly(newer, older);
       assertThat(engines.of("another model")).containsExactly(older);
       assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
-      assertThat(engines.preparations()).isEqualTo(Map.of(
-          "a", name(older), "b", name(newer), "c", name(newer), "d", name(older)));
+      LearntEngine learntVllm = new LearntEngine(name(older), false, 16);
+      LearntEngine learntSglang = new LearntEngine(name(newer), true, 16);
+      assertThat(engines.learnt()).isEqualTo(Map.of(
+          "a", learntVllm, "b", learntSglang, "c", learntSglang, "d", learntVllm));
       cells.setIll("b", true);
       cells.setIll("c", true);
       assertThat(engines.of(MODEL)).as("of those that are well").containsExactly(older);
@@ -104,19 +107,25 @@ final class EngineVersionsTest {
   }
 
   @Test
-  void refresh_showsThePodsKey_andAsksForTwoPages() throws Exception {
+  void refresh_showsThePodsKey_andAsksForVersionAndMetrics() throws Exception {
     try (ScriptedPod pod = vllm("0.31.0")) {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null));
       engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
       List<String> asked = new ArrayList<>();
-      for (int i = 0; i < 2; i++) {
+      for (int i = 0; i < 5; i++) {
         ScriptedPod.ReceivedRequest request = pod.next();
         assertThat(request.headers().first("Authorization")).isEqualTo("Bearer secret");
         asked.add(request.target());
       }
-      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version");
+      assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version", "/v1/models", "/version", "/metrics");
+      engines.refresh(Round.ALL);
+      asked.clear();
+      for (int i = 0; i < 2; i++) {
+        asked.add(pod.next().target());
+      }
+      assertThat(asked).as("asked again").containsExactlyInAnyOrder("/v1/models", "/version");
     }
   }
 
@@ -220,7 +229,7 @@ final class EngineVersionsTest {
       engines.refresh(Round.NEW);
       status[0] = "200";
       engines.refresh(Round.SILENT);
-      assertThat(engines.preparations()).containsOnlyKeys("a");
+      assertThat(engines.learnt().get("b")).isEqualTo(LearntEngine.UNKNOWN);
 
       cells.setIll("a", false);
       cells.setIll("b", false);
@@ -246,7 +255,7 @@ final class EngineVersionsTest {
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 32));
       cells.workers.clear();
       engines.refresh(Round.NEW);
-      assertThat(engines.preparations()).as("gone").isEmpty();
+      assertThat(engines.learnt()).as("gone").isEmpty();
     }
   }
 
@@ -262,7 +271,7 @@ final class EngineVersionsTest {
       assertThat(cells.looks()).isEqualTo(looks);
       cells.worker("b", pod.url(), MODEL);
       assertThat(engines.refresh(Round.NEW)).isTrue();
-      assertThat(engines.preparations()).containsOnlyKeys("a", "b");
+      assertThat(engines.learnt()).containsOnlyKeys("a", "b");
       cells.worker("dead", URI.create("http://127.0.0.1:1"), MODEL);
       cells.setIll("dead", true);
       assertThat(engines.refresh(Round.NEW)).isTrue();

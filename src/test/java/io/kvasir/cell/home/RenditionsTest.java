@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.TestPods;
@@ -77,7 +78,12 @@ final class RenditionsTest {
                   PodSource.CONFIG))
           .forEach(member -> member.health().reachability().onSuccess());
     }
-    services.views().preparations().learnt(Map.of("w0", "most", "w2", "SGLang", "w3", "older"));
+    services.views().learntEngines().replace(
+        Map.of("w0", prepares("most"), "w2", prepares("SGLang"), "w3", prepares("older")));
+  }
+
+  private static LearntEngine prepares(String preparation) {
+    return new LearntEngine(preparation, false, 0);
   }
 
   private static Chain chain(int seed, int blocks) {

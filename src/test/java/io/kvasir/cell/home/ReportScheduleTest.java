@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HitOutcome;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
@@ -76,6 +77,7 @@ final class ReportScheduleTest {
               new WorkerHealth(TestSettings.CELL.health(), contact, () -> 0, new ChangeCounter()),
               index.open(slot, 100),
               TestSettings.CELL,
+              new LearntEngines(),
               () -> 0,
               new ChangeCounter(),
               NOBODY));

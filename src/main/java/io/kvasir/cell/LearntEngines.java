@@ -1,0 +1,33 @@
+package io.kvasir.cell;
+
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What this node has learnt of pods' engines by asking them, however the pods are described. Thread-safe. */
+public final class LearntEngines {
+  private volatile Map<String, LearntEngine> byPod = Map.of();
+
+  /**
+   * What is known of an engine.
+   *
+   * @param preparation the name of how it prepares prompts, null while that is not known
+   * @param sharesOnceComputed whether engines of its kind share a prompt's blocks only once they have computed them
+   * @param blockSize tokens in one of its KV blocks, 0 while that is not known
+   */
+  public record LearntEngine(@Nullable String preparation, boolean sharesOnceComputed, int blockSize) {
+    /** Nothing. */
+    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, 0);
+  }
+
+  /** What is known from now on, by the pods' names. */
+  public void replace(Map<String, LearntEngine> engines) {
+    if (!engines.equals(byPod)) {
+      byPod = Map.copyOf(engines);
+    }
+  }
+
+  /** What is known of a pod's engine. */
+  public LearntEngine of(String pod) {
+    return byPod.getOrDefault(pod, LearntEngine.UNKNOWN);
+  }
+}
