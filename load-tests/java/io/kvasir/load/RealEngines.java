@@ -60,21 +60,25 @@ final class RealEngines implements TruthFleet {
    * @param vllm the program
    * @param blockSizes tokens in a block, in turn; none for the least that it takes
    * @param source of the model that they serve, by the name of the {@link WordModel}
-   * @param drafts whether they speculate with its draft model
+   * @param features of that model: whether engines speculate with its draft model, and serve its adapters
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines vllm(
-      Path vllm, int count, List<Integer> blockSizes, ModelSource source, boolean drafts, HttpClient http)
+      Path vllm, int count, List<Integer> blockSizes, ModelSource source, WordModel.Features features, HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "vLLM",
         (model, port, blockSize, events) -> {
           List<String> words = new ArrayList<>(vllm(vllm, model, port, blockSize, events));
-          if (drafts) {
+          if (features.drafts()) {
             words.add("--speculative-config");
             words.add(
                 """
                 {"method": "eagle", "model": "%s", "num_speculative_tokens": 2}""".formatted(WordModel.draft(model)));
+          }
+          if (features.adapters()) {
+            words.addAll(List.of("--enable-lora", "--max-loras", "2", "--max-lora-rank", "8", "--lora-modules"));
+            words.addAll(adapters(model));
           }
           return words;
         },
@@ -87,14 +91,23 @@ final class RealEngines implements TruthFleet {
    * @param python that has it
    * @param blockSizes tokens in a page, in turn; none for the usual
    * @param source of the model that they serve, by the name of the {@link WordModel}
+   * @param features of that model: whether engines serve its adapters
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines sglang(
-      Path python, int count, List<Integer> blockSizes, ModelSource source, HttpClient http)
+      Path python, int count, List<Integer> blockSizes, ModelSource source, WordModel.Features features,
+      HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "SGLang",
-        (model, port, blockSize, events) -> sglang(python, model, port, blockSize, events),
+        (model, port, blockSize, events) -> {
+          List<String> words = new ArrayList<>(sglang(python, model, port, blockSize, events));
+          if (features.adapters()) {
+            words.addAll(List.of("--enable-lora", "--lora-backend", "torch_native", "--lora-paths"));
+            words.addAll(adapters(model));
+          }
+          return words;
+        },
         count, blockSizes.isEmpty() ? List.of(SGLANG_PAGE_SIZE) : blockSizes, source, http);
   }
 
@@ -187,6 +200,10 @@ final class RealEngines implements TruthFleet {
         "--decode-log-interval", "1",
         "--enable-cache-report",
         "--kv-events-config", events);
+  }
+
+  private static List<String> adapters(Path model) {
+    return WordModel.adapters(model).entrySet().stream().map(one -> one.getKey() + "=" + one.getValue()).toList();
   }
 
   private static boolean isHarmony(Path model) {

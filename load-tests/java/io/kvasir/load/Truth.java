@@ -136,6 +136,11 @@ final class Truth implements Callable<Integer> {
   private String speculation = "";
 
   @Option(
+      names = "--adapters",
+      description = "Engines of --with-vllm and --with-sglang serve two LoRA adapters, as simulated ones do.")
+  private boolean adapters;
+
+  @Option(
       names = "--condition",
       split = ",",
       description = "What is wrong with the simulated engines from the start, such as stores-only.")
@@ -190,8 +195,9 @@ final class Truth implements Callable<Integer> {
     List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
     Speculation drafts = Speculation.parse(speculation);
     if (vllms > 0 || sglangs > 0) {
-      if (modelDirectory != null && (!groups.isEmpty() || drafts != Speculation.NONE)) {
-        throw new IOException("--model-dir: --cache-groups and --speculation are for a model that this makes");
+      if (modelDirectory != null && (!groups.isEmpty() || drafts != Speculation.NONE || adapters)) {
+        throw new IOException(
+            "--model-dir: --cache-groups, --speculation and --adapters are for a model that this makes");
       }
       if (!engines.isEmpty() || gateway != null) {
         throw new IOException(
@@ -205,7 +211,8 @@ final class Truth implements Callable<Integer> {
       if (sglangs > 0 && drafts != Speculation.NONE) {
         throw new IOException("--speculation: SGLang does not speculate on CPUs");
       }
-      return realEngines(groups.isEmpty() ? null : groups.getFirst(), drafts != Speculation.NONE);
+      return realEngines(
+          new WordModel.Features(groups.isEmpty() ? null : groups.getFirst(), drafts != Speculation.NONE, adapters));
     }
     if (!engines.isEmpty() || gateway != null) {
       if (!groups.isEmpty() || drafts != Speculation.NONE || !blockSizes.isEmpty()) {
@@ -220,15 +227,16 @@ final class Truth implements Callable<Integer> {
   }
 
   /** Those of vLLM, and after them those of SGLang, which have the sizes of blocks that are left. */
-  private TruthFleet realEngines(@Nullable CacheGroup group, boolean drafts) throws IOException, InterruptedException {
+  private TruthFleet realEngines(WordModel.Features features) throws IOException, InterruptedException {
     RealEngines first =
-        vllms == 0 ? null : RealEngines.vllm(vllm, vllms, blockSizes, model(group, drafts), drafts, http);
+        vllms == 0 ? null : RealEngines.vllm(vllm, vllms, blockSizes, model(features), features, http);
     if (sglangs == 0) {
       return Objects.requireNonNull(first);
     }
     try {
       List<Integer> left = blockSizes.size() > vllms ? blockSizes.subList(vllms, blockSizes.size()) : blockSizes;
-      RealEngines second = RealEngines.sglang(sglang, sglangs, left, model(null, false), http);
+      WordModel.Features plain = new WordModel.Features(null, false, adapters);
+      RealEngines second = RealEngines.sglang(sglang, sglangs, left, model(plain), plain, http);
       return first == null ? second : TruthFleet.of(first, second);
     } catch (IOException | InterruptedException e) {
       if (first != null) {
@@ -239,8 +247,8 @@ final class Truth implements Callable<Integer> {
   }
 
   /** Where the model of engines that this starts is, or is to be made. */
-  private RealEngines.ModelSource model(@Nullable CacheGroup group, boolean drafts) {
-    return modelDirectory == null ? work -> WordModel.write(work, group, drafts) : _ -> Path.of(modelDirectory);
+  private RealEngines.ModelSource model(WordModel.Features features) {
+    return modelDirectory == null ? work -> WordModel.write(work, features) : _ -> Path.of(modelDirectory);
   }
 
   private TruthRouter router(List<EngineAddress> addresses) throws IOException, InterruptedException {

@@ -19,6 +19,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,17 +49,29 @@ final class WordModel {
   private static final char SPACE = '\u0120';
   private static final ObjectMapper JSON = new ObjectMapper();
 
+  /** What is there beside it. */
+  private static final List<String> ADAPTERS = List.of(NAME + "-sql", NAME + "-legal");
+
+  private static final int ADAPTER_RANK = 8;
+
+  /**
+   * What it has beside one layer of full attention.
+   *
+   * @param group what a second layer needs of the cache, null for no such layer
+   * @param drafts whether it has a draft model
+   * @param adapters whether it has LoRA adapters
+   */
+  record Features(@Nullable CacheGroup group, boolean drafts, boolean adapters) {}
+
   private record Tensor(String name, int[] shape, float[] values) {}
 
   private WordModel() {}
 
   /**
-   * Writes it into a directory of its name, which is made; the same bytes each time.
-   *
-   * @param group what its second layer needs of the cache, null for no such layer
-   * @param drafts whether it has a draft model beside it
+   * Writes it into a directory of its name, which is made, and what is to be there beside it; the same bytes each time.
    */
-  static Path write(Path work, @Nullable CacheGroup group, boolean drafts) throws IOException {
+  static Path write(Path work, Features features) throws IOException {
+    CacheGroup group = features.group;
     Path directory = Files.createDirectories(work.resolve(NAME));
     Files.writeString(directory.resolve("config.json"), config(group));
     for (String name : FILES) {
@@ -77,10 +90,39 @@ final class WordModel {
           case CacheGroup.SlidingWindow _ -> llama(words, 2);
           case CacheGroup.State _ -> lfm2(words);
         });
-    if (drafts) {
+    if (features.drafts) {
       writeDraft(directory);
     }
+    if (features.adapters) {
+      for (int i = 0; i < ADAPTERS.size(); i++) {
+        writeAdapter(Files.createDirectories(work.resolve(ADAPTERS.get(i))), i);
+      }
+    }
     return directory;
+  }
+
+  /** Where the adapters of a model in a directory are, by their names. */
+  static Map<String, Path> adapters(Path model) {
+    return ADAPTERS.stream().collect(Collectors.toMap(name -> name, model::resolveSibling));
+  }
+
+  /** Writes an adapter as PEFT does, of the attention's queries and values. */
+  private static void writeAdapter(Path directory, int number) throws IOException {
+    Files.writeString(
+        directory.resolve("adapter_config.json"),
+        """
+        {"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "%s", "r": %d, "lora_alpha": 16,
+         "lora_dropout": 0.0, "bias": "none", "fan_in_fan_out": false, "modules_to_save": null,
+         "target_modules": ["q_proj", "v_proj"]}
+        """.formatted(NAME, ADAPTER_RANK));
+    Random random = new Random(3 + number);
+    List<Tensor> tensors = new ArrayList<>();
+    for (String projection : List.of("q", "v")) {
+      String name = "base_model.model.model.layers.0.self_attn." + projection + "_proj.lora_";
+      tensors.add(random(random, 0.1f, name + "A.weight", ADAPTER_RANK, HIDDEN));
+      tensors.add(random(random, 0.1f, name + "B.weight", HIDDEN, ADAPTER_RANK));
+    }
+    writeTensors(directory.resolve("adapter_model.safetensors"), tensors);
   }
 
   /** Where the draft model of one in a directory is. */
