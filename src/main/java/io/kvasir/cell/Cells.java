@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.http.Cancellation;
 import io.kvasir.telemetry.DecisionRecord;
 import java.util.List;
@@ -46,6 +47,11 @@ public interface Cells {
    * unless a pod has come, gone or changed.
    */
   Set<String> workerIds();
+
+  /** What is known of a pod's engine, from this node's memory: never waits. */
+  default LearntEngine learntEngine(String pod) {
+    return LearntEngine.UNKNOWN;
+  }
 
   /** Every name requests may call a model by, wherever its workers are; also of those that may have none. */
   Set<String> models();

@@ -12,11 +12,13 @@ public final class LearntEngines {
    *
    * @param preparation the name of how it prepares prompts, null while that is not known
    * @param sharesOnceComputed whether engines of its kind share a prompt's blocks only once they have computed them
+   * @param prefixesAdapters whether engines of its kind know a LoRA adapter by its name behind the base model's only
    * @param blockSize tokens in one of its KV blocks, 0 while that is not known
    */
-  public record LearntEngine(@Nullable String preparation, boolean sharesOnceComputed, int blockSize) {
+  public record LearntEngine(
+      @Nullable String preparation, boolean sharesOnceComputed, boolean prefixesAdapters, int blockSize) {
     /** Nothing. */
-    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, 0);
+    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, 0);
   }
 
   /** What is known from now on, by the pods' names. */

@@ -24,6 +24,11 @@ public enum EngineKind {
     return this == SGLANG;
   }
 
+  /** Whether engines of this kind know a LoRA adapter by its name behind the base model's only, {@code base:adapter}. */
+  public boolean prefixesAdapters() {
+    return this == SGLANG;
+  }
+
   /** Its name as people write it, such as {@code vLLM}. */
   public String label() {
     return label;

@@ -29,6 +29,7 @@ final class RequestParser {
   private final Cells cells;
   private final StoredResponses stored;
   private final WebSocketSettings webSockets;
+  private final NamedAdapter adapters;
 
   RequestParser(
       PreparationPermits permits, ProfileResolver profiles, CallerIsolation isolation, Cells cells,
@@ -39,6 +40,7 @@ final class RequestParser {
     this.cells = cells;
     this.stored = stored;
     this.webSockets = webSockets;
+    this.adapters = new NamedAdapter(cells);
   }
 
   /** Reads a request to an API, whose path may be another than the one it came by. */
@@ -105,9 +107,16 @@ final class RequestParser {
         WebSocketRequest.matches(api, inbound)
             ? new ApiRequest(webSocketModel(exchange), false, null, null)
             : reader.read(api, exchange.headers(), exchange.body(), exchange.memory());
-    isolation.check(caller, request, exchange.body());
+    String adapter = adapters.of(request);
+    byte[] body = exchange.body();
+    if (adapter != null && inbound.handover() == null) {
+      body = NamedAdapter.asModel(api, body, adapter);
+      request = reader.read(api, exchange.headers(), body, exchange.memory());
+    }
+    isolation.check(caller, request, body);
     WorkerLocation location = location(api, path, request, caller);
-    String model = request.model() != null ? request.model()
+    String model = adapter != null ? adapter
+        : request.model() != null ? request.model()
         : location != null ? location.model()
         : anyModel(caller);
     if (!caller.grants().allowsModel(model)) {
@@ -116,14 +125,13 @@ final class RequestParser {
     }
     if (isolation.needsChat(caller, api)) {
       // A salt has no place in a request to Anthropic's API.
-      Translation translation = new MessagesTranslation(JsonMembers.of(exchange.body()));
+      Translation translation = new MessagesTranslation(JsonMembers.of(body));
       byte[] chat = translation.request();
       ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat, exchange.memory());
       return parsed(ApiPath.CHAT, translated, location, model, inbound,
           new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));
     }
-    return parsed(api, request, location, model, inbound,
-        new ForwardedRequest(exchange.target(), exchange.body(), null));
+    return parsed(api, request, location, model, inbound, new ForwardedRequest(exchange.target(), body, null));
   }
 
   private @Nullable String webSocketModel(Exchange exchange) throws ApiException {

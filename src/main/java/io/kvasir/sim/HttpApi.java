@@ -174,7 +174,9 @@ final class HttpApi implements SimHttpHandler {
 
   private void respond(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
       throws IOException, EngineApiException {
-    String lora = lora(body);
+    String named = lora(body);
+    // SGLang's has no adapters (0.5.23).
+    String lora = settings.http().api() == EngineApi.SGLANG ? null : named;
     int[] prompt = prompts.response(body);
     GenerationRequest request = GenerationRequest.of(body, List.of(prompt), body.integer("max_output_tokens"), 0,
         settings.maxModelLen(), lora);
@@ -212,14 +214,19 @@ final class HttpApi implements SimHttpHandler {
             "embd-" + requestId(exchange, body), servedModel(body), now()));
   }
 
-  /** The adapter that the request's model names; null for the base model or when it names none. */
+  /** The adapter that the request names; null for the base model or when it names none. */
   private @Nullable String lora(RequestBody body) throws EngineApiException {
     String name = body.text("model");
-    if (name == null || name.isEmpty() || name.equals(settings.model().name())) {
-      return null;
+    String model = settings.model().name();
+    List<String> loras = settings.model().loras();
+    boolean sglang = settings.http().api() == EngineApi.SGLANG;
+    if (name == null || name.isEmpty() || name.equals(model) || (sglang && loras.contains(name))) {
+      return sglang ? body.text("lora_path") : null;
     }
-    if (settings.model().loras().contains(name)) {
-      return name;
+    // By its name alone SGLang does not know an adapter.
+    String adapter = !sglang ? name : name.startsWith(model + ":") ? name.substring(model.length() + 1) : "";
+    if (loras.contains(adapter)) {
+      return adapter;
     }
     throw EngineApiException.notFound("The model `" + name + "` does not exist.", "model");
   }

@@ -34,6 +34,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -92,6 +93,48 @@ final class ServeEngineIT {
       assertThat(TestNodes.manage(node, "/ready").body())
           .contains("acme/tensorrt are compared by their text only", "does not tokenise conversations");
     }
+  }
+
+  /** It would answer as the base model where an adapter is named by its name alone. */
+  @Test
+  void adapterOfSglang_isReachedByEveryNameThatItHas_andSharesNothingWithItsBase() throws Exception {
+    try (Node node = TestNodes.start(ConfigFactory.parseString("kvasir.pods = []"));
+        SimEngine engine =
+            SimEngine.start(settings().api(EngineApi.SGLANG).loras(List.of("adapter")).build())) {
+      add(node, engine.url());
+      await("prompts of its adapter", () -> isCachedAsPromised(node.gatewayUrl(), "adapter"));
+      assertThat(cached(adapterRequest(node, "adapter", null, "first"))).isEqualTo(0);
+      int held = cached(adapterRequest(node, "adapter", null, "first"));
+      assertThat(held).isPositive();
+      assertThat(cached(adapterRequest(node, "kvasir-demo:adapter", null, "first"))).isEqualTo(held);
+      assertThat(cached(adapterRequest(node, "kvasir-demo", "adapter", "first"))).isEqualTo(held);
+      assertThat(cached(adapterRequest(node, "kvasir-demo", null, "first"))).isEqualTo(0);
+
+      HttpResponse<String> unknown = adapterRequest(node, "kvasir-demo:none", null, "first");
+      assertThat(unknown.statusCode()).isEqualTo(404);
+      assertThat(unknown.body()).contains("kvasir-demo:none");
+    }
+  }
+
+  private static HttpResponse<String> adapterRequest(
+      Node node, String model, @Nullable String adapter, String question) throws Exception {
+    ObjectNode body = JSON.createObjectNode().put("model", model).put("max_tokens", 1);
+    if (adapter != null) {
+      body.put("lora_path", adapter);
+    }
+    body.putArray("messages").addObject().put("role", "user").put("content", question + GUIDE);
+    return TestNodes.send(
+        HttpRequest.newBuilder(node.gatewayUrl().resolve("/v1/chat/completions"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body.toString())));
+  }
+
+  /** What the engine found, as it was promised. */
+  private static int cached(HttpResponse<String> answer) throws Exception {
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    int found = JSON.readTree(answer.body()).at("/usage/prompt_tokens_details/cached_tokens").asInt();
+    assertThat(header(answer, "X-Router-Reason")).contains("cached=" + found + "/");
+    return found;
   }
 
   private static HttpResponse<String> post(URI url, String model, String member, String tools) throws Exception {

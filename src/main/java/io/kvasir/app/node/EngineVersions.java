@@ -9,6 +9,7 @@ import io.kvasir.cell.WorkerSummary;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineInquiry;
+import io.kvasir.engines.EngineKind;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
@@ -17,6 +18,7 @@ import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -94,9 +96,10 @@ final class EngineVersions {
 
     LearntEngine learnt() {
       Preparation preparation = preparation();
+      EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
-          preparation == null ? null : preparation.name(),
-          identity != null && identity.kind().sharesOnceComputed(), blockSize);
+          preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.prefixesAdapters(),
+          blockSize);
     }
   }
 
@@ -114,6 +117,13 @@ final class EngineVersions {
       PodSpec.Learnt learnt = pod.learnt();
       return new Description(
           learnt == null ? "" : learnt.engine(), pod.role() == Role.PREFILL || pod.role() == Role.DECODE);
+    }
+
+    EngineKind kind() {
+      return Arrays.stream(EngineKind.values())
+          .filter(kind -> engine.startsWith(kind.label()))
+          .findAny()
+          .orElse(EngineKind.UNKNOWN);
     }
 
     @Nullable EngineVersion version() {

@@ -5,6 +5,7 @@ import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.FromZeroSettings;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.UnservedDemand;
 import io.kvasir.cell.WorkerSummary;
@@ -92,6 +93,11 @@ public final class ClusterCells implements Cells {
     return request.claim() == null
         ? decide(request)
         : decide(request, (cell, located) -> decideInTurn(cell, located, client));
+  }
+
+  @Override
+  public LearntEngine learntEngine(String pod) {
+    return views.learntEngines().of(pod);
   }
 
   /** The node stops: requests that wait for the first worker of a model are refused. Idempotent. */

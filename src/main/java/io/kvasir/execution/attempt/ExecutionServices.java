@@ -1,11 +1,13 @@
 package io.kvasir.execution.attempt;
 
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Warmup;
 import io.kvasir.http.client.PodTransport;
 import io.kvasir.time.NanoClock;
 import io.kvasir.time.Timer;
+import java.util.function.Function;
 
 /**
  * What every attempt of a node shares.
@@ -16,6 +18,7 @@ import io.kvasir.time.Timer;
  * @param clock measures deadlines and latencies
  * @param timer runs the checks of deadlines
  * @param warmup runs before a worker is sent a prompt
+ * @param engines what is known of the engine of a pod, by its name
  * @param usage what engines are used to tell in their answers' usage
  */
 public record ExecutionServices(
@@ -25,16 +28,17 @@ public record ExecutionServices(
     NanoClock clock,
     Timer timer,
     Warmup warmup,
+    Function<String, LearntEngine> engines,
     UsageHabits usage) {
   /** Services that have not seen an answer yet. */
   public ExecutionServices(
       PodTransport pods, ExecutionSettings settings, ExecutionMetrics metrics, NanoClock clock, Timer timer,
-      Warmup warmup) {
-    this(pods, settings, metrics, clock, timer, warmup, new UsageHabits());
+      Warmup warmup, Function<String, LearntEngine> engines) {
+    this(pods, settings, metrics, clock, timer, warmup, engines, new UsageHabits());
   }
 
   /** The same with another way to the pods. */
   public ExecutionServices with(PodTransport other) {
-    return new ExecutionServices(other, settings, metrics, clock, timer, warmup, usage);
+    return new ExecutionServices(other, settings, metrics, clock, timer, warmup, engines, usage);
   }
 }

@@ -1,7 +1,9 @@
 package io.kvasir.execution.attempt;
 
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.execution.Call;
+import io.kvasir.execution.dialect.AdapterNames;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.PeerTier;
 import io.kvasir.execution.dialect.RetainedRequest;
@@ -17,19 +19,31 @@ public final class PodRequests {
   private PodRequests() {}
 
   /**
-   * The client's own request, with the name of the worker that the chosen one is to take KV blocks from, if any, and
-   * that of its program where the worker's engine is to retain what that uses.
+   * The client's own request, with the name of the worker that the chosen one is to take KV blocks from, if any, that
+   * of its program where the worker's engine is to retain what that uses, and its model's as the engine has it.
+   *
+   * @param engine what is known of the worker's engine
    */
-  public static PodRequest original(Call call, Decision.Chosen chosen, String id) {
+  public static PodRequest original(Call call, Decision.Chosen chosen, String id, LearntEngine engine) {
     KvPull pull = chosen.step().pull();
     EngineRequest message =
         pull == null
             ? retained(call, chosen.worker())
             : PeerTier.pull(call.http().target(), call.http().body(), pull, id);
+    message = engine.prefixesAdapters() ? withBase(call, chosen.worker(), message) : message;
     return message == null
         ? request(
             call, chosen.worker(), id, call.http().target(), call.http().headers().toBuilder(), call.http().body())
         : passedThrough(call, chosen.worker(), id, message);
+  }
+
+  private static @Nullable EngineRequest withBase(Call call, Worker worker, @Nullable EngineRequest message) {
+    EngineRequest named = AdapterNames.withBase(
+        worker, call.decision().model(), message == null ? call.http().target() : message.path(),
+        message == null ? call.http().body() : message.body());
+    return named == null ? message
+        : message == null ? named
+        : new EngineRequest(named.path(), named.body(), message.headers());
   }
 
   private static @Nullable EngineRequest retained(Call call, Worker worker) {

@@ -49,7 +49,7 @@ final class Sglang implements KvTransferProtocol {
     ClientRequest request = translation == null
         ? split.request()
         : new ClientRequest(ApiPath.CHAT.path(), JsonMembers.of(translation.request()));
-    JsonMembers body = request.members()
+    JsonMembers body = AdapterNames.withBase(split.prefill(), request.members())
         .withText("bootstrap_host", split.bareHost())
         .with("bootstrap_port", Integer.toString(split.transfer().bootstrapPort()))
         .with("bootstrap_room", Long.toString(room(split.rendezvousId(), split.prefill())));

@@ -30,6 +30,7 @@ import io.kvasir.execution.workflow.WorkflowSupervisor;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.client.PodClient;
+import io.kvasir.http.client.PodRequest;
 import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -77,7 +78,7 @@ public final class Dispatcher implements AutoCloseable {
     this.cells = cells;
     NanoClock clock = NanoClock.SYSTEM;
     this.services = new ExecutionServices(
-        pods, settings, new ExecutionMetrics(metrics), clock, timer, warmup);
+        pods, settings, new ExecutionMetrics(metrics), clock, timer, warmup, cells::learntEngine);
     this.retryPolicy = new RetryPolicy(
         settings, new RetryBudget(settings.retries(), clock), services.metrics(), clock,
         () -> ThreadLocalRandom.current().nextDouble());
@@ -233,6 +234,11 @@ public final class Dispatcher implements AutoCloseable {
     };
   }
 
+  private static PodRequest original(
+      Call call, Decision.Chosen chosen, String requestId, ExecutionServices services) {
+    return PodRequests.original(call, chosen, requestId, services.engines().apply(chosen.worker().pod()));
+  }
+
   private static Attempt attempt(
       Call call, CallListener listener, Decision.Planned planned, RetryState retries, ExecutionServices services,
       String requestId) {
@@ -242,7 +248,7 @@ public final class Dispatcher implements AutoCloseable {
         () -> {
           services.warmup().prepare(call, chosen);
           return Task.single(
-              call, chosen, PodRequests.original(call, chosen, requestId), planned.reason(),
+              call, chosen, original(call, chosen, requestId, services), planned.reason(),
               services.settings().maxBufferedBytes());
         },
         services,

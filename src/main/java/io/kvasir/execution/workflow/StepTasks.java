@@ -5,6 +5,7 @@ import io.kvasir.execution.Call;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.ExecutionServices;
 import io.kvasir.execution.attempt.PodRequests;
 import io.kvasir.execution.attempt.Task;
 import io.kvasir.execution.dialect.ClientRequest;
@@ -22,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param call the client's request
  * @param plan the plan
- * @param maxBufferedBytes the longest response for the client that is buffered
+ * @param services what every attempt shares
  */
-record StepTasks(Call call, PlanState plan, int maxBufferedBytes) {
+record StepTasks(Call call, PlanState plan, ExecutionServices services) {
   /** The longest response that the router reads: a long prompt's ids, a connector's state. */
   private static final int MAX_READ_BYTES = 64 << 20;
 
@@ -61,10 +62,10 @@ record StepTasks(Call call, PlanState plan, int maxBufferedBytes) {
   private Task whole(Decision.Chosen chosen) {
     ClientRequest changed = plan.content().changed() ? plan.content().current() : null;
     PodRequest request = changed == null
-        ? PodRequests.original(call, chosen, requestId())
+        ? PodRequests.original(call, chosen, requestId(), services.engines().apply(chosen.worker().pod()))
         : PodRequests.passedThrough(call, chosen.worker(), requestId(),
             new EngineRequest(changed.path(), changed.members().bytes(), Map.of()));
-    return Task.single(call, chosen, request, plan.planned().reason(), maxBufferedBytes);
+    return Task.single(call, chosen, request, plan.planned().reason(), maxBufferedBytes());
   }
 
   private Task decode(Decision.Chosen chosen, StepWork.Decode decode) {
@@ -78,7 +79,7 @@ record StepTasks(Call call, PlanState plan, int maxBufferedBytes) {
         chosen,
         request,
         new UpstreamRoute(chosen.worker(), decode.prefill().worker(), reason),
-        Task.ResponseHandling.forClient(call, translation == null ? maxBufferedBytes : MAX_READ_BYTES, translation),
+        Task.ResponseHandling.forClient(call, translation == null ? maxBufferedBytes() : MAX_READ_BYTES, translation),
         decode.prefillReport());
   }
 
@@ -89,6 +90,11 @@ record StepTasks(Call call, PlanState plan, int maxBufferedBytes) {
         new UpstreamRoute(chosen.worker(), null, plan.planned().reason()),
         Task.ResponseHandling.forRouter(MAX_READ_BYTES, translation),
         null);
+  }
+
+  /** The longest response for the client that is buffered. */
+  private int maxBufferedBytes() {
+    return services.settings().maxBufferedBytes();
   }
 
   private String requestId() {

@@ -138,7 +138,7 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
   }
 
   private StepTasks tasks(WorkflowEffect.StartStep effect) {
-    return new StepTasks(call, effect.plan(), services.execution().settings().maxBufferedBytes());
+    return new StepTasks(call, effect.plan(), services.execution());
   }
 
   /** Releases what an event holds that its workflow will not receive any more. Idempotent. */

@@ -83,8 +83,8 @@ final class EngineVersionsTest {
       assertThat(engines.of(MODEL)).containsExactly(newer, older);
       assertThat(engines.of("another model")).containsExactly(older);
       assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
-      LearntEngine learntVllm = new LearntEngine(name(older), false, 16);
-      LearntEngine learntSglang = new LearntEngine(name(newer), true, 16);
+      LearntEngine learntVllm = new LearntEngine(name(older), false, false, 16);
+      LearntEngine learntSglang = new LearntEngine(name(newer), true, true, 16);
       assertThat(engines.learnt()).isEqualTo(Map.of(
           "a", learntVllm, "b", learntSglang, "c", learntSglang, "d", learntVllm));
       cells.setIll("b", true);

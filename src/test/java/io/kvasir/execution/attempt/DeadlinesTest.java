@@ -2,6 +2,7 @@ package io.kvasir.execution.attempt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Warmup;
@@ -30,7 +31,7 @@ final class DeadlinesTest {
           new ExecutionSettings(
               ExecutionSettings.defaults().retries(), Duration.ofSeconds(10), Duration.ofSeconds(3),
               Duration.ofMinutes(1), 1 << 20, null, 10),
-          new ExecutionMetrics(metrics), clock, timer, Warmup.NONE),
+          new ExecutionMetrics(metrics), clock, timer, Warmup.NONE, _ -> LearntEngine.UNKNOWN),
       clock.nanos() + Duration.ofMinutes(1).toNanos(),
       passed::add);
 

@@ -9,6 +9,8 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -222,6 +224,22 @@ final class KvTransferProtocolTest {
         "{\"messages\":[],\"max_tokens\":9,\"stream\":true,\"bootstrap_host\":\"10.1.1.1\",\"bootstrap_port\":8998,"
             + "\"bootstrap_room\":42}");
     assertThat(text(legs.decode(split, PrefillResult.KvBlocks.NOT_AWAITED))).isEqualTo(text(legs.prefill(split)));
+  }
+
+  @Test
+  void sglang_adapterIsNamedBehindItsBase() {
+    Worker prefill = worker(Dialect.SGLANG, 0, 1);
+    String base = prefill.models().iterator().next();
+    Set<String> models = new LinkedHashSet<>(List.of(base, "adapter"));
+    Worker adapted = new Worker(
+        prefill.id(), prefill.pod(), prefill.url(), 0, 1, 0, prefill.role(), models, Map.of(), 8, "e",
+        prefill.kvTransfer());
+    for (String model : List.of("adapter", base)) {
+      SplitRequest split = new SplitRequest(
+          request("/v1/chat/completions", "{\"model\":\"" + model + "\",\"messages\":[]}"), "r", 0, adapted, null);
+      assertThat(JsonMembers.of(KvTransferProtocol.of(Dialect.SGLANG).prefill(split).body()).value("model").asText())
+          .isEqualTo(model.equals(base) ? base : base + ":adapter");
+    }
   }
 
   @Test

@@ -1,0 +1,59 @@
+package io.kvasir.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.kvasir.cell.Cells;
+import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.http.ApiPath;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The LoRA adapter that a request names in one of SGLang's ways: behind the base model, {@code base:adapter}, or in a
+ * member of its own beside it, {@code lora_path}. Elsewhere in the router, as in vLLM, it is a model by its own name.
+ */
+final class NamedAdapter {
+  private static final String MODEL = "model";
+  private static final String LORA_PATH = "lora_path";
+
+  private final Cells cells;
+
+  NamedAdapter(Cells cells) {
+    this.cells = cells;
+  }
+
+  /** The adapter's own name, null where the request names none so. */
+  @Nullable String of(ApiRequest request) {
+    String model = request.model();
+    if (model != null && !cells.models().contains(model)) {
+      return behindBase(model);
+    }
+    JsonNode body = request.body();
+    JsonNode beside = body == null ? MissingNode.getInstance() : body.path(LORA_PATH);
+    return beside.isTextual() && isAdapter(model, beside.textValue()) ? beside.textValue() : null;
+  }
+
+  /** Names may have colons of their own. */
+  private @Nullable String behindBase(String model) {
+    for (int at = model.indexOf(':'); at >= 0; at = model.indexOf(':', at + 1)) {
+      String adapter = model.substring(at + 1).strip();
+      if (isAdapter(model.substring(0, at).strip(), adapter)) {
+        return adapter;
+      }
+    }
+    return null;
+  }
+
+  private boolean isAdapter(@Nullable String base, String name) {
+    return cells.workers(name).stream()
+        .anyMatch(worker -> {
+          String first = worker.models().iterator().next();
+          return !first.equals(name) && (base == null || first.equals(base));
+        });
+  }
+
+  /** The body with the adapter as its model; one without a model, as SGLang's own API has none, as it is. */
+  static byte[] asModel(ApiPath api, byte[] body, String adapter) {
+    JsonMembers members = api == ApiPath.GENERATE ? null : JsonMembers.tryOf(body);
+    return members == null ? body : members.without(LORA_PATH).withText(MODEL, adapter).bytes();
+  }
+}
