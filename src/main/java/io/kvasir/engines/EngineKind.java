@@ -24,7 +24,7 @@ public enum EngineKind {
     return this == SGLANG;
   }
 
-  /** Whether engines of this kind know a LoRA adapter by its name behind the base model's only, {@code base:adapter}. */
+  /** Whether engines of this kind know an adapter by its name behind the base model's only, {@code base:adapter}. */
   public boolean prefixesAdapters() {
     return this == SGLANG;
   }

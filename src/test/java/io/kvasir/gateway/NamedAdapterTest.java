@@ -30,8 +30,8 @@ final class NamedAdapterTest {
   @ParameterizedTest
   @CsvSource({
       "a:base:legal,, legal", "a:base:b:sql,, b:sql", "a:base: legal,, legal", "a:base, legal, legal", ", legal, legal",
-      "legal,,", "a:base,,", "b:sql,,", "a:base:none,,", "a:base, none,", "other:legal,,", "other, legal,", "none:legal,,",
-      "a:base, other,", "a:base, '',", ",,"
+      "legal,,", "a:base,,", "b:sql,,", "a:base:none,,", "a:base, none,", "other:legal,,", "other, legal,",
+      "none:legal,,", "a:base, other,", "a:base, '',", ",,"
   })
   void adapter_isThatOfTheBase(@Nullable String model, @Nullable String path, @Nullable String adapter) {
     ObjectNode body = JSON.createObjectNode();

@@ -102,8 +102,8 @@ public final class WorkerCache {
   }
 
   /**
-   * Whether its engine shares a prompt's blocks with others only once it has computed them: its events show it, or it is
-   * known of engines of its kind.
+   * Whether its engine shares a prompt's blocks with others only once it has computed them: its events show it, or it
+   * is known of engines of its kind.
    */
   public boolean sharesOnceComputed() {
     return events.onceComputed() || pod.get().sharesOnceComputed() || learnt.get().sharesOnceComputed();
