@@ -12,15 +12,16 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A client of a router's chat completions that are not streamed. Thread-safe; calls block. */
+/** A client of a router whose answers are not streamed. Thread-safe; calls block. */
 final class ChatClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration TIMEOUT = Duration.ofMinutes(2);
 
   private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-  private final URI url;
+  private final URI gateway;
   private final @Nullable String key;
 
   /**
@@ -29,7 +30,7 @@ final class ChatClient implements AutoCloseable {
    * @param key API key; null to send none
    */
   ChatClient(URI gateway, @Nullable String key) {
-    this.url = gateway.resolve("/v1/chat/completions");
+    this.gateway = gateway;
     this.key = key;
   }
 
@@ -42,18 +43,33 @@ final class ChatClient implements AutoCloseable {
 
     /** Tokens of the prompt, as the engine counted them. */
     int promptTokens() {
-      return body.path("usage").path("prompt_tokens").asInt();
+      JsonNode usage = body.path("usage");
+      // Anthropic's leave out what was found.
+      int found = usage.path("cache_read_input_tokens").asInt() + usage.path("cache_creation_input_tokens").asInt();
+      return usage.path("prompt_tokens").asInt(usage.path("input_tokens").asInt() + found);
     }
 
     /** Those that the engine found cached, -1 where it does not say. */
     int cachedTokens() {
-      return body.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt(-1);
+      JsonNode usage = body.path("usage");
+      return Stream.of("/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens",
+              "/cache_read_input_tokens")
+          .map(usage::at)
+          .filter(JsonNode::isNumber)
+          .mapToInt(JsonNode::asInt)
+          .findFirst()
+          .orElse(-1);
     }
 
-    /** The assistant's message, for the conversation to go on. */
+    /** The assistant's message of a chat, for the conversation to go on. */
     JsonNode message() {
       return body.path("choices").path(0).path("message").deepCopy();
     }
+  }
+
+  /** Sends a chat. */
+  Answer ask(ObjectNode body, String... headers) throws IOException, InterruptedException {
+    return ask("/v1/chat/completions", body, headers);
   }
 
   /**
@@ -62,9 +78,9 @@ final class ChatClient implements AutoCloseable {
    * @param headers names and values in turn
    * @throws IOException when there is no complete answer
    */
-  Answer ask(ObjectNode body, String... headers) throws IOException, InterruptedException {
+  Answer ask(String path, ObjectNode body, String... headers) throws IOException, InterruptedException {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(url)
+        HttpRequest.newBuilder(gateway.resolve(path))
             .header("Content-Type", "application/json")
             .timeout(TIMEOUT)
             .POST(BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)));

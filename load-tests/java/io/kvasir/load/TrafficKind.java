@@ -12,6 +12,10 @@ enum TrafficKind {
   BRANCHING(8, 4),
   /** Agents, whose requests have tools, and turns the calls of tools and their results. */
   TOOLS(8, 6),
+  /** The same by Anthropic's {@code /v1/messages}. */
+  MESSAGES(8, 6),
+  /** The same by OpenAI's {@code /v1/responses}. */
+  RESPONSES(8, 6),
   /** The same prompts under several cache salts, which share nothing. */
   SALTED(8, 4),
   /** The same prompts to the model and its LoRA adapters, which share nothing. */

@@ -311,7 +311,7 @@ final class Truth implements Callable<Integer> {
       case EVICTING -> evictionObstacle(cacheTokens(aggregated));
       case RESTARTING, LOSSY ->
           aggregated.stream().allMatch(TruthEngine::simulated) ? "" : "engines are not simulated";
-      case MULTI_TURN, CONCURRENT, BRANCHING, TOOLS, SALTED, PREFILL_DECODE -> "";
+      case MULTI_TURN, CONCURRENT, BRANCHING, TOOLS, MESSAGES, RESPONSES, SALTED, PREFILL_DECODE -> "";
     };
   }
 

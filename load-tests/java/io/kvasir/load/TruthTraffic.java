@@ -31,8 +31,6 @@ final class TruthTraffic {
   /** How much more than fits is asked for in turn. */
   private static final double OVERFLOW = 1.3;
 
-  private static final ArrayNode TOOLS = tools();
-
   private final TruthTally tally;
   private final TruthRouter router;
   private final ChatClient client;
@@ -59,16 +57,6 @@ final class TruthTraffic {
     this.client = client;
     this.target = target;
     this.over = over;
-  }
-
-  private static ArrayNode tools() {
-    ArrayNode tools = JSON.createArrayNode();
-    ObjectNode function = tools.addObject().put("type", "function").putObject("function");
-    function.put("name", "look_up").put("description", "Looks up a word in the dictionary.");
-    ObjectNode parameters = function.putObject("parameters").put("type", "object");
-    parameters.putObject("properties").putObject("word").put("type", "string");
-    parameters.putArray("required").add("word");
-    return tools;
   }
 
   /** Requests to begin conversations that are more than fit into caches of so many tokens. */
@@ -99,7 +87,7 @@ final class TruthTraffic {
       while (!isOver()) {
         switch (tally.kind()) {
           case BRANCHING -> branch(random);
-          case TOOLS -> callTools(random);
+          case TOOLS, MESSAGES, RESPONSES -> callTools(random);
           case SALTED -> {
             ArrayNode opening = opening(random, SYSTEM_CHARACTERS);
             for (String salt : List.of("", "tenant-a", "tenant-b")) {
@@ -132,25 +120,20 @@ final class TruthTraffic {
     }
   }
 
-  /** A conversation whose answers call a tool; each result comes in parts, and the next turn is the answer to it. */
+  /** A conversation whose answers call a tool. */
   private void callTools(Random random) throws InterruptedException {
-    ArrayNode messages = opening(random, SYSTEM_CHARACTERS);
-    messages.addObject().put("role", "user").put("content", Words.text(random, 200));
+    AgentConversation conversation =
+        AgentConversation.of(
+            tally.kind(), target.models().getFirst(), system(random, SYSTEM_CHARACTERS), Words.text(random, 200));
     for (int turn = 0; turn < tally.kind().turns() && !isOver(); turn++) {
       if (turn > 0) {
         pause();
       }
-      if (ask(target.models().getFirst(), "", messages) == 0) {
+      ChatClient.Answer answer = send(conversation.path(), conversation.body());
+      if (answer == null) {
         return;
       }
-      String id = "call_%08x".formatted(random.nextInt());
-      ObjectNode call = ((ObjectNode) messages.get(messages.size() - 1)).putArray("tool_calls").addObject();
-      call.put("id", id).put("type", "function").putObject("function")
-          .put("name", "look_up").put("arguments", "{\"word\": \"%s\"}".formatted(Words.text(random, 8)));
-      ArrayNode result = messages.addObject().put("role", "tool").put("tool_call_id", id).putArray("content");
-      for (int part = 0; part < 2; part++) {
-        result.addObject().put("type", "text").put("text", Words.text(random, 150));
-      }
+      conversation.answered(answer.body(), random);
     }
   }
 
@@ -191,13 +174,17 @@ final class TruthTraffic {
     return messages;
   }
 
-  /** A system prompt that some other conversations begin with, too; with long ones no other does. */
   private ArrayNode opening(Random random, int characters) {
-    long which = characters == LONG_CHARACTERS ? random.nextLong() : random.nextInt(SYSTEM_PROMPTS);
-    Random own = new Random(target.seed() * 31 + which * 101 + tally.kind().name().hashCode());
     ArrayNode messages = JSON.createArrayNode();
-    messages.addObject().put("role", "system").put("content", Words.text(own, characters));
+    messages.addObject().put("role", "system").put("content", system(random, characters));
     return messages;
+  }
+
+  /** A system prompt that some other conversations begin with, too; with long ones no other does. */
+  private String system(Random random, int characters) {
+    long which = characters == LONG_CHARACTERS ? random.nextLong() : random.nextInt(SYSTEM_PROMPTS);
+    return Words.text(
+        new Random(target.seed() * 31 + which * 101 + tally.kind().name().hashCode()), characters);
   }
 
   private void pause() throws InterruptedException {
@@ -210,32 +197,40 @@ final class TruthTraffic {
 
   /** Sends the messages and adds the answer to them; returns the prompt's tokens, 0 when there is no answer. */
   private int ask(String model, String salt, ArrayNode messages) throws InterruptedException {
-    String id = "truth-%s-%d-%x".formatted(tally.kind(), begun.incrementAndGet(), System.nanoTime());
-    ObjectNode body = JSON.createObjectNode().put("model", model).put("max_tokens", 24).put("temperature", 0);
+    ObjectNode body =
+        JSON.createObjectNode().put("model", model).put("max_tokens", AgentConversation.ANSWER_TOKENS)
+            .put("temperature", 0);
     body.set("messages", messages);
     if (!salt.isEmpty()) {
       body.put("cache_salt", salt);
     }
-    if (tally.kind() == TrafficKind.TOOLS) {
-      body.set("tools", TOOLS);
+    ChatClient.Answer answer = send("/v1/chat/completions", body);
+    if (answer == null) {
+      return 0;
     }
+    messages.add(answer.message());
+    return Math.max(1, answer.promptTokens());
+  }
+
+  /** Sends a request and judges its answer; null when there is none. */
+  private ChatClient.@Nullable Answer send(String path, ObjectNode body) throws InterruptedException {
+    String id = "truth-%s-%d-%x".formatted(tally.kind(), begun.incrementAndGet(), System.nanoTime());
     String[] headers =
         tally.kind() == TrafficKind.PREFILL_DECODE
             ? new String[] {"X-Request-Id", id, "X-Router-Profile", "prefill-decode"}
             : new String[] {"X-Request-Id", id};
     long sent = System.nanoTime();
     try {
-      ChatClient.Answer answer = client.ask(body, headers);
+      ChatClient.Answer answer = client.ask(path, body, headers);
       if (answer.status() != 200) {
         tally.fail(answer.status() + " " + answer.body());
-        return 0;
+        return null;
       }
       judge(id, answer, sent);
-      messages.add(answer.message());
-      return Math.max(1, answer.promptTokens());
+      return answer;
     } catch (IOException e) {
       tally.fail(e.toString());
-      return 0;
+      return null;
     }
   }
 

@@ -19,14 +19,14 @@ public final class ChatBodies {
   /** That of a {@code /v1/responses} body. */
   public static ObjectNode ofResponses(ObjectNode body, EngineVersion engine, MessagesRules rules) {
     return switch (engine) {
-      case VllmVersion _ -> VllmResponsesBody.chat(body);
+      case VllmVersion version -> VllmResponsesBody.chat(body, version);
       case SglangVersion version ->
           version.disaggregated()
-              ? VllmResponsesBody.chat(body)
+              ? TranslatedResponsesBody.chat(body)
               : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
       case TensorRtVersion version ->
           version.disaggregated()
-              ? VllmResponsesBody.chat(body)
+              ? TranslatedResponsesBody.chat(body)
               : TensorRtResponsesBody.chat(body, version, rules.developerAsSystem());
     };
   }

@@ -8,10 +8,14 @@ public enum VllmRule {
   TOOL_DEFER_LOADING(21),
   /** A loop over a variable named {@code content} makes a template one that reads parts. */
   CONTENT_VARIABLE(22),
+  /** Items of {@code /v1/responses} add to the assistant's turn, and template arguments of it are read. */
+  RESPONSES_TURNS(22),
   /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */
   DEVELOPER_AS_SYSTEM(23),
   /** {@code strict} is a field of a tool's function, and left out where it is null. */
   TOOL_STRICT(24),
+  /** {@code /v1/responses} has tools in namespaces, and reads an assistant's message in every form. */
+  RESPONSES_NAMESPACES(25),
   /** Fields of text parts that the API does not have are kept. */
   PART_FIELDS(26),
   /** Fields of tools and their functions that the API does not have are left out: {@link VllmTools}. */
@@ -26,6 +30,8 @@ public enum VllmRule {
   HARMONY_RECIPIENTS(31),
   /** A first line of system texts that differs in each request of some clients is left out. */
   BILLING_HEADER(32),
+  /** {@code /v1/responses} has custom tools: functions of one text. */
+  RESPONSES_CUSTOM_TOOLS(32),
   /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */
   NAMESPACE_MESSAGES(33);
 

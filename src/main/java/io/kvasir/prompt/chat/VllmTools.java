@@ -41,10 +41,19 @@ final class VllmTools {
     List<@Nullable Object> prepared = new ArrayList<>(tools.size());
     for (int i = 0; i < tools.size(); i++) {
       JsonNode tool = tools.get(i);
-      check(tool, "tools[" + i + "]");
-      prepared.add(schema.tool(tool));
+      if (schema.isOfResponses(tool)) {
+        prepared.add(JsonValues.of(tool));
+      } else {
+        check(tool, "tools[" + i + "]");
+        prepared.add(schema.tool(tool));
+      }
     }
     return prepared;
+  }
+
+  /** Whether it is shown as it is: a tool of {@code /v1/responses} of a version before that had fields. */
+  private boolean isOfResponses(JsonNode tool) {
+    return !known && tool.path("function").has("type");
   }
 
   private static void check(JsonNode tool, String field) {

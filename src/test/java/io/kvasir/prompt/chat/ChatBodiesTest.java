@@ -15,14 +15,14 @@ final class ChatBodiesTest {
   }
 
   @Test
-  void responses_instructionsAndText_areSystemAndUser() {
-    becomes(VllmResponsesBody.chat(object("{'model': 'm', 'instructions': 'Be brief.', 'input': 'Hello'}")), """
+  void translatedResponses_instructionsAndText_areSystemAndUser() {
+    becomes(TranslatedResponsesBody.chat(object("{'model': 'm', 'instructions': 'Be brief.', 'input': 'Hello'}")), """
         {'messages': [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Hello'}]}""");
   }
 
   @Test
-  void responses_items_areTurnsOfTheConversation() {
-    becomes(VllmResponsesBody.chat(object("""
+  void translatedResponses_items_areTurnsOfTheConversation() {
+    becomes(TranslatedResponsesBody.chat(object("""
         {'input': [
           {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
           {'type': 'reasoning', 'content': [{'type': 'reasoning_text', 'text': 'Ask the tool.'}]},
@@ -44,9 +44,34 @@ final class ChatBodiesTest {
   }
 
   @Test
-  void responses_toolsNotToBeCalled_areNotShown() {
-    assertThat(VllmResponsesBody.chat(object("""
+  void translatedResponses_toolsNotToBeCalled_areNotShown() {
+    assertThat(TranslatedResponsesBody.chat(object("""
         {'input': '', 'tool_choice': 'none', 'tools': [{'type': 'function', 'name': 'f'}]}""")).has("tools")).isFalse();
+  }
+
+  /** An answer and the calls after it are one turn, as agents send them back; one that is not over is gone on from. */
+  @Test
+  void responses_items_areOneTurn_andTheLastIsContinued() {
+    ObjectNode body = object("""
+        {'input': [
+          {'type': 'reasoning', 'summary': [{'type': 'summary_text', 'text': 'Ask.'}]},
+          {'type': 'message', 'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'I ask.'}]},
+          {'type': 'custom_tool_call', 'call_id': 'c1', 'name': 'patch', 'input': 'a b'},
+          {'type': 'custom_tool_call_output', 'call_id': 'c1', 'output': 'done'},
+          {'type': 'message', 'role': 'assistant', 'status': 'incomplete',
+           'content': [{'type': 'output_text', 'text': 'It is'}]}],
+         'tools': [{'type': 'custom', 'name': 'patch'}, {'type': 'web_search'}]}""");
+    becomes(VllmResponsesBody.chat(body, VllmVersion.NEWEST), """
+        {'messages': [
+          {'role': 'assistant', 'reasoning': 'Ask.', 'content': 'I ask.', 'tool_calls': [
+            {'id': 'c1', 'function': {'name': 'patch', 'arguments': '{\\"input\\":\\"a b\\"}'}, 'type': 'function'}]},
+          {'role': 'tool', 'content': 'done', 'tool_call_id': 'c1'},
+          {'role': 'assistant', 'content': 'It is'}],
+         'continue_final_message': true, 'add_generation_prompt': false,
+         'tools': [{'type': 'function', 'function': {'name': 'patch', 'description': null, 'parameters': {
+          'type': 'object',
+          'properties': {'input': {'type': 'string', 'description': 'The freeform text payload for this tool.'}},
+          'required': ['input'], 'additionalProperties': false}}}]}""");
   }
 
   @Test
