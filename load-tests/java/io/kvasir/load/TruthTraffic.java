@@ -243,8 +243,9 @@ final class TruthTraffic {
     String reason = answer.header("X-Router-Reason");
     CachePrediction prediction = CachePrediction.parse(reason, target.blockSize()).orElse(null);
     String worker = answer.header("X-Router-Backend");
-    boolean none =
-        answer.cachedTokens() < 0 && answer.promptTokens() > 0 && target.leaveOutZero().contains(worker);
+    // Anthropic's API has the figure only where there is one.
+    boolean leftOut = target.leaveOutZero().contains(worker) || tally.kind() == TrafficKind.MESSAGES;
+    boolean none = answer.cachedTokens() < 0 && answer.promptTokens() > 0 && leftOut;
     count(id, worker, prediction, answer.promptTokens(), none ? 0 : answer.cachedTokens(), sent);
   }
 
