@@ -50,6 +50,9 @@ final class EngineVersions {
   /** Pods that are asked at a time. */
   private static final int AT_ONCE = 32;
 
+  /** The size of blocks of an engine that is asked for it next: its version is wanted at once. */
+  private static final int UNASKED = -1;
+
   /** Who is asked. */
   enum Round {
     /** Those that have not been asked, or may be others by now. */
@@ -77,7 +80,7 @@ final class EngineVersions {
    *
    * @param identity as it told of itself, null when it has not answered
    * @param version null when nothing is known of it
-   * @param blockSize tokens in one of its KV blocks, 0 while it has not said
+   * @param blockSize tokens in one of its KV blocks, 0 where it has not said, {@link #UNASKED}
    * @param healthy whether its pod was when it was asked
    * @param losses how often its pod had been lost by then
    * @param described what its pod's description has of it
@@ -89,9 +92,17 @@ final class EngineVersions {
       return version == null ? null : Preparation.of(version);
     }
 
-    Engine answering(EngineIdentity now, int size) {
+    Engine answering(EngineIdentity now) {
       EngineVersion is = EngineVersion.of(now.kind().label(), now.version(), now.reasoningParser());
-      return new Engine(now, described.inItsRole(is), size, healthy, losses, described);
+      return new Engine(now, described.inItsRole(is), UNASKED, healthy, losses, described);
+    }
+
+    Engine withBlockSize(int size) {
+      return new Engine(identity, version, size, healthy, losses, described);
+    }
+
+    boolean isAnswered() {
+      return identity != null && blockSize != UNASKED;
     }
 
     LearntEngine learnt() {
@@ -99,7 +110,7 @@ final class EngineVersions {
       EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
           preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.prefixesAdapters(),
-          blockSize);
+          Math.max(0, blockSize));
     }
   }
 
@@ -190,7 +201,7 @@ final class EngineVersions {
       inquire(asked.values(), now);
       byPod = Map.copyOf(now);
     }
-    allAnswered = byPod.values().stream().allMatch(engine -> engine.identity != null);
+    allAnswered = byPod.values().stream().allMatch(Engine::isAnswered);
     return round != Round.NEW || !sameRoster || !asked.isEmpty();
   }
 
@@ -215,6 +226,7 @@ final class EngineVersions {
     return round == Round.ALL
         || known.losses != worker.losses()
         || !known.described.equals(description)
+        || (known.identity != null && !known.isAnswered())
         || (known.identity == null && (round == Round.SILENT || !known.healthy));
   }
 
@@ -232,8 +244,12 @@ final class EngineVersions {
 
   private Engine answered(WorkerSummary worker, Engine known) {
     try {
-      EngineIdentity now = inquiry.identity(worker.url(), keys.of(worker.url()), known.identity);
-      return now.equals(known.identity) ? known : known.answering(now, blockSize(worker, now));
+      EngineIdentity before = known.identity;
+      if (before != null && !known.isAnswered()) {
+        return known.withBlockSize(blockSize(worker, before));
+      }
+      EngineIdentity now = inquiry.identity(worker.url(), keys.of(worker.url()), before);
+      return now.equals(before) ? known : known.answering(now);
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell its version: {}", worker.pod(), silent.getMessage());
       return known;

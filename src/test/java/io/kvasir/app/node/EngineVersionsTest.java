@@ -83,6 +83,7 @@ final class EngineVersionsTest {
       assertThat(engines.of(MODEL)).containsExactly(newer, older);
       assertThat(engines.of("another model")).containsExactly(older);
       assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
+      engines.refresh(Round.NEW);
       LearntEngine learntVllm = new LearntEngine(name(older), false, false, 16);
       LearntEngine learntSglang = new LearntEngine(name(newer), true, true, 16);
       assertThat(engines.learnt()).isEqualTo(Map.of(
@@ -113,6 +114,7 @@ final class EngineVersionsTest {
       EngineVersions engines = engines(new PodKeys(Map.of(pod.url(), PodKeys.Key.of("secret")), null));
       engines.refresh(Round.NEW);
       assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 31));
+      engines.refresh(Round.NEW);
       List<String> asked = new ArrayList<>();
       for (int i = 0; i < 5; i++) {
         ScriptedPod.ReceivedRequest request = pod.next();
@@ -146,6 +148,7 @@ final class EngineVersionsTest {
     })) {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(Round.NEW);
       engines.refresh(Round.NEW);
       synchronized (asked) {
         asked.clear();
@@ -266,6 +269,7 @@ final class EngineVersionsTest {
       cells.worker("a", pod.url(), MODEL);
       EngineVersions engines = engines(PodKeys.NONE);
       assertThat(engines.refresh(Round.NEW)).isTrue();
+      assertThat(engines.refresh(Round.NEW)).as("its blocks").isTrue();
       int looks = cells.looks();
       assertThat(engines.refresh(Round.NEW)).isFalse();
       assertThat(cells.looks()).isEqualTo(looks);
