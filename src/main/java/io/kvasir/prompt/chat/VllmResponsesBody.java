@@ -70,39 +70,34 @@ final class VllmResponsesBody {
   private void item(JsonNode item) {
     String type = item.path("type").asText("message");
     switch (type) {
-      case "function_call" -> call(item, name(item), item.path("arguments"));
+      case "function_call" -> call(item, name(item), item.get("arguments"));
       case "function_call_output" -> result(item);
       case REASONING -> add(REASONING, JSON.textNode(thoughts(item)));
       case "message" -> message(item);
       default -> {
-        if (!VllmRule.RESPONSES_CUSTOM_TOOLS.holds(engine)) {
-          refused();
-        } else if (type.equals("custom_tool_call")) {
-          call(item, item.path("name"), VllmResponsesTools.payload(item.path("input")));
-        } else if (type.equals("custom_tool_call_output")) {
+        boolean custom = VllmRule.RESPONSES_CUSTOM_TOOLS.holds(engine);
+        if (custom && type.equals("custom_tool_call")) {
+          call(item, item.get("name"), VllmResponsesTools.payload(item.path("input")));
+        } else if (custom && type.equals("custom_tool_call_output")) {
           result(item);
         } else {
-          refused();
+          // The engine refuses it; a message without a role is refused here.
+          turns.addObject();
         }
       }
     }
   }
 
-  /** An item that the engine refuses: a message without a role, which is refused here. */
-  private void refused() {
-    turns.addObject();
-  }
-
-  private JsonNode name(JsonNode call) {
+  private @Nullable JsonNode name(JsonNode call) {
     String namespace = call.path("namespace").asText("");
     return namespace.isEmpty() || !VllmRule.RESPONSES_NAMESPACES.holds(engine)
-        ? call.path("name")
+        ? call.get("name")
         : JSON.textNode(VllmResponsesTools.inNamespace(namespace, call.path("name").asText()));
   }
 
-  private void call(JsonNode item, JsonNode name, JsonNode arguments) {
+  private void call(JsonNode item, @Nullable JsonNode name, @Nullable JsonNode arguments) {
     ObjectNode call = JSON.objectNode();
-    call.set("id", item.path("call_id"));
+    call.set("id", item.get("call_id"));
     call.putObject("function").<ObjectNode>set("name", name).set("arguments", arguments);
     call.put("type", "function");
     ObjectNode last = lastTurn();
@@ -117,8 +112,8 @@ final class VllmResponsesBody {
 
   private void result(JsonNode item) {
     ObjectNode message = turns.addObject().put("role", "tool");
-    message.set(CONTENT, item.path("output"));
-    message.set("tool_call_id", item.path("call_id"));
+    message.set(CONTENT, item.get("output"));
+    message.set("tool_call_id", item.get("call_id"));
   }
 
   private static String thoughts(JsonNode item) {

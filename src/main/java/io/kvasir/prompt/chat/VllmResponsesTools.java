@@ -77,7 +77,7 @@ final class VllmResponsesTools {
 
   private static ObjectNode asFunction(JsonNode custom) {
     ObjectNode function = JSON.objectNode();
-    function.set(NAME, custom.path(NAME));
+    function.set(NAME, custom.get(NAME));
     function.set("description", custom.get("description"));
     ObjectNode parameters = function.putObject("parameters").put(TYPE, "object");
     parameters.putObject("properties").putObject("input")
