@@ -24,7 +24,7 @@ final class NamedAdapter {
   /** The adapter's own name, null where the request names none so. */
   @Nullable String of(ApiRequest request) {
     String model = request.model();
-    if (model != null && !cells.models().contains(model)) {
+    if (model != null && model.indexOf(':') >= 0 && !cells.models().contains(model)) {
       return behindBase(model);
     }
     JsonNode body = request.body();
