@@ -16,6 +16,7 @@ import org.msgpack.core.MessagePack;
 import org.zeromq.SocketType;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
+import zmq.ZError;
 
 /**
  * Publishes each rank's load as SGLang 0.5.23 does ({@code SchedulerLoadPublisher} in {@code
@@ -135,8 +136,8 @@ final class LoadPublisher implements AutoCloseable {
         closeSockets();
         if (firstPort != 0 || tries == PORT_TRIES) {
           context.term();
-          throw new IOException(
-              "load-port: " + base + " cannot be bound at " + host + ": " + taken.getMessage(), taken);
+          String why = taken.getErrorCode() == ZError.EADDRINUSE ? "it is in use" : taken.getMessage();
+          throw new IOException("load-port: " + base + " cannot be bound at " + host + ": " + why, taken);
         }
       }
     }

@@ -79,7 +79,7 @@ final class EngineEventsTest extends EngineTest {
     SimSettings another = settings().events(EventSettings.DEFAULT.withLoopback().withPorts(0, taken)).build();
     assertThatThrownBy(() -> SimEngine.start(another))
         .isInstanceOf(IOException.class)
-        .hasMessageStartingWith("replay-port: " + taken + " cannot be bound at 127.0.0.1: ");
+        .hasMessage("replay-port: " + taken + " cannot be bound at 127.0.0.1: it is in use");
   }
 
   /** A prompt, its continuation and one that parts from both: what is found is what the groups' events say. */
