@@ -32,19 +32,21 @@ final class NamedAdapter {
     return beside.isTextual() && isAdapter(model, beside.textValue()) ? beside.textValue() : null;
   }
 
-  /** Names may have colons of their own. */
-  private @Nullable String behindBase(String model) {
-    for (int at = model.indexOf(':'); at >= 0; at = model.indexOf(':', at + 1)) {
-      String adapter = model.substring(at + 1).strip();
-      if (isAdapter(model.substring(0, at).strip(), adapter)) {
-        return adapter;
+  /** Names may have colons of their own: looked for are those that there are, however many a client's name has. */
+  private @Nullable String behindBase(String name) {
+    for (String base : cells.models()) {
+      if (name.startsWith(base) && name.startsWith(":", base.length())) {
+        String adapter = name.substring(base.length() + 1).strip();
+        if (isAdapter(base, adapter)) {
+          return adapter;
+        }
       }
     }
     return null;
   }
 
   private boolean isAdapter(@Nullable String base, String name) {
-    return cells.workers(name).stream()
+    return cells.models().contains(name) && cells.workers(name).stream()
         .anyMatch(worker -> {
           String first = worker.models().iterator().next();
           return !first.equals(name) && (base == null || first.equals(base));

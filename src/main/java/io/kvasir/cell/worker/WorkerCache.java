@@ -196,12 +196,12 @@ public final class WorkerCache {
     if (now.blockSize() != 0) {
       return now.parts() > 1 && reports(chain) ? now.parts() : 1;
     }
-    int size = describedSize();
+    int size = blockSizeBeforeEvents();
     return chain.lookahead() != null && size % chain.blockSize() == 0 ? size / chain.blockSize() : 1;
   }
 
   /** Tokens in one of its engine's blocks, while no event has told. */
-  private int describedSize() {
+  private int blockSizeBeforeEvents() {
     int size = learnt.get().blockSize();
     return size == 0 ? pod.get().engine().blockSize() : size;
   }
@@ -276,7 +276,7 @@ public final class WorkerCache {
   /** Whether its engine reports such blocks: others are only predicted. */
   private boolean reports(Chain chain) {
     EventState now = events;
-    int size = now.blockSize() == 0 ? describedSize() : now.blockSize();
+    int size = now.blockSize() == 0 ? blockSizeBeforeEvents() : now.blockSize();
     return !pod.get().events().isEmpty() && chain.blockSize() * now.parts() == size;
   }
 

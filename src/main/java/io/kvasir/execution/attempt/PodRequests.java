@@ -38,12 +38,11 @@ public final class PodRequests {
   }
 
   private static @Nullable EngineRequest withBase(Call call, Worker worker, @Nullable EngineRequest message) {
-    EngineRequest named = AdapterNames.withBase(
-        worker, call.decision().model(), message == null ? call.http().target() : message.path(),
-        message == null ? call.http().body() : message.body());
-    return named == null ? message
-        : message == null ? named
-        : new EngineRequest(named.path(), named.body(), message.headers());
+    if (message == null) {
+      return AdapterNames.withBase(worker, call.decision().model(), call.http().target(), call.http().body());
+    }
+    EngineRequest named = AdapterNames.withBase(worker, call.decision().model(), message.path(), message.body());
+    return named == null ? message : new EngineRequest(named.path(), named.body(), message.headers());
   }
 
   private static @Nullable EngineRequest retained(Call call, Worker worker) {
