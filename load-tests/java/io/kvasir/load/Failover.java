@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +31,7 @@ import picocli.CommandLine.Option;
  * hit rate was before and after.
  */
 @Command(name = "load-tests/failover", mixinStandardHelpOptions = true, sortOptions = false)
-final class Failover implements Runnable {
+final class Failover implements Callable<Integer> {
   private static final ObjectMapper JSON =
       JsonMapper.builder().propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE).build();
   private static final int NODES = 3;
@@ -149,18 +150,23 @@ final class Failover implements Runnable {
   }
 
   @Override
-  public void run() {
+  public Integer call() throws InterruptedException {
     List<Result> results = new ArrayList<>();
+    List<Scenario> failed = new ArrayList<>();
     for (Scenario scenario : scenarios) {
       try {
         results.add(measure(scenario));
-      } catch (IOException e) {
-        throw new IllegalStateException(e);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return;
+      } catch (IOException | IllegalStateException e) {
+        say(scenario, "failed: " + e);
+        failed.add(scenario);
       }
     }
+    print(results);
+    ResultFile.write(json, JSON, results);
+    return failed.isEmpty() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+  }
+
+  private static void print(List<Result> results) {
     System.out.printf(
         "%n%-10s %-10s %8s %5s %8s %8s %6s %7s %8s %7s %7s %7s %9s %7s %10s %9s %9s %9s%n",
         "scenario", "network", "requests", "lost", "on dead", "fallback", "(then)", "gap ms", "hit then", "+1 s",
@@ -173,7 +179,6 @@ final class Failover implements Runnable {
           100 * r.hitRateBefore, 100 * r.hitRateSoonAfter, 100 * r.hitRateLaterAfter, 100 * r.exactLaterAfter,
           r.twoHomes, r.reservationsLeaked, r.overbooked, r.p99Before, r.p99After, r.remoteMs);
     }
-    ResultFile.write(json, JSON, results);
   }
 
   private Result measure(Scenario scenario) throws IOException, InterruptedException {

@@ -121,8 +121,7 @@ final class RouterNodes implements AutoCloseable {
                 network.command(
                     node.number, List.of(launcher.toString(), "serve", "--config", config(node).toString())))
             .redirectErrorStream(true)
-            .redirectOutput(
-                ProcessBuilder.Redirect.appendTo(work.resolve("node-" + node.number + ".log").toFile()))
+            .redirectOutput(ProcessBuilder.Redirect.appendTo(log(node).toFile()))
             .start();
   }
 
@@ -130,9 +129,13 @@ final class RouterNodes implements AutoCloseable {
   void awaitReady(Node node, int workers) throws InterruptedException {
     await(
         "node " + node.number + " to be ready",
-        () ->
-            get(node, "/ready") != null
-                && workers(node).filter(list -> healthy(list) == workers).isPresent());
+        () -> {
+          if (!node.isAlive()) {
+            throw new IllegalStateException("node " + node.number + " has ended; " + log(node) + " has its words");
+          }
+          return get(node, "/ready") != null
+              && workers(node).filter(list -> healthy(list) == workers).isPresent();
+        });
     node.open = true;
   }
 
@@ -293,6 +296,10 @@ final class RouterNodes implements AutoCloseable {
       }
       Thread.sleep(100);
     }
+  }
+
+  private Path log(Node node) {
+    return work.resolve("node-" + node.number + ".log");
   }
 
   private Path config(Node node) {
