@@ -9,10 +9,12 @@ public final class ChatBodies {
   /** That of an Anthropic {@code /v1/messages} body, by what the engine finds out of the model's templates. */
   public static ObjectNode ofMessages(ObjectNode body, EngineVersion engine, MessagesRules rules) {
     return switch (engine) {
-      case VllmVersion _ -> VllmMessagesBody.chat(body, rules);
+      case VllmVersion version -> VllmMessagesBody.chat(body, version, rules);
       case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
       case TensorRtVersion version ->
-          version.disaggregated() ? VllmMessagesBody.chat(body, rules) : TensorRtMessagesBody.chat(body);
+          version.disaggregated()
+              ? VllmMessagesBody.chat(body, VllmVersion.NEWEST, rules)
+              : TensorRtMessagesBody.chat(body);
     };
   }
 

@@ -72,7 +72,8 @@ final class VllmChat {
     Object effort = JsonValues.of(body.get("reasoning_effort"));
     if (effort != null) {
       variables.put("reasoning_effort", effort);
-      if (!body.path("chat_template_kwargs").has("enable_thinking")) {
+      if (VllmRule.EFFORT_SWITCHES_THINKING.holds(version)
+          && !body.path("chat_template_kwargs").has("enable_thinking")) {
         variables.put("enable_thinking", !effort.equals("none"));
       }
     }

@@ -91,11 +91,10 @@ final class VllmMessages {
       if (calls.isArray() && !calls.isEmpty()) {
         out.put("tool_calls", toolCalls(calls));
       }
-      JsonNode reasoning = message.path("reasoning").isTextual() ? message.path("reasoning")
-          : message.path("reasoning_content");
-      if (reasoning.isTextual()) {
-        out.put("reasoning", reasoning.textValue());
-        out.put("reasoning_content", reasoning.textValue());
+      String reasoning = reasoning(message);
+      if (reasoning != null) {
+        out.put("reasoning", reasoning);
+        out.put("reasoning_content", reasoning);
       }
     } else if (role.equals("tool") && message.has("tool_call_id")) {
       out.put("tool_call_id", JsonValues.of(message.get("tool_call_id")));
@@ -107,9 +106,17 @@ final class VllmMessages {
       out.put("task", message.path("task").textValue());
     }
     if (role.equals("developer")) {
-      out.put("tools", JsonValues.of(message.get("tools")));
+      out.put("tools", VllmTools.ofDeveloper(message.path("tools")));
     }
     return out;
+  }
+
+  private @Nullable String reasoning(JsonNode message) {
+    String reasoning = message.path("reasoning").textValue();
+    boolean absent = VllmRule.REASONING_CONTENT.holds(version)
+        ? reasoning == null
+        : !VllmRule.REASONING_ALONE.holds(version) && (reasoning == null || reasoning.isEmpty());
+    return absent ? message.path("reasoning_content").textValue() : reasoning;
   }
 
   private Object content(JsonNode content, String role) {
@@ -129,7 +136,9 @@ final class VllmMessages {
     } else if (!content.isNull() && !content.isMissingNode()) {
       throw new TemplateException.Request("the content of a message must be a text or a list of parts");
     }
-    boolean joined = format == ContentFormat.STRING || (role.equals("tool") && onlyText);
+    boolean joined = format == ContentFormat.STRING
+        || (role.equals("tool") && VllmRule.TOOL_TEXT.holds(version)
+            && (onlyText || !VllmRule.TOOL_PARTS.holds(version)));
     return joined ? join(parts, format == ContentFormat.STRING) : parts;
   }
 
@@ -174,6 +183,9 @@ final class VllmMessages {
         more(part, PART_FIELDS, kept);
       }
       return kept;
+    }
+    if (type.equals("tool_reference") && format == ContentFormat.STRING) {
+      return text(part.path("name").asText(), role);
     }
     Map<String, @Nullable Object> media = new LinkedHashMap<>();
     media.put("type", type.startsWith("image") || type.equals("input_image") ? "image"
@@ -263,8 +275,13 @@ final class VllmMessages {
         return new LinkedHashMap<>();
       }
     }
-    boolean kept = arguments.isObject() || !(VllmRule.OBJECT_ARGUMENTS.holds(version) || arguments.isNull()
-        || arguments.isMissingNode());
-    return kept ? JsonValues.of(arguments) : new LinkedHashMap<>();
+    return arguments.isObject() || (isKept(arguments) && !given.isNull())
+        ? JsonValues.of(arguments) : new LinkedHashMap<>();
+  }
+
+  /** Whether arguments that are no object stay as they are. */
+  private boolean isKept(JsonNode arguments) {
+    return !VllmRule.OBJECT_ARGUMENTS.holds(version) && !arguments.isMissingNode()
+        && (!arguments.isNull() || !VllmRule.NULL_ARGUMENTS.holds(version));
   }
 }

@@ -2,16 +2,38 @@ package io.kvasir.prompt.chat;
 
 /** The changes in how vLLM prepares a conversation for its template, each with the version since which it holds. */
 public enum VllmRule {
+  /** Thoughts sent back as {@code reasoning_content} are left out; before, they stood for absent {@code reasoning}. */
+  REASONING_ALONE(16),
+  /** In {@code /v1/messages} a system block that differs in each request of some clients is left out. */
+  MESSAGES_BILLING(18),
+  /** In {@code /v1/messages} no empty turn of the user's is left of a message that has results of tools alone. */
+  MESSAGES_OF_RESULTS(19),
+  /** Template arguments of {@code /v1/messages} are read. */
+  MESSAGES_KWARGS(20),
+  /** Texts of a tool's result are one text where a template reads parts, too. */
+  TOOL_TEXT(20),
   /** Message fields named {@code task} are kept. */
   TASK(20),
+  /** A tool's result may have parts that are no texts, and stays a list with them. */
+  TOOL_PARTS(21),
   /** {@code defer_loading} is a field of tools and of their functions, and left out where it is null. */
   TOOL_DEFER_LOADING(21),
   /** A loop over a variable named {@code content} makes a template one that reads parts. */
   CONTENT_VARIABLE(22),
+  /** {@code reasoning_content} is another name of {@code reasoning}. */
+  REASONING_CONTENT(22),
+  /** A reasoning effort switches thinking on, {@code none} off. */
+  EFFORT_SWITCHES_THINKING(22),
   /** Items of {@code /v1/responses} add to the assistant's turn, and template arguments of it are read. */
   RESPONSES_TURNS(22),
+  /** Arguments of tool calls that are null become an empty object. */
+  NULL_ARGUMENTS(23),
+  /** {@code /v1/messages} reads a reasoning effort. */
+  MESSAGES_EFFORT(23),
   /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */
   DEVELOPER_AS_SYSTEM(23),
+  /** System messages of {@code /v1/messages} between others may stay there: {@link MessagesRules}. */
+  INLINE_SYSTEM(24),
   /** {@code strict} is a field of a tool's function, and left out where it is null. */
   TOOL_STRICT(24),
   /** {@code /v1/responses} has tools in namespaces, and reads an assistant's message in every form. */
@@ -24,12 +46,16 @@ public enum VllmRule {
   OBJECT_ARGUMENTS(29),
   /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */
   MACRO_CONTENT(30),
+  /** Whether system messages between others may stay is found out of the model's own templates. */
+  INLINE_SYSTEM_BY_TEMPLATE(31),
   /** {@code /v1/messages} reads {@code thinking} of type {@code disabled}: {@link MessagesRules}. */
   DISABLED_THINKING(31),
   /** In the Harmony format the recipient of a tool's result is written after the channel. */
   HARMONY_RECIPIENTS(31),
   /** A first line of system texts that differs in each request of some clients is left out. */
   BILLING_HEADER(32),
+  /** Blocks in system messages of {@code /v1/messages} add and remove tools. */
+  TOOL_CHANGES(32),
   /** {@code /v1/responses} has custom tools: functions of one text. */
   RESPONSES_CUSTOM_TOOLS(32),
   /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */

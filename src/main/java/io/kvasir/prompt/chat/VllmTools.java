@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 /** The tools of a request in the form of the engine's API, which refuses those that have another. */
 final class VllmTools {
   private static final List<String> FUNCTION = List.of("name", "description", "parameters");
+  private static final List<String> DEVELOPERS_TOOL = List.of("function", "type");
+  private static final List<String> DEVELOPERS_FUNCTION = List.of("name", "description", "parameters", "strict");
   private static final String STRICT = "strict";
   private static final String DEFER = "defer_loading";
   private static final Set<String> TRUE = Set.of("true", "t", "yes", "y", "on", "1");
@@ -49,6 +51,32 @@ final class VllmTools {
       }
     }
     return prepared;
+  }
+
+  /** Tools that a developer's message brings: in the field order of the server's own types, and not checked. */
+  static @Nullable Object ofDeveloper(JsonNode tools) {
+    if (!tools.isArray()) {
+      return JsonValues.of(tools);
+    }
+    List<@Nullable Object> prepared = new ArrayList<>(tools.size());
+    for (JsonNode tool : tools) {
+      Map<String, @Nullable Object> out = inOrder(tool, DEVELOPERS_TOOL);
+      out.replace("function", inOrder(tool.path("function"), DEVELOPERS_FUNCTION));
+      prepared.add(out);
+    }
+    return prepared;
+  }
+
+  /** All fields of an object, these first. */
+  private static Map<String, @Nullable Object> inOrder(JsonNode object, List<String> first) {
+    Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+    for (String field : first) {
+      if (object.has(field)) {
+        fields.put(field, JsonValues.of(object.get(field)));
+      }
+    }
+    object.properties().forEach(field -> fields.putIfAbsent(field.getKey(), JsonValues.of(field.getValue())));
+    return fields;
   }
 
   /** Whether it is shown as it is: a tool of {@code /v1/responses} of a version before that had fields. */

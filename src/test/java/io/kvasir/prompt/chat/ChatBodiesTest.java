@@ -9,6 +9,10 @@ import org.junit.jupiter.api.Test;
 
 /** What responses and Anthropic messages become as chat completions. */
 final class ChatBodiesTest {
+  private static ObjectNode vllm(ObjectNode messages, MessagesRules rules) {
+    return VllmMessagesBody.chat(messages, VllmVersion.NEWEST, rules);
+  }
+
   private static void becomes(ObjectNode chat, String expected) {
     // As text: the order of fields shows where a template prints them.
     assertThat(chat.toString()).isEqualTo(json(expected).toString());
@@ -79,12 +83,12 @@ final class ChatBodiesTest {
     String body = "{'messages': [{'role': 'user', 'content': 'Hello'}], 'output_config': {'effort': 'high'}%s}";
     String messages = "{'messages': [{'role': 'user', 'content': 'Hello'}]%s}";
     becomes(
-        VllmMessagesBody.chat(object(body.formatted(", 'thinking': {'type': 'adaptive'}")), MessagesRules.UNKNOWN),
+        vllm(object(body.formatted(", 'thinking': {'type': 'adaptive'}")), MessagesRules.UNKNOWN),
         messages.formatted(", 'reasoning_effort': 'high'"));
     String disabled = body.formatted(", 'thinking': {'type': 'disabled'}");
-    becomes(VllmMessagesBody.chat(object(disabled), MessagesRules.UNKNOWN), messages.formatted(""));
+    becomes(vllm(object(disabled), MessagesRules.UNKNOWN), messages.formatted(""));
     becomes(
-        VllmMessagesBody.chat(object(disabled), new MessagesRules(false, "none", null, false)),
+        vllm(object(disabled), new MessagesRules(false, "none", null, false)),
         messages.formatted(", 'reasoning_effort': 'none'"));
   }
 
@@ -97,11 +101,11 @@ final class ChatBodiesTest {
           {'role': 'system', 'content': [{'type': 'text', 'text': 'Be '}, {'type': 'text', 'text': 'kind.'}]},
           {'role': 'system', 'content': 'x-anthropic-billing-header: cc=7f3a'},
           {'role': 'user', 'content': 'So?'}]}""";
-    becomes(VllmMessagesBody.chat(object(body), new MessagesRules(false, null, null, false)), """
+    becomes(vllm(object(body), new MessagesRules(false, null, null, false)), """
         {'messages': [
           {'role': 'system', 'content': 'Be brief. '}, {'role': 'user', 'content': 'Hello'},
           {'role': 'system', 'content': 'Be kind.'}, {'role': 'user', 'content': 'So?'}]}""");
-    becomes(VllmMessagesBody.chat(object(body), new MessagesRules(true, null, null, false)), """
+    becomes(vllm(object(body), new MessagesRules(true, null, null, false)), """
         {'messages': [
           {'role': 'system', 'content': 'Be brief. Be kind.'}, {'role': 'user', 'content': 'Hello'},
           {'role': 'user', 'content': 'So?'}]}""");
@@ -109,7 +113,7 @@ final class ChatBodiesTest {
 
   @Test
   void messages_systemBlocks_areJoinedWithoutBilling() {
-    becomes(VllmMessagesBody.chat(object("""
+    becomes(vllm(object("""
         {'system': [{'type': 'text', 'text': 'x-anthropic-billing-header: cc=7f3a'},
                     {'type': 'text', 'text': 'Be brief. '}, {'type': 'text', 'text': 'Be kind.'}],
          'messages': [{'role': 'user', 'content': 'Hello'}]}"""), MessagesRules.UNKNOWN), """
@@ -118,7 +122,7 @@ final class ChatBodiesTest {
 
   @Test
   void messages_toolUseAndResults_areCallsAndToolMessages() {
-    becomes(VllmMessagesBody.chat(object("""
+    becomes(vllm(object("""
         {'messages': [
           {'role': 'user', 'content': [{'type': 'text', 'text': 'Weather?'}]},
           {'role': 'assistant', 'content': [{'type': 'thinking', 'thinking': 'Hm.'}, {'type': 'text', 'text': 'Wait.'},
@@ -130,9 +134,9 @@ final class ChatBodiesTest {
          'tools': [{'name': 'weather', 'input_schema': {'type': 'object'}}]}"""), MessagesRules.UNKNOWN), """
         {'messages': [
           {'role': 'user', 'content': 'Weather?'},
-          {'role': 'assistant', 'tool_calls': [
+          {'role': 'assistant', 'reasoning': 'Hm.', 'tool_calls': [
             {'id': 't1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}}],
-            'reasoning': 'Hm.', 'content': 'Wait.'},
+            'content': 'Wait.'},
           {'role': 'tool', 'tool_call_id': 't1', 'content': 'sunny'},
           {'role': 'user', 'content': 'So?'},
           {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
