@@ -232,16 +232,26 @@ final class VllmMessages {
       }
       Map<String, @Nullable Object> out = new LinkedHashMap<>();
       copy(call, "id", out);
-      Map<String, @Nullable Object> called = new LinkedHashMap<>();
-      called.put("arguments", arguments(function.path("arguments")));
-      copy(function, "name", called);
-      more(function, CALLED_FIELDS, called);
-      out.put("function", called);
+      out.put("function", called(function));
       copy(call, "type", out);
       more(call, CALL_FIELDS, out);
       prepared.add(out);
     }
     return prepared;
+  }
+
+  private Map<String, @Nullable Object> called(JsonNode function) {
+    Map<String, @Nullable Object> called = new LinkedHashMap<>();
+    if (function.has("type")) {
+      // Of /v1/responses, which the server's types do not put into their order.
+      copy(function, "name", called);
+      called.put("arguments", arguments(function.path("arguments")));
+    } else {
+      called.put("arguments", arguments(function.path("arguments")));
+      copy(function, "name", called);
+      more(function, CALLED_FIELDS, called);
+    }
+    return called;
   }
 
   /** Copies the fields that the API does not have. */

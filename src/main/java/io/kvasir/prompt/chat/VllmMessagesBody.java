@@ -62,7 +62,11 @@ final class VllmMessagesBody {
         leading.append(isSystem(message) ? laterSystem(message.path(CONTENT)) : "");
       }
     }
-    addSystem(leading.toString());
+    if (given.isArray() && !given.isEmpty() && !VllmRule.MESSAGES_EMPTY_SYSTEM.holds(version)) {
+      messages.addObject().put("role", "system").put(CONTENT, leading.toString());
+    } else {
+      addSystem(leading.toString());
+    }
   }
 
   private static boolean isSystem(JsonNode message) {

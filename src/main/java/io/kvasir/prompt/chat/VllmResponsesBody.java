@@ -98,7 +98,8 @@ final class VllmResponsesBody {
   private void call(JsonNode item, @Nullable JsonNode name, @Nullable JsonNode arguments) {
     ObjectNode call = JSON.objectNode();
     call.set("id", item.get("call_id"));
-    call.putObject("function").<ObjectNode>set("name", name).set("arguments", arguments);
+    // With a type as a tool of this API has: VllmMessages then keeps the order.
+    call.putObject("function").put("type", "function").<ObjectNode>set("name", name).set("arguments", arguments);
     call.put("type", "function");
     ObjectNode last = lastTurn();
     if (last != null && VllmRule.RESPONSES_TURNS.holds(engine)) {

@@ -28,6 +28,13 @@ public enum VllmRule {
   RESPONSES_TURNS(22),
   /** Arguments of tool calls that are null become an empty object. */
   NULL_ARGUMENTS(23),
+  /**
+   * In the Harmony format what the system or the developer says first are the instructions, and the rest the
+   * developer's; before, all stood where it was said, as it was said.
+   */
+  HARMONY_INSTRUCTIONS(23),
+  /** In {@code /v1/messages} no empty message is left of a system prompt that has blocks but no text. */
+  MESSAGES_EMPTY_SYSTEM(23),
   /** {@code /v1/messages} reads a reasoning effort. */
   MESSAGES_EFFORT(23),
   /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */

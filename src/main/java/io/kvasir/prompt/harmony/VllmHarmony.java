@@ -36,13 +36,13 @@ final class VllmHarmony {
   private static final Set<String> EFFORTS = Set.of("low", "medium", "high");
 
   private final JsonNode body;
-  private final boolean recipientsLast;
+  private final VllmVersion engine;
   private final List<HarmonyMessage> messages = new ArrayList<>();
   private final Map<String, String> functions = new HashMap<>();
 
-  private VllmHarmony(JsonNode body, boolean recipientsLast) {
+  private VllmHarmony(JsonNode body, VllmVersion engine) {
     this.body = body;
-    this.recipientsLast = recipientsLast;
+    this.engine = engine;
   }
 
   /**
@@ -55,14 +55,15 @@ final class VllmHarmony {
    * @throws TemplateException.Request when the engine refuses the request
    */
   static RenderedText render(JsonNode body, VllmVersion engine, String date) {
-    return new VllmHarmony(body, VllmRule.HARMONY_RECIPIENTS.holds(engine)).render(date);
+    return new VllmHarmony(body, engine).render(date);
   }
 
   private RenderedText render(String date) {
     List<JsonNode> given = new ArrayList<>();
     body.path("messages").forEach(given::add);
     String instructions = null;
-    if (!given.isEmpty() && INSTRUCTING.contains(role(given.getFirst()))) {
+    boolean instructed = VllmRule.HARMONY_INSTRUCTIONS.holds(engine);
+    if (instructed && !given.isEmpty() && INSTRUCTING.contains(role(given.getFirst()))) {
       instructions = text(given.removeFirst());
     }
     preamble(instructions, date);
@@ -73,6 +74,7 @@ final class VllmHarmony {
     given.forEach(this::add);
 
     HarmonyText text = new HarmonyText();
+    boolean recipientsLast = VllmRule.HARMONY_RECIPIENTS.holds(engine);
     int lastFinal = messages.size() - 1;
     while (lastFinal >= 0 && !messages.get(lastFinal).isOfAssistant(HarmonyMessage.FINAL)) {
       lastFinal--;
@@ -112,19 +114,27 @@ final class VllmHarmony {
             HarmonyMessage.result(
                 functions.getOrDefault(message.path("tool_call_id").asText(), ""), output == null ? "" : output));
       }
-      case "system", "developer" -> {
-        String text = text(message);
-        if (text != null) {
-          messages.add(HarmonyMessage.of("developer", HarmonyPreamble.developer(text, List.of())));
-        }
-      }
+      case "system", "developer" -> instruct(message);
       case "user" -> messages.add(HarmonyMessage.of(role, texts(message)));
       default -> throw new TemplateException.Request("messages: this model has no role " + role);
     }
   }
 
+  private void instruct(JsonNode message) {
+    if (!VllmRule.HARMONY_INSTRUCTIONS.holds(engine)) {
+      messages.add(HarmonyMessage.of(role(message), texts(message)));
+      return;
+    }
+    String text = text(message);
+    if (text != null) {
+      messages.add(HarmonyMessage.of("developer", HarmonyPreamble.developer(text, List.of())));
+    }
+  }
+
   private void addAssistant(JsonNode message) {
-    String thoughts = message.path("reasoning").asText(message.path("reasoning_content").asText(""));
+    boolean alone = VllmRule.REASONING_ALONE.holds(engine) && !VllmRule.REASONING_CONTENT.holds(engine);
+    String other = alone ? "" : message.path("reasoning_content").asText("");
+    String thoughts = message.path("reasoning").asText(other);
     JsonNode calls = message.path("tool_calls");
     if (!calls.isEmpty()) {
       String text = text(message);
@@ -158,7 +168,7 @@ final class VllmHarmony {
   }
 
   /** The text of a message, its parts' one after the other; null when it has none. */
-  private static @Nullable String text(JsonNode message) {
+  private @Nullable String text(JsonNode message) {
     JsonNode content = message.path("content");
     if (content.isTextual()) {
       return content.textValue();
@@ -166,6 +176,9 @@ final class VllmHarmony {
     StringBuilder text = new StringBuilder();
     boolean any = false;
     for (JsonNode part : content) {
+      if (!VllmRule.HARMONY_INSTRUCTIONS.holds(engine) && !part.path("type").asText().equals("text")) {
+        continue;
+      }
       JsonNode its = part.isTextual() ? part : part.path("text");
       any |= its.isTextual();
       text.append(its.asText(""));

@@ -68,7 +68,8 @@ final class ChatBodiesTest {
     becomes(VllmResponsesBody.chat(body, VllmVersion.NEWEST), """
         {'messages': [
           {'role': 'assistant', 'reasoning': 'Ask.', 'content': 'I ask.', 'tool_calls': [
-            {'id': 'c1', 'function': {'name': 'patch', 'arguments': '{\\"input\\":\\"a b\\"}'}, 'type': 'function'}]},
+            {'id': 'c1', 'function': {'type': 'function', 'name': 'patch', 'arguments': '{\\"input\\":\\"a b\\"}'},
+             'type': 'function'}]},
           {'role': 'tool', 'content': 'done', 'tool_call_id': 'c1'},
           {'role': 'assistant', 'content': 'It is'}],
          'continue_final_message': true, 'add_generation_prompt': false,

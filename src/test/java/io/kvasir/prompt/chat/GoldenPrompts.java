@@ -1,69 +1,109 @@
 package io.kvasir.prompt.chat;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.time.NanoClock;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDateTime;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Prompts that an engine's own code made of requests, beside ours.
- *
- * @param compared how many there are
- * @param wrong ours where they differ, by the API and the case
+ * Prompts that an engine's own code made of requests, beside ours. They are lines of JSON: the templates, then requests
+ * with what the engine made of them, by a template and a version. Not thread-safe.
  */
-record GoldenPrompts(int compared, Map<String, String> wrong) {
+public final class GoldenPrompts {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Supplier<LocalDateTime> NOW = () -> LocalDateTime.of(2026, 1, 15, 12, 0);
 
+  /** A request and what became of it: an engine that refuses one has no prompt of it. */
+  public record Pair(JsonNode request, @Nullable String engines, @Nullable String ours) {
+    /** Whether the engine has a prompt, and ours is another or none. */
+    public boolean differs() {
+      return engines != null && !engines.equals(ours);
+    }
+  }
+
+  private final Map<String, ChatTemplates> templates = new HashMap<>();
+  private final Function<JsonNode, EngineVersion> engine;
+  private final List<Pair> pairs = new ArrayList<>();
+
+  private GoldenPrompts(Function<JsonNode, EngineVersion> engine) {
+    this.engine = engine;
+  }
+
   /**
-   * Those of a file with one template.
+   * Those of some lines.
    *
-   * @param engine that of an entry
+   * @param engine that of a request
    */
-  static GoldenPrompts of(String resource, String template, Function<JsonNode, EngineVersion> engine)
-      throws IOException {
-    Map<String, ChatTemplates> templates = new HashMap<>();
+  public static List<Pair> of(BufferedReader lines, Function<JsonNode, EngineVersion> engine) throws IOException {
+    GoldenPrompts prompts = new GoldenPrompts(engine);
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      prompts.add(JSON.readTree(line));
+    }
+    return prompts.pairs;
+  }
+
+  /** Those of a resource. */
+  static List<Pair> of(String resource, Function<JsonNode, EngineVersion> engine) throws IOException {
+    try (BufferedReader lines = new BufferedReader(
+        new InputStreamReader(
+            new GZIPInputStream(Objects.requireNonNull(GoldenPrompts.class.getResourceAsStream(resource))),
+            StandardCharsets.UTF_8))) {
+      return of(lines, engine);
+    }
+  }
+
+  /** Ours where they differ, by the API, the case, the version and the template. */
+  static Map<String, String> wrong(List<Pair> pairs) {
     Map<String, String> wrong = new TreeMap<>();
-    int compared = 0;
-    try (BufferedReader lines = lines(resource)) {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        JsonNode entry = JSON.readTree(line);
-        if (entry.has("source")) {
-          templates.put(
-              entry.path("template").asText(),
-              ChatTemplates.of(
-                  ChatTemplate.parse(entry.path("source").asText()),
-                  JSON.convertValue(entry.path("special_tokens"), new TypeReference<>() {})));
-        } else if (entry.path("template").asText().equals(template)) {
-          compared++;
-          String ours = prompt(entry, Objects.requireNonNull(templates.get(template)), engine.apply(entry));
-          if (!ours.equals(entry.path("prompt").asText())) {
-            wrong.put(
-                "%s: %s %s".formatted(
-                    entry.path("api").asText(), entry.path("case").asText(), entry.path("version").asText()),
-                ours);
-          }
-        }
+    for (Pair pair : pairs) {
+      if (pair.differs()) {
+        JsonNode request = pair.request();
+        wrong.put(
+            "%s: %s %s %s".formatted(
+                request.path("api").asText(), request.path("case").asText(), request.path("version").asText(),
+                request.path("template").asText()),
+            Objects.requireNonNullElse(pair.ours(), "refused"));
       }
     }
-    return new GoldenPrompts(compared, wrong);
+    return wrong;
+  }
+
+  private void add(JsonNode entry) {
+    String template = entry.path("template").asText();
+    if (entry.has("source")) {
+      templates.put(
+          template,
+          ChatTemplates.of(
+              ChatTemplate.parse(entry.path("source").asText()),
+              JSON.convertValue(entry.path("special_tokens"), new TypeReference<>() {})));
+      return;
+    }
+    String ours = null;
+    try {
+      ours = prompt(entry, Objects.requireNonNull(templates.get(template)), engine.apply(entry));
+    } catch (TemplateException refused) {
+      // As the engine may have done.
+    }
+    pairs.add(new Pair(entry, entry.path("prompt").textValue(), ours));
   }
 
   private static String prompt(JsonNode entry, ChatTemplates templates, EngineVersion engine) {
@@ -77,7 +117,9 @@ record GoldenPrompts(int compared, Map<String, String> wrong) {
       JsonNode sent = body.deepCopy();
       ObjectNode chat = api.equals("messages")
           ? ChatBodies.ofMessages(body, engine, rules) : ChatBodies.ofResponses(body, engine, rules);
-      assertThat(body).as("another engine may prepare it, too").isEqualTo(sent);
+      if (!body.equals(sent)) {
+        throw new IllegalStateException("another engine may prepare it, too, and it was changed: " + sent);
+      }
       body = chat;
     }
     return prompt.render(body, engine, NOW).toString();
@@ -85,12 +127,5 @@ record GoldenPrompts(int compared, Map<String, String> wrong) {
 
   private static Object plain(JsonNode value) {
     return JSON.convertValue(value, Object.class);
-  }
-
-  private static BufferedReader lines(String resource) throws IOException {
-    return new BufferedReader(
-        new InputStreamReader(
-            new GZIPInputStream(Objects.requireNonNull(GoldenPrompts.class.getResourceAsStream(resource))),
-            StandardCharsets.UTF_8));
   }
 }
