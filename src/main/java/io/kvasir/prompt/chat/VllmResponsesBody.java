@@ -117,10 +117,11 @@ final class VllmResponsesBody {
     message.set("tool_call_id", item.get("call_id"));
   }
 
-  private static String thoughts(JsonNode item) {
+  private String thoughts(JsonNode item) {
     JsonNode content = item.path(CONTENT);
-    JsonNode parts = content.isEmpty() ? item.path("summary") : content;
-    return parts.path(0).path("text").asText();
+    JsonNode summary = item.path("summary");
+    boolean whole = !content.isEmpty() && (summary.isEmpty() || VllmRule.RESPONSES_THOUGHTS.holds(engine));
+    return (whole ? content : summary).path(0).path("text").asText();
   }
 
   private void message(JsonNode item) {
