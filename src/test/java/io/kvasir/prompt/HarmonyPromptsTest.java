@@ -43,8 +43,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Models in the Harmony format, beside what engines' own code makes of the same requests, from a body to the tokens:
- * the classes of vLLM 0.32, which are those of 0.33 here, some with the reference library of 0.30, those of 0.18 and
- * 0.22 for chats, and those of SGLang 0.5.23 for {@code /v1/responses}.
+ * the classes of vLLM 0.32, which are those of 0.33 here, some with the reference library of 0.30, those of 0.18, 0.22
+ * and 0.29, and those of SGLang 0.5.23 for {@code /v1/responses}.
  */
 final class HarmonyPromptsTest {
   private static final ObjectMapper JSON = new ObjectMapper();

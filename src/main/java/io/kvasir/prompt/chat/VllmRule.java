@@ -22,6 +22,8 @@ public enum VllmRule {
   TOOL_DEFER_LOADING(21),
   /** A loop over a variable named {@code content} makes a template one that reads parts. */
   CONTENT_VARIABLE(22),
+  /** In the Harmony format results of functions in {@code /v1/responses} have a channel and a recipient. */
+  HARMONY_RESULTS_IN_CHANNEL(22),
   /** {@code reasoning_content} is another name of {@code reasoning}. */
   REASONING_CONTENT(22),
   /** A reasoning effort switches thinking on, {@code none} off. */

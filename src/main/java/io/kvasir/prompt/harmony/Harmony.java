@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.chat.TensorRtVersion;
+import io.kvasir.prompt.chat.VllmRule;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
@@ -39,7 +40,10 @@ public final class Harmony {
    */
   public static @Nullable ObjectNode ofResponses(ObjectNode body, EngineVersion engine, String date) {
     return switch (engine) {
-      case VllmVersion _ -> VllmHarmonyBody.chat(body);
+      case VllmVersion version ->
+          VllmRule.HARMONY_INSTRUCTIONS.holds(version)
+              ? VllmHarmonyBody.chat(body)
+              : EarlyVllmHarmonyBody.chat(body, version, date);
       case SglangVersion version -> version.disaggregated() ? null : SglangHarmonyBody.chat(body, date);
       case TensorRtVersion version -> version.disaggregated() ? null : TensorRtHarmonyBody.chat(body, version);
     };

@@ -91,9 +91,10 @@ final class HarmonyMessages {
   private static HarmonyMessage read(JsonNode message) {
     List<String> texts = new ArrayList<>();
     message.path("content").forEach(part -> texts.add(part.path("text").asText()));
+    String author = message.path("role").asText();
     String recipient = message.path("recipient").textValue();
+    boolean call = recipient != null && author.equals(HarmonyMessage.ASSISTANT);
     return new HarmonyMessage(
-        message.path("role").asText(), recipient, message.path("channel").textValue(),
-        recipient == null ? null : HarmonyMessage.JSON, texts);
+        author, recipient, message.path("channel").textValue(), call ? HarmonyMessage.JSON : null, texts);
   }
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The conversion of a {@code /v1/responses} body to the chat completion that has the same prompt in the Harmony format,
- * as vLLM 0.26 and later make it ({@code entrypoints/openai/responses/harmony.py}): each item is a message of its own.
+ * as vLLM 0.23 and later make it ({@code entrypoints/openai/responses/harmony.py}): each item is a message of its own.
  */
 final class VllmHarmonyBody {
   /** Tools that an engine may have itself, which are declared otherwise. */
