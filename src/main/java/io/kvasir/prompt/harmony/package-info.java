@@ -4,9 +4,9 @@
  * tokens that no text can contain.
  *
  * <p>{@link io.kvasir.prompt.harmony.Harmony} says which engines read what in it. {@code VllmHarmony} and {@code
- * TensorRtHarmony} make {@code HarmonyMessage}s of a chat completion; bodies of {@code /v1/responses} become {@code
- * HarmonyMessages}, by {@code SglangHarmonyBody}, {@code TensorRtHarmonyBody} and, for vLLM before 0.23, {@code
- * EarlyVllmHarmonyBody}, or vLLM's a chat completion, by {@code VllmHarmonyBody}. Messages print themselves into a {@code HarmonyText}; {@code
+ * TensorRtHarmony} make {@code HarmonyMessage}s of a chat completion. Bodies of {@code /v1/responses} become {@code
+ * HarmonyMessages}, by {@code SglangHarmonyBody}, {@code TensorRtHarmonyBody} and {@code EarlyVllmHarmonyBody}, or a
+ * chat completion, by {@code VllmHarmonyBody}. Messages print themselves into a {@code HarmonyText}; {@code
  * ToolDeclarations} declares tools in TypeScript, and {@code JsonLiteral} prints values, as the reference library does.
  * Format and library: github.com/openai/harmony.
  */
