@@ -49,7 +49,7 @@ public record MessagesRules(
       ChatTemplates templates, ChatPrompt prompt, EngineVersion engine, Supplier<LocalDateTime> now) {
     return switch (engine) {
       case VllmVersion version -> new MessagesRules(
-          !VllmRule.INLINE_SYSTEM_BY_TEMPLATE.holds(version)
+          !VllmRule.INLINE_SYSTEM.holds(version)
               || withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
           VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null, null, false);
       case TensorRtVersion _ -> new MessagesRules(false, null, null, !templates.select(true).knowsDevelopers());

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * The conversion of an Anthropic {@code /v1/messages} body to a chat completion, as vLLM does it since 0.17. A tool's
@@ -77,7 +79,7 @@ final class VllmMessagesBody {
     if (!content.isTextual()) {
       return texts(content);
     }
-    boolean billing = content.textValue().startsWith(BILLING) && VllmRule.INLINE_SYSTEM.holds(version);
+    boolean billing = content.textValue().startsWith(BILLING) && VllmRule.INLINE_BILLING.holds(version);
     return billing ? "" : content.textValue();
   }
 
@@ -122,12 +124,12 @@ final class VllmMessagesBody {
   private void addBlocks(JsonNode blocks, ObjectNode turn) {
     boolean ofUser = turn.path("role").asText().equals("user");
     ArrayNode parts = messages.arrayNode();
+    List<String> thoughts = new ArrayList<>();
     for (JsonNode block : blocks) {
       switch (block.path("type").asText()) {
         case "text" -> addText(block.path("text").asText(""), parts);
         case "image" -> image(block.path("source"), parts);
-        case "thinking" ->
-            turn.put("reasoning", turn.path("reasoning").asText("") + block.path("thinking").asText(""));
+        case "thinking" -> thoughts.add(block.path("thinking").asText(""));
         case "tool_use" -> call(block, turn.withArrayProperty("tool_calls"));
         case "tool_result" -> {
           if (ofUser) {
@@ -140,6 +142,9 @@ final class VllmMessagesBody {
           // Thoughts that only their author can read, and kinds that the engine leaves out.
         }
       }
+    }
+    if (!thoughts.isEmpty()) {
+      turn.put("reasoning", String.join("", thoughts));
     }
     if (parts.size() == 1 && parts.get(0).has("text")) {
       turn.set(CONTENT, parts.get(0).get("text"));

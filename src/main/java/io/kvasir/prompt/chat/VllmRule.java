@@ -43,8 +43,8 @@ public enum VllmRule {
   MESSAGES_EFFORT(23),
   /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */
   DEVELOPER_AS_SYSTEM(23),
-  /** System messages of {@code /v1/messages} between others may stay there: {@link MessagesRules}. */
-  INLINE_SYSTEM(24),
+  /** So is, in {@code /v1/messages}, a system message between others that is one text: {@link #MESSAGES_BILLING}. */
+  INLINE_BILLING(24),
   /** {@code strict} is a field of a tool's function, and left out where it is null. */
   TOOL_STRICT(24),
   /** {@code /v1/responses} has tools in namespaces, and reads an assistant's message in every form. */
@@ -57,8 +57,11 @@ public enum VllmRule {
   OBJECT_ARGUMENTS(29),
   /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */
   MACRO_CONTENT(30),
-  /** Whether system messages between others may stay is found out of the model's own templates. */
-  INLINE_SYSTEM_BY_TEMPLATE(31),
+  /**
+   * System messages of {@code /v1/messages} between others stay there where the template has them; before, only where
+   * one of the command line had: {@link MessagesRules}.
+   */
+  INLINE_SYSTEM(31),
   /** {@code /v1/messages} reads {@code thinking} of type {@code disabled}: {@link MessagesRules}. */
   DISABLED_THINKING(31),
   /** In the Harmony format the recipient of a tool's result is written after the channel. */

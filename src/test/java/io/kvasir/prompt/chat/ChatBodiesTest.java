@@ -135,9 +135,9 @@ final class ChatBodiesTest {
          'tools': [{'name': 'weather', 'input_schema': {'type': 'object'}}]}"""), MessagesRules.UNKNOWN), """
         {'messages': [
           {'role': 'user', 'content': 'Weather?'},
-          {'role': 'assistant', 'reasoning': 'Hm.', 'tool_calls': [
+          {'role': 'assistant', 'tool_calls': [
             {'id': 't1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}}],
-            'content': 'Wait.'},
+            'reasoning': 'Hm.', 'content': 'Wait.'},
           {'role': 'tool', 'tool_call_id': 't1', 'content': 'sunny'},
           {'role': 'user', 'content': 'So?'},
           {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
