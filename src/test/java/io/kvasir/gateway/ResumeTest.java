@@ -816,7 +816,9 @@ final class ResumeTest {
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
       "\"stop_sequences\":[\"x\"] | stop", "\"thinking\":{\"type\":\"enabled\"} | prompt",
-      "\"tool_choice\":{\"type\":\"any\"},\"tools\":[{\"name\":\"f\",\"input_schema\":{}}] | tools"})
+      "\"tool_choice\":{\"type\":\"any\"},\"tools\":[{\"name\":\"f\",\"input_schema\":{\"type\":\"object\"}}] | tools",
+      "\"tools\":[{\"name\":\"f\",\"input_schema\":{}}] | tools",
+      "\"tools\":[{\"name\":\"f\",\"input_schema\":{\"type\":\"object\"},\"strict\":true}] | tools"})
   void otherMessages_endCut(String member, String why) throws Exception {
     pod("a", (request, out) -> out.events().chunk(
         message(promptTokens(HELLO)) + TEXT_BLOCK + delta("Hel")).reset());

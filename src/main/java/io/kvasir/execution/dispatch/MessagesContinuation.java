@@ -49,18 +49,20 @@ final class MessagesContinuation {
   private static boolean hasOwnTools(JsonMembers members) {
     return members.value("tools").valueStream()
         .anyMatch(tool -> !tool.path("type").asText("custom").equals("custom")
-            || !tool.path("input_schema").isObject() || !tool.path("name").isTextual());
+            || !tool.path("name").isTextual()
+            // Engines add a type to a schema that has none, and read these by their versions.
+            || !tool.path("input_schema").has("type") || tool.hasNonNull("strict") || tool.hasNonNull("defer_loading"));
   }
 
-  /** Whether a message has what engines translate in ways of their own: images, thoughts, a system's turn. */
+  /** Whether a message has what engines translate in ways of their own: images, thoughts, nothing, a system's turn. */
   private static boolean hasOtherBlocks(JsonNode messages) {
     return messages.valueStream().anyMatch(message -> {
       String role = message.path("role").asText();
       JsonNode content = message.path("content");
       return !BLOCKS.containsKey(role)
-          || (!content.isTextual() && (!content.isArray() || content.valueStream().anyMatch(
+          || (!content.isTextual() && (content.isEmpty() || content.valueStream().anyMatch(
               block -> !BLOCKS.getOrDefault(role, Set.of()).contains(block.path("type").asText())
-                  || hasOtherParts(block.path("content")))));
+                  || block.path("text").asText("x").isEmpty() || hasOtherParts(block.path("content")))));
     });
   }
 
