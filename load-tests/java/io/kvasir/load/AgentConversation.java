@@ -10,18 +10,17 @@ import java.util.Random;
  * An agent's conversation by one of the APIs that agents have: each of its answers calls a tool, whose result comes in
  * two parts. Used by one thread.
  */
-sealed interface AgentConversation {
+abstract sealed class AgentConversation {
   /** Tokens of an answer at most. */
-  int ANSWER_TOKENS = 24;
+  static final int ANSWER_TOKENS = 24;
 
-  /** Of the API. */
-  String path();
+  private final String path;
+  private final ObjectNode body = new ObjectMapper().createObjectNode();
 
-  /** The next request's body. */
-  ObjectNode body();
-
-  /** The answer came, and what it is said to have called has this result. */
-  void answered(JsonNode answer, Random random);
+  private AgentConversation(String path, String model, String limit) {
+    this.path = path;
+    body.put("model", model).put(limit, ANSWER_TOKENS).put("temperature", 0);
+  }
 
   /** One that begins with this question. */
   static AgentConversation of(TrafficKind kind, String model, String system, String question) {
@@ -33,6 +32,19 @@ sealed interface AgentConversation {
           throw new IllegalArgumentException(kind + " is no agents' traffic");
     };
   }
+
+  /** Of the API. */
+  final String path() {
+    return path;
+  }
+
+  /** The next request's body. */
+  final ObjectNode body() {
+    return body;
+  }
+
+  /** The answer came, and what it is said to have called has this result. */
+  abstract void answered(JsonNode answer, Random random);
 
   private static ObjectNode parameters() {
     ObjectNode parameters = new ObjectMapper().createObjectNode().put("type", "object");
@@ -49,118 +61,88 @@ sealed interface AgentConversation {
     return "call_%08x".formatted(random.nextInt());
   }
 
+  private static String arguments(Random random) {
+    return "{\"word\": \"%s\"}".formatted(Words.text(random, 8));
+  }
+
+  private static void text(ArrayNode content, String text) {
+    content.addObject().put("type", "text").put("text", text);
+  }
+
+  private static void result(ArrayNode content, Random random) {
+    for (int part = 0; part < 2; part++) {
+      text(content, Words.text(random, 150));
+    }
+  }
+
   /** OpenAI's chat completions. */
-  final class Chat implements AgentConversation {
-    private final ObjectNode body = new ObjectMapper().createObjectNode();
+  private static final class Chat extends AgentConversation {
     private final ArrayNode messages;
 
     private Chat(String model, String system, String question) {
-      body.put("model", model).put("max_tokens", ANSWER_TOKENS).put("temperature", 0);
-      ObjectNode function = describe(body.putArray("tools").addObject().put("type", "function").putObject("function"));
-      function.set("parameters", parameters());
-      messages = body.putArray("messages");
+      super("/v1/chat/completions", model, "max_tokens");
+      ObjectNode tool = body().putArray("tools").addObject().put("type", "function");
+      describe(tool.putObject("function")).set("parameters", parameters());
+      messages = body().putArray("messages");
       messages.addObject().put("role", "system").put("content", system);
       messages.addObject().put("role", "user").put("content", question);
     }
 
     @Override
-    public String path() {
-      return "/v1/chat/completions";
-    }
-
-    @Override
-    public ObjectNode body() {
-      return body;
-    }
-
-    @Override
-    public void answered(JsonNode answer, Random random) {
+    void answered(JsonNode answer, Random random) {
       String id = callId(random);
       ObjectNode message = answer.at("/choices/0/message").deepCopy();
       message.putArray("tool_calls").addObject().put("id", id).put("type", "function").putObject("function")
-          .put("name", "look_up").put("arguments", "{\"word\": \"%s\"}".formatted(Words.text(random, 8)));
+          .put("name", "look_up").put("arguments", arguments(random));
       messages.add(message);
-      ArrayNode result = messages.addObject().put("role", "tool").put("tool_call_id", id).putArray("content");
-      for (int part = 0; part < 2; part++) {
-        result.addObject().put("type", "text").put("text", Words.text(random, 150));
-      }
+      result(messages.addObject().put("role", "tool").put("tool_call_id", id).putArray("content"), random);
     }
   }
 
   /** Anthropic's messages. */
-  final class Messages implements AgentConversation {
-    private final ObjectNode body = new ObjectMapper().createObjectNode();
+  private static final class Messages extends AgentConversation {
     private final ArrayNode messages;
 
     private Messages(String model, String system, String question) {
-      body.put("model", model).put("max_tokens", ANSWER_TOKENS).put("temperature", 0);
-      body.putArray("system").addObject().put("type", "text").put("text", system)
+      super("/v1/messages", model, "max_tokens");
+      body().putArray("system").addObject().put("type", "text").put("text", system)
           .putObject("cache_control").put("type", "ephemeral");
-      describe(body.putArray("tools").addObject()).set("input_schema", parameters());
-      messages = body.putArray("messages");
+      describe(body().putArray("tools").addObject()).set("input_schema", parameters());
+      messages = body().putArray("messages");
       text(messages.addObject().put("role", "user").putArray("content"), question);
     }
 
-    private static void text(ArrayNode content, String text) {
-      content.addObject().put("type", "text").put("text", text);
-    }
-
     @Override
-    public String path() {
-      return "/v1/messages";
-    }
-
-    @Override
-    public ObjectNode body() {
-      return body;
-    }
-
-    @Override
-    public void answered(JsonNode answer, Random random) {
+    void answered(JsonNode answer, Random random) {
       String id = callId(random);
       ArrayNode said = messages.addObject().put("role", "assistant").putArray("content");
       answer.path("content").forEach(block -> said.add(block.deepCopy()));
       said.addObject().put("type", "tool_use").put("id", id).put("name", "look_up")
           .putObject("input").put("word", Words.text(random, 8));
-      ArrayNode result =
-          messages.addObject().put("role", "user").putArray("content")
-              .addObject().put("type", "tool_result").put("tool_use_id", id).putArray("content");
-      for (int part = 0; part < 2; part++) {
-        text(result, Words.text(random, 150));
-      }
+      ObjectNode used = messages.addObject().put("role", "user").putArray("content").addObject();
+      result(used.put("type", "tool_result").put("tool_use_id", id).putArray("content"), random);
     }
   }
 
   /** OpenAI's responses, of which the engine stores none. */
-  final class Responses implements AgentConversation {
-    private final ObjectNode body = new ObjectMapper().createObjectNode();
+  private static final class Responses extends AgentConversation {
     private final ArrayNode input;
 
     private Responses(String model, String system, String question) {
-      body.put("model", model).put("max_output_tokens", ANSWER_TOKENS).put("temperature", 0).put("store", false);
-      body.put("instructions", system);
-      describe(body.putArray("tools").addObject().put("type", "function")).set("parameters", parameters());
-      input = body.putArray("input");
+      super("/v1/responses", model, "max_output_tokens");
+      body().put("store", false).put("instructions", system);
+      describe(body().putArray("tools").addObject().put("type", "function")).set("parameters", parameters());
+      input = body().putArray("input");
       input.addObject().put("role", "user").putArray("content")
           .addObject().put("type", "input_text").put("text", question);
     }
 
     @Override
-    public String path() {
-      return "/v1/responses";
-    }
-
-    @Override
-    public ObjectNode body() {
-      return body;
-    }
-
-    @Override
-    public void answered(JsonNode answer, Random random) {
+    void answered(JsonNode answer, Random random) {
       String id = callId(random);
       answer.path("output").forEach(item -> input.add(item.deepCopy()));
       input.addObject().put("type", "function_call").put("call_id", id).put("name", "look_up")
-          .put("arguments", "{\"word\": \"%s\"}".formatted(Words.text(random, 8)));
+          .put("arguments", arguments(random));
       input.addObject().put("type", "function_call_output").put("call_id", id).put("output", Words.text(random, 300));
     }
   }

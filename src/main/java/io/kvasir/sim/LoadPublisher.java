@@ -1,6 +1,7 @@
 package io.kvasir.sim;
 
 import io.kvasir.sim.EngineMetrics.RankLoad;
+import io.kvasir.sim.publisher.PortException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -16,7 +17,6 @@ import org.msgpack.core.MessagePack;
 import org.zeromq.SocketType;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
-import zmq.ZError;
 
 /**
  * Publishes each rank's load as SGLang 0.5.23 does ({@code SchedulerLoadPublisher} in {@code
@@ -136,8 +136,7 @@ final class LoadPublisher implements AutoCloseable {
         closeSockets();
         if (firstPort != 0 || tries == PORT_TRIES) {
           context.term();
-          String why = taken.getErrorCode() == ZError.EADDRINUSE ? "it is in use" : taken.getMessage();
-          throw new IOException("load-port: " + base + " cannot be bound at " + host + ": " + why, taken);
+          throw new PortException("load-port", Integer.toString(base), host, taken);
         }
       }
     }

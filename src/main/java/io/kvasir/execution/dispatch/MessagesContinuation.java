@@ -54,16 +54,20 @@ final class MessagesContinuation {
             || !tool.path("input_schema").has("type") || tool.hasNonNull("strict") || tool.hasNonNull("defer_loading"));
   }
 
-  /** Whether a message has what engines translate in ways of their own: images, thoughts, nothing, a system's turn. */
+  /** Whether a message has what engines translate in ways of their own: images, thoughts, no text, a system's turn. */
   private static boolean hasOtherBlocks(JsonNode messages) {
     return messages.valueStream().anyMatch(message -> {
       String role = message.path("role").asText();
       JsonNode content = message.path("content");
       return !BLOCKS.containsKey(role)
-          || (!content.isTextual() && (content.isEmpty() || content.valueStream().anyMatch(
+          || (!content.isTextual() && (!content.isArray() || content.isEmpty() || content.valueStream().anyMatch(
               block -> !BLOCKS.getOrDefault(role, Set.of()).contains(block.path("type").asText())
-                  || block.path("text").asText("x").isEmpty() || hasOtherParts(block.path("content")))));
+                  || isEmptyText(block.path("text")) || hasOtherParts(block.path("content")))));
     });
+  }
+
+  private static boolean isEmptyText(JsonNode text) {
+    return text.isTextual() && text.textValue().isEmpty();
   }
 
   private static boolean hasOtherParts(JsonNode result) {

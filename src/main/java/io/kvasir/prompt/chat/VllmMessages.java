@@ -91,7 +91,7 @@ final class VllmMessages {
       if (calls.isArray() && !calls.isEmpty()) {
         out.put("tool_calls", toolCalls(calls));
       }
-      String reasoning = reasoning(message);
+      String reasoning = VllmReasoning.of(message, version);
       if (reasoning != null) {
         out.put("reasoning", reasoning);
         out.put("reasoning_content", reasoning);
@@ -109,14 +109,6 @@ final class VllmMessages {
       out.put("tools", VllmTools.ofDeveloper(message.path("tools")));
     }
     return out;
-  }
-
-  private @Nullable String reasoning(JsonNode message) {
-    String reasoning = message.path("reasoning").textValue();
-    boolean absent = VllmRule.REASONING_CONTENT.holds(version)
-        ? reasoning == null
-        : !VllmRule.REASONING_ALONE.holds(version) && (reasoning == null || reasoning.isEmpty());
-    return absent ? message.path("reasoning_content").textValue() : reasoning;
   }
 
   private Object content(JsonNode content, String role) {

@@ -77,8 +77,9 @@ final class VllmMessagesTools {
     return tool.path("name").asText();
   }
 
+  /** Copied once, however often the conversation names it. */
   private static JsonNode undeferred(JsonNode tool) {
-    return tool instanceof ObjectNode object ? object.deepCopy().without(DEFER) : tool;
+    return tool.has(DEFER) && tool instanceof ObjectNode object ? object.deepCopy().without(DEFER) : tool;
   }
 
   private static List<JsonNode> changes(JsonNode messages) {

@@ -43,7 +43,7 @@ public enum VllmRule {
   MESSAGES_EFFORT(23),
   /** A template that does not name the role {@code developer} gets system messages instead: {@link DeveloperRole}. */
   DEVELOPER_AS_SYSTEM(23),
-  /** So is, in {@code /v1/messages}, a system message between others that is one text: {@link #MESSAGES_BILLING}. */
+  /** {@link #MESSAGES_BILLING} also holds for system messages between others that are one text. */
   INLINE_BILLING(24),
   /** {@code strict} is a field of a tool's function, and left out where it is null. */
   TOOL_STRICT(24),

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.StringJoiner;
 
 /**
@@ -19,8 +18,6 @@ import java.util.StringJoiner;
  * <p>Source: vLLM {@code entrypoints/openai/responses/serving.py} and {@code harmony.py}.
  */
 final class EarlyVllmHarmonyBody {
-  private static final Set<String> EFFORTS = Set.of("low", "medium", "high");
-
   private final VllmVersion engine;
   private final HarmonyMessages messages = new HarmonyMessages();
 
@@ -40,17 +37,13 @@ final class EarlyVllmHarmonyBody {
   static ObjectNode chat(ObjectNode body, VllmVersion engine, String date) {
     EarlyVllmHarmonyBody conversation = new EarlyVllmHarmonyBody(engine);
     conversation.addPreamble(body, date);
-    JsonNode input = body.path("input");
-    if (input.isTextual()) {
-      conversation.messages.add("user", null, null, List.of(input.textValue()));
-    }
-    input.forEach(conversation::add);
+    conversation.messages.addInput(body.path("input"), conversation::add);
     return conversation.messages.body();
   }
 
   private void addPreamble(JsonNode body, String date) {
     JsonNode effort = body.path("reasoning").path("effort");
-    if (effort.isTextual() && !EFFORTS.contains(effort.textValue())) {
+    if (effort.isTextual() && !VllmHarmony.EFFORTS.contains(effort.textValue())) {
       throw new TemplateException.Request("reasoning.effort must be low, medium or high for this model");
     }
     List<JsonNode> functions = new ArrayList<>();

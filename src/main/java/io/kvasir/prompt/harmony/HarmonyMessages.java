@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.RenderedText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,14 @@ final class HarmonyMessages {
   /** Adds what a function has answered, to nobody and in no channel. */
   void addResult(String function, String output) {
     add(HarmonyMessage.FUNCTIONS + function, null, null, List.of(output));
+  }
+
+  /** Adds the input of a {@code /v1/responses} body: a user's text, or items, by {@code adding} each. */
+  void addInput(JsonNode input, Consumer<JsonNode> adding) {
+    if (input.isTextual()) {
+      add("user", null, null, List.of(input.textValue()));
+    }
+    input.forEach(adding);
   }
 
   /** The body that has those that were added. */

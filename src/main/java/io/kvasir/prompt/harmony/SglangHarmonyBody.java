@@ -43,11 +43,7 @@ final class SglangHarmonyBody {
   static ObjectNode chat(ObjectNode body, String date) {
     SglangHarmonyBody conversation = new SglangHarmonyBody();
     conversation.addPreamble(body, date);
-    JsonNode input = body.path("input");
-    if (input.isTextual()) {
-      conversation.messages.add("user", null, null, List.of(input.textValue()));
-    }
-    input.forEach(conversation::add);
+    conversation.messages.addInput(body.path("input"), conversation::add);
     return conversation.messages.body();
   }
 

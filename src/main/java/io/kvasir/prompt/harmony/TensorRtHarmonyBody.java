@@ -37,11 +37,7 @@ final class TensorRtHarmonyBody {
   static ObjectNode chat(ObjectNode body, TensorRtVersion engine) {
     TensorRtHarmonyBody conversation = new TensorRtHarmonyBody(engine);
     conversation.addPreamble(body);
-    JsonNode input = body.path("input");
-    if (input.isTextual()) {
-      conversation.messages.add("user", null, null, List.of(input.textValue()));
-    }
-    input.forEach(conversation::add);
+    conversation.messages.addInput(body.path("input"), conversation::add);
     return conversation.messages.body();
   }
 

@@ -1,6 +1,7 @@
 package io.kvasir.prompt.harmony;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.chat.VllmReasoning;
 import io.kvasir.prompt.chat.VllmRule;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.template.RenderedText;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -32,8 +34,10 @@ final class VllmHarmony {
   /** The channel of calls, and of what is said beside them. */
   static final String COMMENTARY = HarmonyMessage.COMMENTARY;
 
+  /** The efforts that the format has. */
+  static final Set<String> EFFORTS = Set.of("low", "medium", "high");
+
   private static final Set<String> INSTRUCTING = Set.of("system", "developer");
-  private static final Set<String> EFFORTS = Set.of("low", "medium", "high");
 
   private final JsonNode body;
   private final VllmVersion engine;
@@ -132,9 +136,7 @@ final class VllmHarmony {
   }
 
   private void addAssistant(JsonNode message) {
-    boolean alone = VllmRule.REASONING_ALONE.holds(engine) && !VllmRule.REASONING_CONTENT.holds(engine);
-    String other = alone ? "" : message.path("reasoning_content").asText("");
-    String thoughts = message.path("reasoning").asText(other);
+    String thoughts = Objects.requireNonNullElse(VllmReasoning.of(message, engine), "");
     JsonNode calls = message.path("tool_calls");
     if (!calls.isEmpty()) {
       String text = text(message);

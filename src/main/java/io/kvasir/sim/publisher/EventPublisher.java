@@ -196,8 +196,7 @@ public final class EventPublisher implements AutoCloseable {
     try {
       socket.bind("tcp://" + host + ":" + wanted);
     } catch (ZMQException e) {
-      String why = e.getErrorCode() == ZError.EADDRINUSE ? "it is in use" : e.getMessage();
-      throw new IOException(setting + ": " + wanted + " cannot be bound at " + host + ": " + why, e);
+      throw new PortException(setting, wanted, host, e);
     }
     String bound = socket.getLastEndpoint();
     return Integer.parseInt(bound.substring(bound.lastIndexOf(':') + 1));
