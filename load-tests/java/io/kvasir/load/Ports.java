@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 
 /** Ports for what has to know its own before it starts; all else asks for port 0. */
 public final class Ports {
@@ -23,6 +24,15 @@ public final class Ports {
       port = LEAST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
     } while (!isFree(port));
     return port;
+  }
+
+  /** The first of so many ports in a row on which nothing listens now. */
+  public static int inARow(int count) {
+    int first;
+    do {
+      first = LEAST + Math.floorMod(NEXT.getAndAdd(count), COUNT - count);
+    } while (!IntStream.range(first, first + count).allMatch(Ports::isFree));
+    return first;
   }
 
   private static boolean isFree(int port) {

@@ -1,5 +1,6 @@
 package io.kvasir.picker;
 
+import io.kvasir.load.Ports;
 import io.kvasir.picker.TestEnvoy.Destination;
 import io.kvasir.picker.TestEnvoy.Listener;
 import java.io.IOException;
@@ -52,8 +53,8 @@ final class PickerCost implements Callable<Integer> {
   /** A router process with a picker, and the addresses of both. */
   private record Router(Process process, int gateway, int picker) implements AutoCloseable {
     static Router start(Path directory, List<EchoEngine> engines, boolean earlyClose) throws Exception {
-      int gateway = TestEnvoy.freePort();
-      int picker = TestEnvoy.freePort();
+      int gateway = Ports.free();
+      int picker = Ports.free();
       StringBuilder pods = new StringBuilder();
       for (EchoEngine engine : engines) {
         pods.append(

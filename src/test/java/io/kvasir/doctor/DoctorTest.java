@@ -16,6 +16,7 @@ import io.kvasir.events.SnapshotFormat;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.lab.engine.Speculation;
+import io.kvasir.load.Ports;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.sim.CachedTokensUsage;
@@ -27,8 +28,6 @@ import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.publisher.EventFormat;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -171,10 +170,7 @@ final class DoctorTest {
 
   @Test
   void reachable_nothingListens_orTheKeyIsWrong() throws Exception {
-    URI closed;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      closed = URI.create("http://127.0.0.1:" + socket.getLocalPort());
-    }
+    URI closed = URI.create("http://127.0.0.1:" + Ports.free());
     EngineTarget gone = new EngineTarget("gone", closed, null, Set.of(MODEL), 16, 1, List.of());
     assertThat(only(examine(gone), "reachable", Severity.ERROR).problem()).contains("takes no connection");
 
@@ -290,11 +286,7 @@ final class DoctorTest {
   @Test
   void eventTransport_nothingListens() throws Exception {
     SimEngine engine = start(settings().api(EngineApi.LLM_D).events(EventSettings.OFF));
-    int closed;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      closed = socket.getLocalPort();
-    }
-    List<EventFeed> feed = List.of(new EventFeed.Zmq("tcp://127.0.0.1:" + closed, null, "", false));
+    List<EventFeed> feed = List.of(new EventFeed.Zmq("tcp://127.0.0.1:" + Ports.free(), null, "", false));
 
     Finding finding = only(examine(target(engine, feed)), "event-transport", Severity.ERROR);
 

@@ -534,10 +534,7 @@ final class EngineInquiryTest {
 
   @Test
   void anEngineThatDoesNotAnswer_orRefuses_isAFailureThatSaysWhy() throws Exception {
-    URI closed;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      closed = URI.create("http://127.0.0.1:" + socket.getLocalPort());
-    }
+    URI closed = URI.create("http://127.0.0.1:" + Ports.free());
     assertThatThrownBy(() -> inquiry.describe(closed, null)).hasMessageContaining("takes no connection");
     try (ScriptedPod locked = new ScriptedPod((request, out) -> out.json(401, "{\"error\":\"Unauthorized\"}"))) {
       assertThatThrownBy(() -> inquiry.describe(locked.url(), "wrong")).hasMessageContaining("answered 401");

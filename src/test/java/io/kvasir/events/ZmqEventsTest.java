@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.load.Ports;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -39,7 +40,7 @@ final class ZmqEventsTest extends TransportFixture {
               new ZmqEvents(
                   1, Duration.ofMillis(300), counted, NanoClock.SYSTEM,
                   this::sockets));
-  private final int port = freePorts();
+  private final int port = Ports.inARow(8);
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 4);
 
@@ -408,7 +409,7 @@ final class ZmqEventsTest extends TransportFixture {
     List<TestStream> streams = new ArrayList<>();
     int threads = Thread.activeCount();
     for (int i = 0; i < 24; i++) {
-      int free = freePorts();
+      int free = Ports.inARow(8);
       ZmqEndpoints endpoints = new ZmqEndpoints("tcp://127.0.0.1:" + free, null, "", false);
       engines.add(open(new FakePublisher(endpoints.endpoint(), null, "", 10, true, false)));
       streams.add(subscribe(endpoints));
@@ -478,27 +479,5 @@ final class ZmqEventsTest extends TransportFixture {
   /** Waits for subscriptions; one that was made again on a new connection may be told of twice. */
   private static void awaitSubscribers(FakePublisher engine, int count) {
     await(() -> engine.subscribers() >= count);
-  }
-
-  /** Eight ports in a row that are free. */
-  private static int freePorts() {
-    while (true) {
-      try (ServerSocket first = new ServerSocket(0)) {
-        int base = first.getLocalPort();
-        boolean free = base + 8 < 65_536;
-        for (int i = 1; i < 8 && free; i++) {
-          try (ServerSocket _ = new ServerSocket(base + i)) {
-            free = true;
-          } catch (IOException e) {
-            free = false;
-          }
-        }
-        if (free) {
-          return base;
-        }
-      } catch (IOException e) {
-        throw new IllegalStateException(e);
-      }
-    }
   }
 }

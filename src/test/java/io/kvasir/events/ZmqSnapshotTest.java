@@ -3,9 +3,8 @@ package io.kvasir.events;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.load.Ports;
 import io.kvasir.time.NanoClock;
-import java.io.IOException;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +32,7 @@ final class ZmqSnapshotTest extends TransportFixture {
   /** More than the second after which a connection that JeroMQ has forgotten is made again. */
   private static final Duration IDLE = Duration.ofMillis(1200);
 
-  private final int port = freePorts();
+  private final int port = Ports.inARow(2);
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 1);
   private final ZmqEvents events =
@@ -209,16 +208,5 @@ final class ZmqSnapshotTest extends TransportFixture {
 
   private static byte[] hex(String digits) {
     return HexFormat.of().parseHex(digits);
-  }
-
-  /** Two ports in a row that are free. */
-  private static int freePorts() {
-    while (true) {
-      try (ServerSocket first = new ServerSocket(0); ServerSocket _ = new ServerSocket(first.getLocalPort() + 1)) {
-        return first.getLocalPort();
-      } catch (IOException | IllegalArgumentException taken) {
-        // others are
-      }
-    }
   }
 }

@@ -3,9 +3,8 @@ package io.kvasir.events;
 import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.load.Ports;
 import io.kvasir.time.NanoClock;
-import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -25,7 +24,7 @@ final class ZmqStateSnapshotTest extends TransportFixture {
   private static final byte[] ONE = name(1);
   private static final byte[] TWO = name(2);
 
-  private final int port = freePorts();
+  private final int port = Ports.inARow(3);
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 1);
   private final String state = "tcp://127.0.0.1:" + (port + 2);
@@ -156,19 +155,6 @@ final class ZmqStateSnapshotTest extends TransportFixture {
 
   private static byte[] number(long value) {
     return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
-  }
-
-  /** Three ports in a row that are free. */
-  private static int freePorts() {
-    while (true) {
-      try (ServerSocket first = new ServerSocket(0);
-          ServerSocket _ = new ServerSocket(first.getLocalPort() + 1);
-          ServerSocket _ = new ServerSocket(first.getLocalPort() + 2)) {
-        return first.getLocalPort();
-      } catch (IOException | IllegalArgumentException taken) {
-        // others are
-      }
-    }
   }
 
   /** Answers requests for the state as the recorder's ROUTER does: it ignores what is none. */

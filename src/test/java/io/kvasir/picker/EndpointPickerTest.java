@@ -10,6 +10,7 @@ import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.kvasir.Await;
+import io.kvasir.load.Ports;
 import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
 import java.net.URI;
@@ -97,7 +98,7 @@ final class EndpointPickerTest {
 
   @Test
   void poolWithAPortOfItsOwn_isMeantByIt() throws Exception {
-    int port = TestEnvoy.freePort();
+    int port = Ports.free();
     PoolSet pools =
         new PoolSet(
             List.of(

@@ -1,9 +1,9 @@
 package io.kvasir.picker;
 
 import io.kvasir.Await;
+import io.kvasir.load.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,7 +52,7 @@ final class TestEnvoy implements AutoCloseable {
     this.listeners.putAll(listeners);
     Path binary = EnvoyBinary.get();
     for (String name : listeners.keySet()) {
-      ports.put(name, freePort());
+      ports.put(name, Ports.free());
     }
     Path config = directory.resolve("envoy.yaml");
     Files.writeString(config, config());
@@ -78,12 +78,6 @@ final class TestEnvoy implements AutoCloseable {
       }
     }
     return true;
-  }
-
-  static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 
   /** The port of a listener. */

@@ -321,11 +321,8 @@ final class HttpProbeTest {
 
   @Test
   void nobodyThere_isNoAnswerAtAll() throws Exception {
-    int port;
-    try (ServerSocket closed = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-      port = closed.getLocalPort();
-    }
-    assertThatThrownBy(() -> well(URI.create("http://127.0.0.1:" + port)).join())
+    URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
+    assertThatThrownBy(() -> well(nobody).join())
         .isInstanceOf(CompletionException.class);
   }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import io.kvasir.http.TestTls;
 import io.kvasir.http.client.PodException.Kind;
+import io.kvasir.load.Ports;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -184,10 +185,7 @@ final class ShortAnswersTest {
 
   @Test
   void nobodyThere_isAConnectError() throws Exception {
-    URI nobody;
-    try (ServerSocket closed = new ServerSocket(0)) {
-      nobody = URI.create("http://localhost:" + closed.getLocalPort());
-    }
+    URI nobody = URI.create("http://localhost:" + Ports.free());
     assertFails(Kind.CONNECT, () -> get(client(LONG), nobody, 10));
   }
 
