@@ -200,9 +200,18 @@ final class HttpApi implements SimHttpHandler {
     int[] prompt = prompts.messages(body);
     GenerationRequest request = GenerationRequest.of(body, List.of(prompt), maxTokens, 0, settings.maxModelLen(), lora);
     String id = "chatcmpl-" + requestId(exchange, body);
-    MessagesFormat format =
-        new MessagesFormat(id, servedModel(body), prompt.length, settings.http().api() == EngineApi.SGLANG);
+    MessagesFormat format = new MessagesFormat(id, servedModel(body), prompt.length, cachedTokensOfMessages());
     dispatcher.dispatch(exchange, body, id, request, format, fault);
+  }
+
+  /** SGLang leaves out none; vLLM tells of none too since it tells of any, in 0.24. */
+  private CachedTokensUsage cachedTokensOfMessages() {
+    return switch (settings.http().api()) {
+      case SGLANG -> CachedTokensUsage.FOUND;
+      case VLLM -> settings.cachedTokens() == CachedTokensUsage.ALWAYS ? CachedTokensUsage.ALWAYS
+          : CachedTokensUsage.NEVER;
+      case TENSORRT_LLM, LLM_D, DYNAMO -> CachedTokensUsage.NEVER;
+    };
   }
 
   private void embed(SimHttpExchange exchange, RequestBody body) throws IOException, EngineApiException {

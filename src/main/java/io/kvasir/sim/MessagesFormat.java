@@ -6,24 +6,24 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/messages}: Anthropic's format, as vLLM serves it, or with the tokens counted as SGLang does. */
+/** {@code /v1/messages}: Anthropic's format, in which tokens from the cache, where they are told, are not input. */
 final class MessagesFormat implements ResponseFormat {
   private final String id;
   private final String model;
   private final int promptTokens;
-  private final boolean cachedApart;
+  private final CachedTokensUsage cachedTokens;
   private GeneratedSequence.FinishReason finish = GeneratedSequence.FinishReason.STOP;
 
   /**
    * A format of one answer.
    *
-   * @param cachedApart whether tokens from the cache are told, and not counted as input, as SGLang does
+   * @param cachedTokens when tokens from the cache are told here, of those that are told at all
    */
-  MessagesFormat(String id, String model, int promptTokens, boolean cachedApart) {
+  MessagesFormat(String id, String model, int promptTokens, CachedTokensUsage cachedTokens) {
     this.id = id;
     this.model = model;
     this.promptTokens = promptTokens;
-    this.cachedApart = cachedApart;
+    this.cachedTokens = cachedTokens;
   }
 
   @Override
@@ -86,11 +86,10 @@ final class MessagesFormat implements ResponseFormat {
   }
 
   private ObjectNode usage(Usage usage) {
-    Integer told = cachedApart ? usage.cached() : null;
-    int cached = told == null ? 0 : told;
-    ObjectNode json = JsonNodeFactory.instance.objectNode().put("input_tokens", usage.prompt() - cached);
-    if (cached > 0) {
-      json.put("cache_read_input_tokens", cached);
+    Integer cached = usage.cached() == null ? null : cachedTokens.reported(usage.cached());
+    ObjectNode json = JsonNodeFactory.instance.objectNode().put("input_tokens", usage.prompt());
+    if (cached != null) {
+      json.put("input_tokens", usage.prompt() - cached).put("cache_read_input_tokens", cached);
     }
     return json.put("output_tokens", usage.completion());
   }

@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What every client sees of an engine: OpenAI's API as vLLM serves it. */
 final class SimEngineTest extends EngineTest {
@@ -384,6 +386,27 @@ final class SimEngineTest extends EngineTest {
 
     assertThat(first.at("/usage/prompt_tokens_details").isNull()).isTrue();
     assertThat(second.at("/usage/prompt_tokens_details/cached_tokens").asInt()).isPositive();
+  }
+
+  /** Of two equal requests, what the first and the second say of cached tokens. */
+  @ParameterizedTest
+  @CsvSource({
+    "VLLM, ALWAYS, true, true", "VLLM, FOUND, false, false", "VLLM, NEVER, false, false",
+    "SGLANG, ALWAYS, false, true", "SGLANG, FOUND, false, true", "SGLANG, NEVER, false, false",
+  })
+  void messages_tellOfCachedTokens_asTheEngineDoes(EngineApi api, CachedTokensUsage told, boolean none, boolean some)
+      throws Exception {
+    SimEngine engine = start(settings().api(api).cachedTokens(told));
+    String request = chat(LONG_TEXT).put("max_tokens", 1).toString();
+
+    JsonNode first = ask(engine, "/v1/messages", request).path("usage");
+    JsonNode second = ask(engine, "/v1/messages", request).path("usage");
+
+    assertThat(first.has("cache_read_input_tokens")).isEqualTo(none);
+    assertThat(first.path("cache_read_input_tokens").asInt()).isZero();
+    assertThat(second.has("cache_read_input_tokens")).isEqualTo(some);
+    assertThat(second.path("cache_read_input_tokens").asInt() + second.path("input_tokens").asInt())
+        .isEqualTo(first.path("input_tokens").asInt());
   }
 
   @Test
