@@ -22,7 +22,8 @@ final class ChatTurns {
     }
     ObjectNode turn = messages.addObject().put("role", role);
     if (!reasoning.isEmpty()) {
-      turn.put("reasoning_content", reasoning);
+      // vLLM 0.16 to 0.21 know the first name alone, SGLang the second.
+      turn.put("reasoning", reasoning).put("reasoning_content", reasoning);
     }
     if (parts.size() == 1 && parts.get(0).path("type").asText().equals("text")) {
       turn.set("content", parts.get(0).get("text"));
