@@ -122,7 +122,7 @@ for name, model in models.items():
     print(json.dumps({"template": name, "source": model.source, "special_tokens": {}}))
 for line in sys.stdin:
     request = json.loads(line)
-    result = dict(request, version=version)
+    result = dict(request, engine="vLLM", version=version)
     try:
         model = models[request["template"]]
         result["prompt"] = getattr(model, request["api"])(copy.deepcopy(request["body"]))

@@ -10,7 +10,7 @@ public final class ChatBodies {
   public static ObjectNode ofMessages(ObjectNode body, EngineVersion engine, MessagesRules rules) {
     return switch (engine) {
       case VllmVersion version -> VllmMessagesBody.chat(body, version, rules);
-      case SglangVersion _ -> SglangMessagesBody.chat(body, rules);
+      case SglangVersion version -> SglangMessagesBody.chat(body, version, rules);
       case TensorRtVersion version ->
           version.disaggregated()
               ? VllmMessagesBody.chat(body, VllmVersion.NEWEST, rules)

@@ -7,8 +7,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Set;
 import java.util.zip.InflaterInputStream;
 
 /**
@@ -22,6 +24,9 @@ import java.util.zip.InflaterInputStream;
 public final class SglangItems {
   private static final String PREFIX = "sglang-reasoning-v1.";
 
+  /** Of messages. */
+  private static final Set<String> ROLES = Set.of("user", "assistant", "system", "developer");
+
   /** Of all items together. */
   private static final int MAX_BYTES = 16 << 20;
 
@@ -29,6 +34,48 @@ public final class SglangItems {
   private static final int MAX_RATIO = 16;
 
   private int left = MAX_BYTES;
+
+  /**
+   * Whether all items of an input are ones that OpenAI's library has types for, which leave out all that they have not.
+   *
+   * @param replayed whether items with an id and a content are among them
+   */
+  static boolean areTyped(JsonNode input, boolean replayed) {
+    for (JsonNode item : input) {
+      if (!isTyped(item, replayed)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isTyped(JsonNode item, boolean replayed) {
+    return switch (item.path("type").asText("message")) {
+      case "message" -> isTypedMessage(item, replayed);
+      case "reasoning" -> hasAll(item, "id", "summary") && (replayed || !item.hasNonNull("content"));
+      case "function_call" -> hasAll(item, "arguments", "call_id", "name");
+      case "custom_tool_call" -> hasAll(item, "call_id", "input", "name");
+      default -> hasAll(item, "call_id", "output");
+    };
+  }
+
+  private static boolean isTypedMessage(JsonNode message, boolean replayed) {
+    for (JsonNode part : message.path("content")) {
+      if (!part.path("type").asText().startsWith("input_") && !(replayed && isReplayed(message))) {
+        return false;
+      }
+    }
+    return ROLES.contains(message.path("role").asText());
+  }
+
+  /** Whether a message is what an engine wrote, as it wrote it. */
+  static boolean isReplayed(JsonNode message) {
+    return hasAll(message, "id", "status", "type");
+  }
+
+  private static boolean hasAll(JsonNode item, String... fields) {
+    return Arrays.stream(fields).allMatch(item::hasNonNull);
+  }
 
   /** The output of a tool: a text, what it is of parts, or whatever else it was given. */
   public static JsonNode output(JsonNode output) {

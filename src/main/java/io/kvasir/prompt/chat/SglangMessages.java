@@ -149,7 +149,7 @@ final class SglangMessages {
     return kept;
   }
 
-  private static List<@Nullable Object> toolCalls(JsonNode calls, String role) {
+  private List<@Nullable Object> toolCalls(JsonNode calls, String role) {
     List<@Nullable Object> prepared = new ArrayList<>(calls.size());
     for (JsonNode call : calls) {
       JsonNode function = call.path("function");
@@ -170,14 +170,14 @@ final class SglangMessages {
     return prepared;
   }
 
-  private static @Nullable Object arguments(JsonNode given) {
+  private @Nullable Object arguments(JsonNode given) {
     if (!given.isTextual()) {
       return JsonValues.of(given);
     }
     try {
-      JsonNode object = MAPPER.readTree(given.textValue());
-      if (object.isObject()) {
-        return floats(JsonValues.of(object));
+      JsonNode value = MAPPER.readTree(given.textValue());
+      if (value.isObject() || !(value.isMissingNode() || SglangRule.OBJECT_ARGUMENTS.holds(version))) {
+        return floats(JsonValues.of(value));
       }
     } catch (JsonProcessingException notJson) {
       // Refused as what is JSON and no object.

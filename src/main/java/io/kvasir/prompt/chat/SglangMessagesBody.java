@@ -22,12 +22,18 @@ final class SglangMessagesBody {
   private final ArrayNode messages = JSON.arrayNode();
   private final @Nullable ReasoningParser reasoningParser;
 
-  private SglangMessagesBody(@Nullable ReasoningParser reasoningParser) {
+  private final SglangVersion engine;
+
+  private final boolean inFull;
+
+  private SglangMessagesBody(SglangVersion engine, @Nullable ReasoningParser reasoningParser) {
+    this.engine = engine;
     this.reasoningParser = reasoningParser;
+    this.inFull = SglangRule.MESSAGES_IN_FULL.holds(engine);
   }
 
-  static ObjectNode chat(ObjectNode body, MessagesRules rules) {
-    SglangMessagesBody conversation = new SglangMessagesBody(rules.reasoningParser());
+  static ObjectNode chat(ObjectNode body, SglangVersion engine, MessagesRules rules) {
+    SglangMessagesBody conversation = new SglangMessagesBody(engine, rules.reasoningParser());
     conversation.system(body, rules.mergesSystem());
     for (JsonNode message : body.path("messages")) {
       if (!(rules.mergesSystem() && isSystem(message))) {
@@ -36,13 +42,13 @@ final class SglangMessagesBody {
     }
     ObjectNode chat = JSON.objectNode();
     chat.set("messages", conversation.messages);
-    ArrayNode tools = tools(body.path("tools"));
+    ArrayNode tools = tools(body.path("tools"), SglangRule.MESSAGES_STRICT.holds(engine));
     if (!tools.isEmpty()) {
       chat.set("tools", tools);
       choice(body.path("tool_choice"), chat);
     }
     ObjectNode kwargs = conversation.kwargs(body);
-    if (!kwargs.isEmpty()) {
+    if (!kwargs.isEmpty() && conversation.inFull) {
       chat.set("chat_template_kwargs", kwargs);
     }
     return chat;
@@ -87,7 +93,8 @@ final class SglangMessagesBody {
         }
       }
     }
-    if (!parts.isEmpty()) {
+    boolean evenEmpty = !system.isEmpty() && !SglangRule.INLINE_SYSTEM.holds(engine);
+    if (!parts.isEmpty() || evenEmpty) {
       messages.addObject().put("role", "system").put("content", String.join("\n", parts));
     }
   }
@@ -120,12 +127,16 @@ final class SglangMessagesBody {
     }
     ArrayNode parts = JSON.arrayNode();
     String thinking = thinking(content);
-    if (reasoningParser != null && role.equals("assistant") && !thinking.isEmpty()) {
+    if (reasoningParser != null && role.equals("assistant") && !thinking.isEmpty() && inFull) {
       text(parts, reasoningParser.around(thinking));
     }
     for (JsonNode block : content) {
       switch (block.path("type").asText()) {
-        case "text" -> text(parts, block.path("text").asText());
+        case "text" -> {
+          if (inFull || !block.path("text").asText().isEmpty()) {
+            text(parts, block.path("text").asText());
+          }
+        }
         case "image" -> image(parts, block.path("source"));
         case "search_result" -> found(block, parts);
         case "tool_use" -> call(block, turn.withArrayProperty("tool_calls"));
@@ -137,7 +148,7 @@ final class SglangMessagesBody {
     }
     if (!parts.isEmpty()) {
       turn.set("content", content(parts));
-    } else if (role.equals("user")) {
+    } else if (role.equals("user") || !(inFull || turn.has("tool_calls"))) {
       return;
     } else if (!turn.has("tool_calls")) {
       turn.put("content", "");
@@ -204,7 +215,7 @@ final class SglangMessagesBody {
       text(parts, "Tool result: " + text);
       return;
     }
-    if (!parts.isEmpty()) {
+    if (!parts.isEmpty() && inFull) {
       messages.addObject().put("role", "user").set("content", content(parts.deepCopy()));
       parts.removeAll();
     }
@@ -222,7 +233,10 @@ final class SglangMessagesBody {
   }
 
   /** The parts in runs: those that refer to tools, and others. */
-  private static List<JsonNode> groups(ArrayNode parts) {
+  private List<JsonNode> groups(ArrayNode parts) {
+    if (!SglangRule.REFERENCES_APART.holds(engine) && !parts.isEmpty()) {
+      return List.of(content(parts));
+    }
     List<ArrayNode> runs = new ArrayList<>();
     boolean last = false;
     for (JsonNode part : parts) {
@@ -270,7 +284,7 @@ final class SglangMessagesBody {
   }
 
   /** Without those of Anthropic's own servers, which have no schema. */
-  private static ArrayNode tools(JsonNode given) {
+  private static ArrayNode tools(JsonNode given, boolean strict) {
     ArrayNode tools = JSON.arrayNode();
     for (JsonNode tool : given) {
       if (!tool.has("input_schema")) {
@@ -284,7 +298,7 @@ final class SglangMessagesBody {
       if (!parameters.has("type")) {
         parameters.put("type", "object");
       }
-      function.put("strict", tool.path("strict").asBoolean(false));
+      function.put("strict", strict && tool.path("strict").asBoolean(false));
       if (tool.hasNonNull("defer_loading")) {
         converted.set("defer_loading", tool.get("defer_loading"));
       }

@@ -23,6 +23,7 @@ final class SglangResponsesBody {
   private static final JsonMapper READER =
       JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
   private static final Set<String> ITEM_FIELDS = Set.of("id", "status", "type");
+  private static final Set<String> MESSAGE_FIELDS = Set.of("role", "content");
   private static final String CONTENT = "content";
   private static final String REASONING = "reasoning_content";
   private static final String CALLS = "tool_calls";
@@ -31,9 +32,12 @@ final class SglangResponsesBody {
   private final ArrayNode messages = JSON.arrayNode();
   private final SglangVersion engine;
   private final SglangItems items = new SglangItems();
+  private final boolean typed;
 
-  private SglangResponsesBody(SglangVersion engine) {
+  private SglangResponsesBody(SglangVersion engine, JsonNode input) {
     this.engine = engine;
+    this.typed = !SglangRule.RESPONSES_AS_SENT.holds(engine)
+        && SglangItems.areTyped(input, !SglangRule.RESPONSES_REPLAYED.holds(engine));
   }
 
   /**
@@ -42,12 +46,12 @@ final class SglangResponsesBody {
    * @param hasLaterSystem whether the model's template has system messages between others
    */
   static ObjectNode chat(ObjectNode body, SglangVersion engine, boolean hasLaterSystem) {
-    SglangResponsesBody conversation = new SglangResponsesBody(engine);
+    JsonNode input = body.path("input");
+    SglangResponsesBody conversation = new SglangResponsesBody(engine, input);
     String instructions = body.path("instructions").asText("");
     if (!instructions.isEmpty()) {
       conversation.add(message("system").put(CONTENT, instructions));
     }
-    JsonNode input = body.path("input");
     if (input.isTextual()) {
       conversation.add(message("user").set(CONTENT, input));
     }
@@ -57,7 +61,8 @@ final class SglangResponsesBody {
       }
     }
     ObjectNode chat = JSON.objectNode();
-    boolean inPlace = hasLaterSystem && SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine);
+    boolean inPlace = hasLaterSystem && SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine)
+        || !SglangRule.RESPONSES_BY_TURNS.holds(engine);
     chat.set("messages", inPlace ? conversation.messages : systemFirst(conversation.messages));
     ArrayNode tools = SglangResponsesTools.of(body.path("tools"), engine);
     if (!tools.isEmpty()) {
@@ -132,13 +137,19 @@ final class SglangResponsesBody {
   private ObjectNode chatMessage(ObjectNode item) {
     ObjectNode message = JSON.objectNode();
     item.properties().forEach(field -> {
-      boolean unknown = field.getKey().equals("phase") && !SglangRule.CUSTOM_TOOLS.holds(engine);
+      boolean unknown = field.getKey().equals("phase") ? !SglangRule.CUSTOM_TOOLS.holds(engine)
+          : typed && !MESSAGE_FIELDS.contains(field.getKey());
       if (!field.getValue().isNull() && !ITEM_FIELDS.contains(field.getKey()) && !unknown) {
         message.set(field.getKey(), field.getValue());
       }
     });
+    if (typed && !SglangRule.RESPONSES_REPLAYED.holds(engine) && SglangItems.isReplayed(item)) {
+      // Neither a text nor parts: nothing of it is left beside what else the assistant said.
+      message.putObject(CONTENT);
+      return message;
+    }
     JsonNode content = item.path(CONTENT);
-    if (item.path("role").asText().equals("developer")) {
+    if (item.path("role").asText().equals("developer") && SglangRule.RESPONSES_BY_TURNS.holds(engine)) {
       message.put("role", "system");
       if (SglangRule.CUSTOM_TOOLS.holds(engine) && !content.isNull() && !content.isMissingNode()) {
         content = labelled(content);
@@ -188,7 +199,8 @@ final class SglangResponsesBody {
   /** Adds a message; what the assistant goes on saying belongs to what it said before. */
   private void add(ObjectNode message) {
     JsonNode last = messages.isEmpty() ? JSON.missingNode() : messages.get(messages.size() - 1);
-    if (last instanceof ObjectNode turn && isAssistant(message) && isAssistant(turn) && isSamePhase(turn, message)) {
+    if (last instanceof ObjectNode turn && isAssistant(message) && isAssistant(turn) && isSamePhase(turn, message)
+        && SglangRule.RESPONSES_BY_TURNS.holds(engine)) {
       merge(turn, message);
     } else {
       messages.add(message);

@@ -73,9 +73,8 @@ final class SglangTools {
         SglangRule.FUNCTION_AS_SENT.holds(version) ? asSent(called) : inOrder(called);
     SchemaTypes.standardise(function.get("parameters"));
     Object deferred = given.hasNonNull(DEFER) ? JsonValues.of(given.get(DEFER)) : null;
-    if (deferred != null) {
-      function.putIfAbsent(DEFER, deferred);
-    }
+    function.putIfAbsent(DEFER, deferred);
+    function.remove(DEFER, null);
     Map<String, @Nullable Object> tool = new LinkedHashMap<>();
     tool.put("type", given.path("type").asText("function"));
     tool.put("function", function);
@@ -87,8 +86,8 @@ final class SglangTools {
     Map<String, @Nullable Object> function = new LinkedHashMap<>();
     for (Map.Entry<String, JsonNode> field : called.properties()) {
       String name = field.getKey();
-      boolean flag = name.equals(STRICT) || name.equals(DEFER);
-      if (FUNCTION.contains(name) || (flag && !field.getValue().isNull())) {
+      // A null in it is a place for the tool's own.
+      if (FUNCTION.contains(name) || name.equals(DEFER) || (name.equals(STRICT) && !field.getValue().isNull())) {
         function.put(name, JsonValues.of(field.getValue()));
       }
     }
