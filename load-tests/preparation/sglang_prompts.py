@@ -9,6 +9,7 @@ tokens; the tokenizer is one of bytes, so that they can be read as the text that
 
 import asyncio
 import copy
+import datetime
 import json
 import logging
 import os
@@ -43,6 +44,8 @@ def tolerate_later_library():
 
 tolerate_later_library()
 
+from openai_harmony import HarmonyEncodingName, load_harmony_encoding  # noqa: E402
+from sglang.srt.entrypoints import harmony_utils  # noqa: E402
 from sglang.srt.entrypoints.anthropic import serving as anthropic  # noqa: E402
 from sglang.srt.entrypoints.anthropic.protocol import AnthropicMessagesRequest  # noqa: E402
 from sglang.srt.entrypoints.openai import serving_chat, serving_responses  # noqa: E402
@@ -56,6 +59,10 @@ except ImportError:
 
 # Of a model that may think, of one that always does, and of one with marks of its own.
 PARSERS = (None, "qwen3", "deepseek-r1", "kimi")
+
+
+# What is rendered of gpt-oss but responses.
+HARMONY = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}{% endfor %}"
 
 
 class Unset:
@@ -79,16 +86,26 @@ for module in (serving_chat, serving_responses, sys.modules[TemplateManager.__mo
             setattr(module, name, lambda: SETTINGS)
 
 
+def ends_with(messages):
+    raise Prompt(load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS).decode(render(messages)))
+
+
+render = serving_responses.render_for_completion
+serving_responses.render_for_completion = ends_with
+# The day of the router's test.
+harmony_utils.datetime = types.SimpleNamespace(
+    datetime=types.SimpleNamespace(now=lambda: datetime.datetime(2026, 1, 15)))
+
+
 class Model:
-    """One whose tokenizer has a template, and a parser of its thoughts or none."""
+    """One whose tokenizer has a template, and a parser of its thoughts or none; gpt-oss by the name of its format."""
 
     def __init__(self, path, parser):
-        self.source = Path(path).read_text()
+        self.source = HARMONY if path == "harmony" else Path(path).read_text()
         SETTINGS.reasoning_parser = parser
-        self.tokenizer = PreTrainedTokenizerFast(tokenizer_file=tokenizer)
-        self.tokenizer.chat_template = self.source
         manager = MagicMock()
-        manager.tokenizer, manager.processor = self.tokenizer, None
+        manager.tokenizer, manager.processor = PreTrainedTokenizerFast(tokenizer_file=tokenizer), None
+        manager.tokenizer.chat_template = self.source
         manager.server_args = SETTINGS
         manager.config_value = lambda name: getattr(SETTINGS, name)
         manager.served_model_name = manager.model_path = "m"
@@ -97,7 +114,7 @@ class Model:
         config.is_multimodal = False
         config.context_len = 1 << 20
         config.hf_config = types.SimpleNamespace(
-            model_type="llama", architectures=["LlamaForCausalLM"], to_dict=dict)
+            model_type="gpt_oss" if path == "harmony" else "llama", architectures=["LlamaForCausalLM"], to_dict=dict)
         config.get_default_sampling_params.return_value = {}
         found = TemplateManager()
         found.load_chat_template(manager, None, "m")
@@ -111,7 +128,8 @@ class Model:
         process = serving._process_messages
 
         def ends(*arguments, **named):
-            raise Prompt(process(*arguments, **named).prompt_ids)
+            tokens = process(*arguments, **named).prompt_ids
+            raise Prompt(serving.tokenizer_manager.tokenizer.decode(tokens, clean_up_tokenization_spaces=False))
 
         serving._process_messages = ends
         return serving
@@ -131,7 +149,7 @@ class Model:
         try:
             refused = asyncio.run(serve(request, raw))
         except Prompt as prompt:
-            return self.tokenizer.decode(prompt.args[0], clean_up_tokenization_spaces=False)
+            return prompt.args[0]
         raise ValueError(getattr(refused, "body", refused))
 
 

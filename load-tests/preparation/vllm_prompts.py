@@ -3,6 +3,8 @@ lines with the prompt, or with the error that the engine would answer. Templates
 
   vllm_prompts.py VERSION TOKENIZER TEMPLATE ...    (the Python files of that version stand first on PYTHONPATH)
 
+The template "harmony" is the format of gpt-oss.
+
 Nothing is computed: a model's configuration is a stand-in, and its tokenizer, which is not used, any.
 """
 
@@ -54,8 +56,8 @@ def known(function, **arguments):
     return function(**{name: value for name, value in arguments.items() if name in parameters})
 
 
-class Model:
-    """One whose tokenizer has a template."""
+class Template:
+    """What a model's tokenizer has; it is given prepared conversations."""
 
     def __init__(self, path):
         self.source = Path(path).read_text()
@@ -63,38 +65,12 @@ class Model:
         self.tokenizer.chat_template = self.source
         # By which what is found out of a template is remembered.
         self.tokenizer.name_or_path = path
-        detect = getattr(AnthropicServingMessages, "_detect_merge_inline_system", None)
-        # Until it asked the templates themselves, it knew none but that of its command line.
-        by_template = hasattr(AnthropicServingMessages, "_should_merge_inline_system")
-        self.merges_system = detect(self.source if by_template else None) if detect else False
-        self.disabled_effort = self.find_disabled_effort()
 
-    def find_disabled_effort(self):
-        none = self.probe("none")
-        return "low" if none is None or any(self.probe(effort) == none for effort in EFFORTS) else "none"
-
-    def probe(self, effort):
-        try:
-            return self.chat({"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": effort})
-        except Exception:
-            return None
-
-    def chat(self, body):
-        return self.chat_request(ChatCompletionRequest(**body))
-
-    def chat_request(self, request):
+    def chat(self, request):
         tools = None if request.tools is None else [tool.model_dump() for tool in request.tools]
         return self.prompt(request, request.messages, tools)
 
-    def messages(self, body):
-        serving = AnthropicServingMessages
-        convert = getattr(serving, "to_chat_completion_request", None) or serving._convert_anthropic_to_openai_request
-        return self.chat_request(known(
-            convert, anthropic_request=AnthropicMessagesRequest(**body), merge_inline_system=self.merges_system,
-            disabled_thinking_effort=self.disabled_effort))
-
-    def responses(self, body):
-        request = ResponsesRequest(**body)
+    def response(self, request):
         given = request.input if isinstance(request.input, str) else list(request.input)
         messages = responses.construct_input_messages(request_instructions=request.instructions, request_input=given)
         tools = responses.construct_tool_dicts(request.tools, request.tool_choice)
@@ -117,15 +93,57 @@ class Model:
             config, self.tokenizer, conversation, **params.get_apply_chat_template_kwargs())
 
 
-models = {Path(path).stem: Model(path) for path in templates}
-for name, model in models.items():
-    print(json.dumps({"template": name, "source": model.source, "special_tokens": {}}))
+class Model:
+    """One of which a server takes requests by its APIs."""
+
+    def __init__(self, format):
+        self.format = format
+        detect = getattr(AnthropicServingMessages, "_detect_merge_inline_system", None)
+        # Until it asked the templates themselves, it knew none but that of its command line.
+        by_template = hasattr(AnthropicServingMessages, "_should_merge_inline_system")
+        self.merges_system = detect(format.source if by_template else None) if detect else False
+        self.disabled_effort = self.find_disabled_effort()
+
+    def find_disabled_effort(self):
+        none = self.probe("none")
+        return "low" if none is None or any(self.probe(effort) == none for effort in EFFORTS) else "none"
+
+    def probe(self, effort):
+        try:
+            return self.chat({"messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": effort})
+        except Exception:
+            return None
+
+    def chat(self, body):
+        return self.format.chat(ChatCompletionRequest(**body))
+
+    def messages(self, body):
+        serving = AnthropicServingMessages
+        convert = getattr(serving, "to_chat_completion_request", None) or serving._convert_anthropic_to_openai_request
+        return self.format.chat(known(
+            convert, anthropic_request=AnthropicMessagesRequest(**body), merge_inline_system=self.merges_system,
+            disabled_thinking_effort=self.disabled_effort))
+
+    def responses(self, body):
+        return self.format.response(ResponsesRequest(**body))
+
+
+def model(path):
+    if path == "harmony":
+        from vllm_harmony import Harmony
+
+        return Model(Harmony())
+    return Model(Template(path))
+
+
+models = {Path(path).stem: model(path) for path in templates}
+for name, made in models.items():
+    print(json.dumps({"template": name, "source": made.format.source, "special_tokens": {}}))
 for line in sys.stdin:
     request = json.loads(line)
     result = dict(request, engine="vLLM", version=version)
     try:
-        model = models[request["template"]]
-        result["prompt"] = getattr(model, request["api"])(copy.deepcopy(request["body"]))
+        result["prompt"] = getattr(models[request["template"]], request["api"])(copy.deepcopy(request["body"]))
     except Exception as error:
         result["error"] = f"{type(error).__name__}: {error}"[:300]
     print(json.dumps(result, ensure_ascii=False))

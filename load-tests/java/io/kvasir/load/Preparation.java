@@ -1,8 +1,8 @@
 package io.kvasir.load;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.prompt.GoldenPrompts;
 import io.kvasir.prompt.chat.EngineVersion;
-import io.kvasir.prompt.chat.GoldenPrompts;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.chat.VllmVersion;
 import java.io.BufferedReader;
@@ -25,7 +25,9 @@ import picocli.CommandLine.Parameters;
  */
 @Command(name = "load-tests/prompts", mixinStandardHelpOptions = true, sortOptions = false)
 final class Preparation implements Callable<Integer> {
-  @Parameters(paramLabel = "FILE", arity = "1..*", description = "What vllm_prompts.py or sglang_prompts.py of load-tests/preparation wrote.")
+  @Parameters(
+      paramLabel = "FILE", arity = "1..*",
+      description = "What vllm_prompts.py or sglang_prompts.py of load-tests/preparation wrote.")
   private List<Path> files;
 
   @Option(names = "--examples", defaultValue = "2", description = "How many that differ are shown of each file.")
@@ -70,8 +72,9 @@ final class Preparation implements Callable<Integer> {
       long prompts = requests.stream().filter(pair -> pair.engines() != null).count();
       long different = requests.stream().filter(GoldenPrompts.Pair::differs).count();
       System.out.printf(
-          "%-14s %-10s %9d %8d %6d %9d %9.2f%n", name(requests.getFirst().request()), api, requests.size(), prompts, prompts - different,
-          different, prompts == 0 ? 0 : 100.0 * (prompts - different) / prompts);
+          "%-14s %-10s %9d %8d %6d %9d %9.2f%n",
+          name(requests.getFirst().request()), api, requests.size(), prompts, prompts - different, different,
+          prompts == 0 ? 0 : 100.0 * (prompts - different) / prompts);
     });
   }
 

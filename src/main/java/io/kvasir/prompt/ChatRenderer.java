@@ -111,8 +111,7 @@ final class ChatRenderer {
 
   private MessagesRules rules(EngineVersion engine) {
     ChatTemplates ofModel = templates;
-    ChatPrompt rendering = prompt;
-    if (ofModel == null || rendering == null) {
+    if (ofModel == null) {
       return MessagesRules.UNKNOWN;
     }
     MessagesRules known = messagesRules.get(engine);
@@ -122,7 +121,8 @@ final class ChatRenderer {
     if (messagesRules.size() >= MAX_RULES) {
       messagesRules.clear();
     }
-    return messagesRules.computeIfAbsent(engine, version -> MessagesRules.of(ofModel, rendering, version, now));
+    return messagesRules.computeIfAbsent(
+        engine, version -> MessagesRules.of(ofModel, chat -> render(chat, version), version, now));
   }
 
   /**

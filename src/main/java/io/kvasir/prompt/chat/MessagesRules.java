@@ -3,11 +3,13 @@ package io.kvasir.prompt.chat;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
 import java.time.LocalDateTime;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,17 +43,18 @@ public record MessagesRules(
   /**
    * Those of a model.
    *
-   * @param prompt of these templates
+   * @param chats renders chat completions as the engine does, which some models' are in a format of their own
    * @param engine whose rules they are
    * @param now the engine's local time
    */
   public static MessagesRules of(
-      ChatTemplates templates, ChatPrompt prompt, EngineVersion engine, Supplier<LocalDateTime> now) {
+      ChatTemplates templates, Function<ObjectNode, RenderedText> chats, EngineVersion engine,
+      Supplier<LocalDateTime> now) {
     return switch (engine) {
       case VllmVersion version -> new MessagesRules(
           !VllmRule.INLINE_SYSTEM.holds(version)
               || withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
-          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(prompt, version, now) : null, null, false);
+          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(chats) : null, null, false);
       case TensorRtVersion _ -> new MessagesRules(false, null, null, !templates.select(true).knowsDevelopers());
       case SglangVersion sglang -> {
         String rendered = withLaterSystem(templates, false, now);
@@ -83,19 +86,17 @@ public record MessagesRules(
   }
 
   /** None, unless the template refuses that or ignores it: it then renders what it does for an effort. */
-  private static String disabledEffort(ChatPrompt prompt, VllmVersion engine, Supplier<LocalDateTime> now) {
-    String none = probe(prompt, NONE, engine, now);
-    boolean honoured =
-        none != null && EFFORTS.stream().noneMatch(effort -> none.equals(probe(prompt, effort, engine, now)));
+  private static String disabledEffort(Function<ObjectNode, RenderedText> chats) {
+    String none = probe(chats, NONE);
+    boolean honoured = none != null && EFFORTS.stream().noneMatch(effort -> none.equals(probe(chats, effort)));
     return honoured ? NONE : EFFORTS.getFirst();
   }
 
-  private static @Nullable String probe(
-      ChatPrompt prompt, String effort, VllmVersion engine, Supplier<LocalDateTime> now) {
+  private static @Nullable String probe(Function<ObjectNode, RenderedText> chats, String effort) {
     ObjectNode chat = JsonNodeFactory.instance.objectNode().put("reasoning_effort", effort);
     chat.putArray("messages").addObject().put("role", "user").put("content", "Hi");
     try {
-      return prompt.render(chat, engine, now).toString();
+      return chats.apply(chat).toString();
     } catch (TemplateException refused) {
       return null;
     }

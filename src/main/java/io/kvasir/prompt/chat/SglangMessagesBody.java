@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.JsonValues;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -190,7 +191,7 @@ final class SglangMessagesBody {
     call.put("type", "function");
     JsonNode input = block.path("input");
     call.putObject("function").put("name", block.path("name").asText())
-        .put("arguments", input.isObject() ? input.toString() : "{}");
+        .put("arguments", input.isObject() ? JsonValues.text(input) : "{}");
   }
 
   /** A user's result is a turn of its own, after what the user said before it; references to tools are apart. */

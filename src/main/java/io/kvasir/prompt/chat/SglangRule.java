@@ -12,9 +12,11 @@ public enum SglangRule {
    * user said comes before the results that follow it.
    */
   MESSAGES_IN_FULL(14),
+  /** A system message of parts has what precedes it in the Harmony format once; before, each part does. */
+  HARMONY_PARTS(14),
   /**
-   * Items of one turn in {@code /v1/responses} are one message, what a developer says is the system's, and such messages
-   * come first; before, items are messages of chats as they are.
+   * Items of one turn in {@code /v1/responses} are one message, what a developer says is the system's, and such
+   * messages come first; before, items are messages of chats as they are.
    */
   RESPONSES_BY_TURNS(14),
   /**
@@ -37,6 +39,11 @@ public enum SglangRule {
    * developer says has a label.
    */
   CUSTOM_TOOLS(20),
+  /**
+   * In the Harmony format thoughts have a channel, what was answered its phase, and its parts are read; before,
+   * thoughts are a message like others.
+   */
+  HARMONY_CHANNELS(20),
   /** System messages of {@code /v1/responses} between others stay there where the template has them. */
   RESPONSES_INLINE_SYSTEM(22),
   /** Thoughts alone belong to what the assistant says next, whatever its phase is. */

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.JsonValues;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -183,7 +184,8 @@ final class TensorRtMessagesBody {
     ObjectNode call = calls.addObject();
     call.set("id", block.get("id"));
     call.put("type", "function");
-    call.putObject("function").put("arguments", block.path("input").isObject() ? block.get("input").toString() : "{}")
+    call.putObject("function")
+        .put("arguments", block.path("input").isObject() ? JsonValues.text(block.get("input")) : "{}")
         .set("name", block.get("name"));
   }
 

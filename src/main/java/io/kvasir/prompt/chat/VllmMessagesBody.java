@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.JsonValues;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -171,7 +172,7 @@ final class VllmMessagesBody {
     call.put("type", "function");
     ObjectNode function = call.putObject("function");
     function.set("name", block.get("name"));
-    function.put("arguments", block.hasNonNull("input") ? block.get("input").toString() : "{}");
+    function.put("arguments", block.hasNonNull("input") ? JsonValues.text(block.get("input")) : "{}");
   }
 
   /** A tool's words; then, in turns of their own, its images, which are the user's, and the tools that it names. */

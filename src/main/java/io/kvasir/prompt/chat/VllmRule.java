@@ -4,7 +4,10 @@ package io.kvasir.prompt.chat;
 public enum VllmRule {
   /** Thoughts sent back as {@code reasoning_content} are left out; before, they stood for absent {@code reasoning}. */
   REASONING_ALONE(16),
-  /** The thoughts of a reasoning item of {@code /v1/responses} are its content; before, its summary if it had one. */
+  /**
+   * The thoughts of a reasoning item of {@code /v1/responses} are its content; before, its summary if it had one. In
+   * the Harmony format they have a channel.
+   */
   RESPONSES_THOUGHTS(18),
   /** In {@code /v1/messages} a system block that differs in each request of some clients is left out. */
   MESSAGES_BILLING(18),

@@ -82,7 +82,8 @@ final class EarlyVllmHarmonyBody {
         StringJoiner thoughts = new StringJoiner("\n");
         item.path("content").forEach(part -> thoughts.add(part.path("text").asText("")));
         if (!item.path("content").isEmpty()) {
-          messages.add(HarmonyMessage.ASSISTANT, null, HarmonyMessage.ANALYSIS, List.of(thoughts.toString()));
+          String channel = VllmRule.RESPONSES_THOUGHTS.holds(engine) ? HarmonyMessage.ANALYSIS : null;
+          messages.add(HarmonyMessage.ASSISTANT, null, channel, List.of(thoughts.toString()));
         }
       }
       case "function_call" -> {

@@ -44,7 +44,7 @@ public final class Harmony {
           VllmRule.HARMONY_INSTRUCTIONS.holds(version)
               ? VllmHarmonyBody.chat(body)
               : EarlyVllmHarmonyBody.chat(body, version, date);
-      case SglangVersion version -> version.disaggregated() ? null : SglangHarmonyBody.chat(body, date);
+      case SglangVersion version -> version.disaggregated() ? null : SglangHarmonyBody.chat(body, version, date);
       case TensorRtVersion version -> version.disaggregated() ? null : TensorRtHarmonyBody.chat(body, version);
     };
   }

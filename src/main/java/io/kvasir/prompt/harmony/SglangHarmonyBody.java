@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import io.kvasir.prompt.chat.SglangItems;
+import io.kvasir.prompt.chat.SglangRule;
+import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.template.TemplateException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,13 +16,14 @@ import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The conversation in the Harmony format that SGLang 0.5.23 makes of a {@code /v1/responses} body; versions before it
- * refuse calls in most bodies. For chats it renders the template of such models.
+ * The conversation in the Harmony format that SGLang makes of a {@code /v1/responses} body. For chats it renders the
+ * template of such models.
  *
  * <p>Source: SGLang {@code srt/entrypoints/harmony_utils.py} and {@code openai/serving_responses.py}.
  */
 final class SglangHarmonyBody {
   private static final Set<String> TEXTS = Set.of("text", "input_text", "output_text");
+  private static final Set<String> EARLY_TEXTS = Set.of("text", "input_text");
 
   /** The efforts of the API as those of the format; medium for what is not among them. */
   private static final Map<String, String> EFFORTS =
@@ -32,16 +35,21 @@ final class SglangHarmonyBody {
   /** The functions that were called, by the ids of their last calls. */
   private final Map<String, String> calls = new HashMap<>();
 
-  private SglangHarmonyBody() {}
+  private final SglangVersion engine;
+
+  private SglangHarmonyBody(SglangVersion engine) {
+    this.engine = engine;
+  }
 
   /**
    * The conversation as {@link HarmonyMessages}.
    *
-   * @param date the engine's, such as 2026-11-28
+   * @param engine its version
+   * @param date its own, such as 2026-11-28
    * @throws TemplateException.Request when the engine refuses the request
    */
-  static ObjectNode chat(ObjectNode body, String date) {
-    SglangHarmonyBody conversation = new SglangHarmonyBody();
+  static ObjectNode chat(ObjectNode body, SglangVersion engine, String date) {
+    SglangHarmonyBody conversation = new SglangHarmonyBody(engine);
     conversation.addPreamble(body, date);
     conversation.messages.addInput(body.path("input"), conversation::add);
     return conversation.messages.body();
@@ -67,7 +75,13 @@ final class SglangHarmonyBody {
   private void add(JsonNode item) {
     switch (item.path("type").asText("message")) {
       case "message" -> addMessage(item);
-      case "reasoning" -> messages.add("assistant", null, VllmHarmony.ANALYSIS, List.of(thoughts(item)));
+      case "reasoning" -> {
+        if (SglangRule.HARMONY_CHANNELS.holds(engine)) {
+          messages.add("assistant", null, VllmHarmony.ANALYSIS, List.of(thoughts(item)));
+        } else {
+          messages.add("assistant", null, null, List.of(onlyThought(item)));
+        }
+      }
       case "function_call" -> {
         JsonNode arguments = item.path("arguments");
         String given = arguments.isObject() ? arguments.toString() : arguments.asText("");
@@ -97,6 +111,14 @@ final class SglangHarmonyBody {
     return items.thoughts(item, true);
   }
 
+  private static String onlyThought(JsonNode item) {
+    JsonNode content = item.path("content");
+    if (content.size() != 1) {
+      throw new TemplateException.Request("input: thoughts are one part of content for this engine");
+    }
+    return content.get(0).path("text").asText("");
+  }
+
   private void addCall(JsonNode item, String arguments) {
     String name = item.path("name").asText();
     calls.put(item.path("call_id").asText(), name);
@@ -111,16 +133,19 @@ final class SglangHarmonyBody {
     if (content.isTextual()) {
       texts.add(prefix + content.textValue());
     }
+    boolean once = SglangRule.HARMONY_PARTS.holds(engine);
+    Set<String> read = SglangRule.HARMONY_CHANNELS.holds(engine) ? TEXTS : EARLY_TEXTS;
     for (JsonNode part : content) {
-      if (TEXTS.contains(part.path("type").asText())) {
-        texts.add((texts.isEmpty() ? prefix : "") + part.path("text").asText(""));
+      if (!once || read.contains(part.path("type").asText())) {
+        texts.add((once && !texts.isEmpty() ? "" : prefix) + part.path("text").asText(""));
       }
     }
     messages.add(system ? "developer" : item.path("role").asText(), null, channel(item), texts);
   }
 
-  private static @Nullable String channel(JsonNode item) {
-    return !item.path("role").asText().equals("assistant") || !item.hasNonNull("phase") ? null
+  private @Nullable String channel(JsonNode item) {
+    boolean phased = SglangRule.HARMONY_CHANNELS.holds(engine) && item.path("role").asText().equals("assistant");
+    return !phased || !item.hasNonNull("phase") ? null
         : item.path("phase").asText().equals("final_answer") ? VllmHarmony.FINAL
         : VllmHarmony.COMMENTARY;
   }

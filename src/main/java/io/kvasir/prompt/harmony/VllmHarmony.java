@@ -38,6 +38,8 @@ final class VllmHarmony {
   static final Set<String> EFFORTS = Set.of("low", "medium", "high");
 
   private static final Set<String> INSTRUCTING = Set.of("system", "developer");
+  private static final Set<String> FOREIGN = Set.of("input_text", "output_text");
+  private static final Set<String> FIELDS = Set.of("role", "content", "name", "tool_call_id");
 
   private final JsonNode body;
   private final VllmVersion engine;
@@ -165,6 +167,17 @@ final class VllmHarmony {
     }
   }
 
+  /** Whether a message of the API's own type has parts of another API: a request's check leaves nothing of these. */
+  private static boolean isLost(JsonNode message) {
+    for (JsonNode part : message.path("content")) {
+      if (!FOREIGN.contains(part.path("type").asText())) {
+        return false;
+      }
+    }
+    boolean typed = message.properties().stream().allMatch(field -> FIELDS.contains(field.getKey()));
+    return typed && role(message).equals("tool") == message.has("tool_call_id");
+  }
+
   private static String role(JsonNode message) {
     return message.path("role").asText();
   }
@@ -174,6 +187,9 @@ final class VllmHarmony {
     JsonNode content = message.path("content");
     if (content.isTextual()) {
       return content.textValue();
+    }
+    if (isLost(message)) {
+      return null;
     }
     StringBuilder text = new StringBuilder();
     boolean any = false;

@@ -45,7 +45,7 @@ final class VllmHarmonyBody {
     boolean inInput = !instructions.isTextual() && isInstructing(input.path(0));
     // Without instructions one that has none, so that no later one is taken for them.
     messages.addObject().put("role", "system")
-        .set("content", inInput ? input.get(0).path("content") : instructions);
+        .set("content", inInput ? content(input.get(0)) : instructions);
     if (input.isTextual()) {
       messages.addObject().put("role", "user").set("content", input);
     }
@@ -69,13 +69,12 @@ final class VllmHarmonyBody {
     switch (item.path("type").asText("message")) {
       case "message" -> {
         String role = item.path("role").asText();
-        JsonNode content = item.path("content");
-        if (!isInstructing(item) || hasText(content)) {
+        if (!isInstructing(item) || hasText(item.path("content"))) {
           ObjectNode message = messages.addObject().put("role", role);
           if (role.equals("assistant")) {
             message.put(VllmHarmony.CHANNEL, VllmHarmony.FINAL);
           }
-          message.set("content", content);
+          message.set("content", content(item));
         }
       }
       case "reasoning" -> {
@@ -102,6 +101,17 @@ final class VllmHarmonyBody {
       }
       default -> throw new TemplateException.Request("input: this model has no items of this type");
     }
+  }
+
+  /** A text, or parts of chats. */
+  private JsonNode content(JsonNode item) {
+    JsonNode content = item.path("content");
+    if (!content.isArray()) {
+      return content;
+    }
+    ArrayNode parts = chat.arrayNode();
+    content.forEach(part -> parts.addObject().put("type", "text").put("text", part.path("text").asText("")));
+    return parts;
   }
 
   private static boolean hasText(JsonNode content) {

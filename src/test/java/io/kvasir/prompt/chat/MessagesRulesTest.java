@@ -18,7 +18,8 @@ final class MessagesRulesTest {
 
   private static MessagesRules rules(ChatTemplates templates, VllmVersion engine) {
     ChatPrompt prompt = new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
-    return MessagesRules.of(templates, prompt, engine, () -> LocalDateTime.MIN);
+    return MessagesRules.of(
+        templates, chat -> prompt.render(chat, engine, () -> LocalDateTime.MIN), engine, () -> LocalDateTime.MIN);
   }
 
   private static MessagesRules rules(String template) {

@@ -3,6 +3,7 @@ package io.kvasir.prompt.chat;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.prompt.GoldenPrompts;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.time.NanoClock;
@@ -59,9 +60,14 @@ final class SglangPromptsTest {
   void laterSystemMessages_stay_since0515_andAreMergedBefore() throws IOException {
     String template = "{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}";
     ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
+    assertThat(merges(templates, "0.5.15")).isFalse();
+    assertThat(merges(templates, "0.5.14")).isTrue();
+  }
+
+  private static boolean merges(ChatTemplates templates, String version) {
+    SglangVersion engine = SglangVersion.of(version, null);
     ChatPrompt prompt = new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
-    assertThat(MessagesRules.of(templates, prompt, SglangVersion.of("0.5.15", null), NOW).mergesSystem()).isFalse();
-    assertThat(MessagesRules.of(templates, prompt, SglangVersion.of("0.5.14", null), NOW).mergesSystem()).isTrue();
+    return MessagesRules.of(templates, chat -> prompt.render(chat, engine, NOW), engine, NOW).mergesSystem();
   }
 
   private static String rendered(String version, String template, String body) throws IOException {

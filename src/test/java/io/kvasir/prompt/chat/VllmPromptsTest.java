@@ -2,6 +2,7 @@ package io.kvasir.prompt.chat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.prompt.GoldenPrompts;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,12 +1,14 @@
-package io.kvasir.prompt.chat;
+package io.kvasir.prompt;
 
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
+import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.time.NanoClock;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -16,6 +18,7 @@ import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -40,7 +43,11 @@ public final class GoldenPrompts {
     }
   }
 
+  /** The template of models whose prompts are in the Harmony format. */
+  private static final String HARMONY = "harmony";
+
   private final Map<String, ChatTemplates> templates = new HashMap<>();
+  private final Map<String, ChatRenderer> renderers = new HashMap<>();
   private final Function<JsonNode, EngineVersion> engine;
   private final List<Pair> pairs = new ArrayList<>();
 
@@ -62,7 +69,7 @@ public final class GoldenPrompts {
   }
 
   /** Those of a resource. */
-  static List<Pair> of(String resource, Function<JsonNode, EngineVersion> engine) throws IOException {
+  public static List<Pair> of(String resource, Function<JsonNode, EngineVersion> engine) throws IOException {
     try (BufferedReader lines = new BufferedReader(
         new InputStreamReader(
             new GZIPInputStream(Objects.requireNonNull(GoldenPrompts.class.getResourceAsStream(resource))),
@@ -72,7 +79,7 @@ public final class GoldenPrompts {
   }
 
   /** Ours where they differ, by the API, the case, the version and the template. */
-  static Map<String, String> wrong(List<Pair> pairs) {
+  public static Map<String, String> wrong(List<Pair> pairs) {
     Map<String, String> wrong = new TreeMap<>();
     for (Pair pair : pairs) {
       if (pair.differs()) {
@@ -99,30 +106,34 @@ public final class GoldenPrompts {
     }
     String ours = null;
     try {
-      ours = prompt(entry, Objects.requireNonNull(templates.get(template)), engine.apply(entry));
+      ours = prompt(entry, renderer(template, entry.path("defaults")), engine.apply(entry));
     } catch (TemplateException refused) {
       // As the engine may have done.
     }
     pairs.add(new Pair(entry, entry.path("prompt").textValue(), ours));
   }
 
-  private static String prompt(JsonNode entry, ChatTemplates templates, EngineVersion engine) {
-    Map<String, Object> defaults = new HashMap<>();
-    entry.path("defaults").properties().forEach(member -> defaults.put(member.getKey(), plain(member.getValue())));
-    ChatPrompt prompt = new ChatPrompt(templates, defaults, NanoClock.SYSTEM);
+  private ChatRenderer renderer(String template, JsonNode defaults) {
+    return renderers.computeIfAbsent(template + defaults, _ -> {
+      Map<String, Object> kwargs = new HashMap<>();
+      defaults.properties().forEach(member -> kwargs.put(member.getKey(), plain(member.getValue())));
+      return new ChatRenderer(
+          Objects.requireNonNull(templates.get(template)), template.equals(HARMONY), kwargs, NOW, NanoClock.SYSTEM);
+    });
+  }
+
+  private static String prompt(JsonNode entry, ChatRenderer renderer, EngineVersion engine) {
     ObjectNode body = (ObjectNode) entry.path("body");
-    String api = entry.path("api").asText();
-    if (!api.equals("chat")) {
-      MessagesRules rules = MessagesRules.of(templates, prompt, engine, NOW);
+    Api api = Api.valueOf(entry.path("api").asText().toUpperCase(Locale.ROOT));
+    ObjectNode chat = body;
+    if (api != Api.CHAT) {
       JsonNode sent = body.deepCopy();
-      ObjectNode chat = api.equals("messages")
-          ? ChatBodies.ofMessages(body, engine, rules) : ChatBodies.ofResponses(body, engine, rules);
+      chat = renderer.chat(api, body, engine);
       if (!body.equals(sent)) {
         throw new IllegalStateException("another engine may prepare it, too, and it was changed: " + sent);
       }
-      body = chat;
     }
-    return prompt.render(body, engine, NOW).toString();
+    return renderer.render(chat, engine).toString().replace(Tokenizer.BREAK, "");
   }
 
   private static Object plain(JsonNode value) {
