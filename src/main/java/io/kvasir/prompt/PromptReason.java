@@ -32,7 +32,7 @@ public enum PromptReason {
   STORED_RESPONSE,
   /** The request asks for log-probabilities of the prompt, for which engines compute all of it, whatever they hold. */
   CACHE_UNREAD,
-  /** The prompt is embeddings, truncated or has a suffix: its tokens are not those of its text. */
+  /** The prompt is embeddings, truncated or has a suffix or other messages: its tokens are not those of its text. */
   ALTERED;
 
   /** The label in metrics. */

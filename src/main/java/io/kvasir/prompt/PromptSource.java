@@ -164,7 +164,7 @@ sealed interface PromptSource {
     if (!(body instanceof ObjectNode object)) {
       return new Unknown(PromptReason.UNREADABLE);
     }
-    for (String field : new String[] {"truncate_prompt_tokens", "prompt_embeds", "suffix"}) {
+    for (String field : new String[] {"truncate_prompt_tokens", "prompt_embeds", "suffix", "previous_input_messages"}) {
       if (has(object, field)) {
         return new Unknown(PromptReason.ALTERED);
       }

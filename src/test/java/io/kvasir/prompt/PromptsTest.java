@@ -135,6 +135,7 @@ final class PromptsTest {
       COMPLETIONS | {'prompt': [-1]}                                          | UNREADABLE
       COMPLETIONS | {'prompt': [[[1]]]}                                       | UNREADABLE
       COMPLETIONS | {'prompt': 'a', 'truncate_prompt_tokens': 5}              | ALTERED
+      RESPONSES   | {'input': 'a', 'previous_input_messages': [{}]}           | ALTERED
       COMPLETIONS | {'prompt_embeds': 'AAAA'}                                 | ALTERED
       CHAT        | {'messages': 'hello'}                                     | UNREADABLE
       CHAT        | {'messages': []}                                          | UNREADABLE

@@ -61,8 +61,8 @@ final class SglangResponsesBody {
       }
     }
     ObjectNode chat = JSON.objectNode();
-    boolean inPlace = hasLaterSystem && SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine)
-        || !SglangRule.RESPONSES_BY_TURNS.holds(engine);
+    boolean inPlace = SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine)
+        ? hasLaterSystem : !SglangRule.RESPONSES_BY_TURNS.holds(engine);
     chat.set("messages", inPlace ? conversation.messages : systemFirst(conversation.messages));
     ArrayNode tools = SglangResponsesTools.of(body.path("tools"), engine);
     if (!tools.isEmpty()) {
