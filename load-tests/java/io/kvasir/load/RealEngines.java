@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Real engines on the loopback interface, on CPUs, with a {@link WordModel} or another small one. What they answer is
@@ -116,7 +117,8 @@ final class RealEngines implements TruthFleet {
       throws IOException, InterruptedException {
     RealEngines engines = new RealEngines(kind);
     try {
-      Path work = Files.createTempDirectory("kvasir-engines-");
+      Path all = Files.createDirectories(Path.of("target", "engines").toAbsolutePath());
+      Path work = Files.createTempDirectory(all, kind.toLowerCase(Locale.ROOT) + "-");
       Path model = source.in(work);
       for (int i = 0; i < count; i++) {
         engines.launch(command, model, blockSizes.get(i % blockSizes.size()), work.resolve("engine-" + i + ".log"));
