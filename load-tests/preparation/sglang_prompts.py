@@ -9,7 +9,6 @@ tokens; the tokenizer is one of bytes, so that they can be read as the text that
 
 import asyncio
 import copy
-import datetime
 import json
 import logging
 import os
@@ -22,8 +21,10 @@ from unittest.mock import MagicMock
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
 
+import clock  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
 from transformers.models.auto import configuration_auto  # noqa: E402
+from transformers.utils import chat_template_utils  # noqa: E402
 
 version, tokenizer, *templates = sys.argv[1:]
 
@@ -92,9 +93,8 @@ def ends_with(messages):
 
 render = serving_responses.render_for_completion
 serving_responses.render_for_completion = ends_with
-# The day of the router's test.
-harmony_utils.datetime = types.SimpleNamespace(
-    datetime=types.SimpleNamespace(now=lambda: datetime.datetime(2026, 1, 15)))
+clock.stop(harmony_utils)
+clock.stop(chat_template_utils)
 
 
 class Model:

@@ -1,16 +1,14 @@
 """Prompts in the Harmony format, which vLLM makes of conversations with gpt-oss instead of rendering its template."""
 
-import datetime
 import importlib
-import types
 from unittest.mock import MagicMock
+
+import clock
 
 from openai_harmony import HarmonyEncodingName, load_harmony_encoding  # noqa: E402
 from vllm.entrypoints.openai.parser import harmony_utils  # noqa: E402
 
-# The day of the router's test.
-harmony_utils.datetime = types.SimpleNamespace(
-    datetime=types.SimpleNamespace(now=lambda: datetime.datetime(2026, 1, 15)))
+clock.stop(harmony_utils)
 ENCODING = load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
 # By versions, the latest first.
 CHATS = (

@@ -20,7 +20,9 @@ from unittest.mock import MagicMock
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
 
+import clock  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
+from transformers.utils import chat_template_utils  # noqa: E402
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest  # noqa: E402
 from vllm.entrypoints.anthropic.serving import AnthropicServingMessages  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
@@ -40,6 +42,7 @@ LATER_FIELDS = ("allowed_callers", "async_", "output_schema")
 
 version, tokenizer, *templates = sys.argv[1:]
 
+clock.stop(chat_template_utils)
 config = MagicMock()
 config.allowed_local_media_path = ""
 config.allowed_media_domains = None

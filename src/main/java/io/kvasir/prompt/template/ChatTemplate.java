@@ -24,12 +24,14 @@ public final class ChatTemplate {
   private final Stmt.Block root;
   private final ContentUse contentUse;
   private final boolean knowsDevelopers;
+  private final boolean plain;
 
   private ChatTemplate(String source, Stmt.Block root) {
     this.source = source;
     this.root = root;
     this.contentUse = ContentUse.of(source, root);
     this.knowsDevelopers = source.contains("\"developer\"") || source.contains("'developer'");
+    this.plain = !Statements.of(root).marked();
   }
 
   /** Whether it prints conversations in the Harmony format, for which some engines need no template. */
@@ -101,8 +103,14 @@ public final class ChatTemplate {
     }
   }
 
-  /** Renders within {@link RenderLimits#MODEL} as by plain Jinja, which has no functions of chat templates. */
+  /**
+   * Renders within {@link RenderLimits#MODEL} as by plain Jinja, which has no functions of chat templates, and refuses
+   * those with {@code generation} blocks.
+   */
   public String renderPlainly(Map<String, ?> variables, Supplier<LocalDateTime> now) {
+    if (!plain) {
+      throw new TemplateException.Syntax("plain Jinja has no generation blocks", 0);
+    }
     Map<String, Object> plain = new HashMap<>(variables);
     FUNCTIONS.forEach(function -> plain.put(function, Undefined.variable(function)));
     return render(plain, now);

@@ -15,6 +15,7 @@ final class Statements {
   private final IdentityHashMap<Stmt.For, List<Stmt.Define>> inMacros = new IdentityHashMap<>();
   private final List<Stmt.Define> macros = new ArrayList<>();
   private final List<Expr> expressions = new ArrayList<>();
+  private boolean marked;
   /** The macros around the current place. */
   private List<Stmt.Define> around = List.of();
 
@@ -46,6 +47,11 @@ final class Statements {
   /** The expressions of statements; they have others in them. */
   List<Expr> expressions() {
     return expressions;
+  }
+
+  /** Whether answers are marked in {@code generation} blocks. */
+  boolean marked() {
+    return marked;
   }
 
   private void collect(Stmt.Block block) {
@@ -80,7 +86,10 @@ final class Statements {
           expressions.addAll(call.caller().defaults());
           collect(call.caller().body());
         }
-        case Stmt.Generation generation -> collect(generation.body());
+        case Stmt.Generation generation -> {
+          marked = true;
+          collect(generation.body());
+        }
         case Stmt.NamedBlock named -> collect(named.body());
         case Stmt.Autoescape escape -> {
           expressions.add(escape.enabled());
