@@ -61,7 +61,7 @@ public record MessagesRules(
         String parser = sglang.reasoningParser();
         yield new MessagesRules(
             !SglangRule.INLINE_SYSTEM.holds(sglang) || rendered == null || !rendered.contains(LATER), null,
-            parser == null ? null : ReasoningParser.of(parser), false);
+            parser == null ? null : ReasoningParser.of(parser, templates.select(false).source()), false);
       }
     };
   }

@@ -1,7 +1,6 @@
 package io.kvasir.prompt.chat;
 
 import java.util.Map;
-import java.util.Set;
 
 /**
  * What SGLang's parser of a model's thoughts does to conversations.
@@ -10,9 +9,9 @@ import java.util.Set;
  *
  * @param begin stands before a thought
  * @param end stands behind it
- * @param switches whether a request can switch thinking on and off
+ * @param control how a request switches thinking on and off
  */
-public record ReasoningParser(String begin, String end, boolean switches) {
+public record ReasoningParser(String begin, String end, ThinkingControl control) {
   private record Marks(String begin, String end) {}
 
   private static final Marks USUAL = new Marks("<think>", "</think>");
@@ -31,15 +30,14 @@ public record ReasoningParser(String begin, String end, boolean switches) {
       Map.entry("mistral", new Marks("[THINK]", "[/THINK]")),
       Map.entry("muse", new Marks(" to=self<|message|>", "<|eom|>")));
 
-  /** Those of models that always think, or are told how much. */
-  private static final Set<String> ALWAYS = Set.of("apertus2509", "beam", "cohere_command4", "deepseek-r1",
-      "gigachat35", "gpt-oss", "hunyuan", "inkling", "k2_horizon", "kimi", "minimax-append-think", "minimax-m3",
-      "mistral", "muse", "step3", "step3p5");
-
-  /** A parser by its name; most have the same marks. */
-  static ReasoningParser of(String name) {
+  /**
+   * A parser by its name; most have the same marks.
+   *
+   * @param template the model's, which decides on the control where it shows one
+   */
+  static ReasoningParser of(String name, String template) {
     Marks marks = OTHERS.getOrDefault(name, USUAL);
-    return new ReasoningParser(marks.begin, marks.end, !ALWAYS.contains(name));
+    return new ReasoningParser(marks.begin, marks.end, ThinkingControl.of(name, template));
   }
 
   /** A thought between its marks. */

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SglangMessagesBody {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+  private static final String EFFORT = "reasoning_effort";
 
   private final ArrayNode messages = JSON.arrayNode();
   private final @Nullable ReasoningParser reasoningParser;
@@ -59,14 +60,21 @@ final class SglangMessagesBody {
   private ObjectNode kwargs(ObjectNode body) {
     ObjectNode kwargs = JSON.objectNode();
     JsonNode thinking = body.path("thinking").path("type");
-    if (reasoningParser != null && reasoningParser.switches() && thinking.isTextual()) {
+    if (reasoningParser != null && thinking.isTextual()) {
       boolean on = !thinking.textValue().equals("disabled");
-      kwargs.put("thinking", on).put("enable_thinking", on);
+      switch (reasoningParser.control()) {
+        case NONE -> {
+          // As it is.
+        }
+        case ARGUMENT -> kwargs.put("thinking", on).put("enable_thinking", on);
+        case MISTRAL_EFFORT -> kwargs.put(EFFORT, on ? "medium" : "none");
+        case HUNYUAN_EFFORT -> kwargs.put(EFFORT, on ? "high" : "no_think");
+      }
     }
     JsonNode effort = body.path("output_config").path("effort");
     if (effort.isTextual()) {
       // A chat completion's own effort would switch thinking on, too.
-      kwargs.put("reasoning_effort", effort.textValue().equals("xhigh") ? "max" : effort.textValue());
+      kwargs.put(EFFORT, effort.textValue().equals("xhigh") ? "max" : effort.textValue());
     }
     return kwargs;
   }

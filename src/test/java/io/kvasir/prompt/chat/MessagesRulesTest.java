@@ -43,7 +43,8 @@ final class MessagesRulesTest {
     "{% for m in messages %}{{ 'x' if (m.role == 'user') == (loop.index0 % 2 == 0) else raise_exception('turns') }}"
         + "{% endfor %}",
     // The engine asks plain Jinja, which does not know the time, nor what marks answers for training.
-    "{{ strftime_now('%d') }}" + PLAIN, "{% if false %}{% generation %}{% endgeneration %}{% endif %}" + PLAIN, "{{ messages[0].content.parts.text }}"
+    "{{ strftime_now('%d') }}" + PLAIN, "{% if false %}{% generation %}{% endgeneration %}{% endif %}" + PLAIN,
+    "{{ messages[0].content.parts.text }}"
   })
   void systemBetweenOthers_isMergedWhereTheTemplateRefusesIt(String template) {
     assertThat(rules(template).mergesSystem()).isTrue();
