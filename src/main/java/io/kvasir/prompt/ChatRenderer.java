@@ -112,7 +112,7 @@ final class ChatRenderer {
   private MessagesRules rules(EngineVersion engine) {
     ChatTemplates ofModel = templates;
     if (ofModel == null) {
-      return MessagesRules.UNKNOWN;
+      return harmony ? MessagesRules.ofHarmony(engine) : MessagesRules.UNKNOWN;
     }
     MessagesRules known = messagesRules.get(engine);
     if (known != null) {

@@ -199,8 +199,12 @@ final class HarmonyPromptsTest {
             () -> LocalDateTime.now(CLOCK), NanoClock.SYSTEM);
     ObjectNode body = Bodies.object(
         "{'messages': [{'role': 'user', 'content': 'x'}], 'thinking': {'type': 'disabled'}}");
-    ObjectNode chat = taking.chat(Api.MESSAGES, body, VLLM);
-    assertThat(taking.render(chat, VLLM).toString()).contains("\nReasoning: low\n");
+    ChatRenderer without =
+        new ChatRenderer(null, true, Map.of(), () -> LocalDateTime.now(CLOCK), NanoClock.SYSTEM);
+    for (ChatRenderer each : List.of(taking, without)) {
+      ObjectNode chat = each.chat(Api.MESSAGES, body, VLLM);
+      assertThat(each.render(chat, VLLM).toString()).contains("\nReasoning: low\n");
+    }
   }
 
   @Test

@@ -66,6 +66,18 @@ public record MessagesRules(
     };
   }
 
+  /**
+   * Those of a model that converses in the Harmony format, whose template is not at hand: it has system messages
+   * between others, and no effort that is none.
+   */
+  public static MessagesRules ofHarmony(EngineVersion engine) {
+    return engine instanceof VllmVersion version
+        ? new MessagesRules(
+            !VllmRule.INLINE_SYSTEM.holds(version),
+            VllmRule.DISABLED_THINKING.holds(version) ? EFFORTS.getFirst() : null, null, false)
+        : UNKNOWN;
+  }
+
   /** A conversation with a system message between others, null where it is refused. */
   private static @Nullable String withLaterSystem(
       ChatTemplates templates, boolean hasTools, Supplier<LocalDateTime> now) {

@@ -22,16 +22,14 @@ final class SglangMessagesBody {
   private static final String EFFORT = "reasoning_effort";
 
   private final ArrayNode messages = JSON.arrayNode();
-  private final @Nullable ReasoningParser reasoningParser;
-
   private final SglangVersion engine;
-
   private final boolean inFull;
+  private final @Nullable ReasoningParser reasoningParser;
 
   private SglangMessagesBody(SglangVersion engine, @Nullable ReasoningParser reasoningParser) {
     this.engine = engine;
-    this.reasoningParser = reasoningParser;
     this.inFull = SglangRule.MESSAGES_IN_FULL.holds(engine);
+    this.reasoningParser = reasoningParser;
   }
 
   static ObjectNode chat(ObjectNode body, SglangVersion engine, MessagesRules rules) {
