@@ -2,6 +2,7 @@ package io.kvasir.prompt.chat;
 
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -27,34 +28,57 @@ public enum ThinkingControl {
       "gigachat35", "gpt-oss", "inkling", "k2_horizon", "kimi", "minimax-append-think", "minimax-m3", "muse", "step3",
       "step3p5");
 
-  /** Ways in which a template gives an argument a value where a request has none. */
-  private static final List<String> DEFAULTS = List.of(
-      "\\{%\\s*if\\s+not\\s+NAME\\s+is\\s+defined\\s*%}.*?\\{%\\s*set\\s+NAME\\s*=\\s*(?:true|True|false|False)\\s*%}",
-      "set\\s+NAME\\s*=\\s*NAME\\s+if\\s+NAME\\s+is\\s+defined\\s+else\\s+(?:true|True)",
-      "NAME\\s+is\\s+defined\\s+and\\s+(?:NAME\\s+is\\s+false|not\\s+NAME)",
-      "NAME\\s+is\\s+not\\s+defined\\s+or\\s+NAME",
-      "namespace\\([^)]*NAME\\s*=\\s*true",
-      "(?<![\\w.])NAME\\s*\\|\\s*(?:default|d)\\(\\s*(?:(?:true|True)\\s*(?:,\\s*(?:boolean\\s*=\\s*)?[fF]alse\\s*)?|"
-          + "(?:false|False)\\s*(?:,[^)]*)?)\\)");
+  private static final List<Toggle> TOGGLES = List.of(Toggle.of("enable_thinking"), Toggle.of("thinking"));
 
-  private static final List<Pattern> TOGGLES = Stream.of("enable_thinking", "thinking")
-      .flatMap(name -> DEFAULTS.stream().map(how -> Pattern.compile(how.replace("NAME", name), Pattern.DOTALL)))
-      .toList();
+  /**
+   * How templates show that an argument switches something: by its value where a request has none. All are found in
+   * linear time, or a bounded one for each place.
+   *
+   * @param unset begins what is done where there is none
+   * @param set is what is then done, anywhere behind it
+   * @param others do the same at once
+   */
+  private record Toggle(Pattern unset, Pattern set, List<Pattern> others) {
+    static Toggle of(String name) {
+      return new Toggle(
+          pattern("\\{%\\s*if\\s+not\\s+NAME\\s+is\\s+defined\\s*%}", name),
+          pattern("\\{%\\s*set\\s+NAME\\s*=\\s*(?:true|True|false|False)\\s*%}", name),
+          Stream.of(
+                  "set\\s+NAME\\s*=\\s*NAME\\s+if\\s+NAME\\s+is\\s+defined\\s+else\\s+(?:true|True)",
+                  "NAME\\s+is\\s+defined\\s+and\\s+(?:NAME\\s+is\\s+false|not\\s+NAME)",
+                  "NAME\\s+is\\s+not\\s+defined\\s+or\\s+NAME",
+                  "namespace\\([^)]{0,1000}NAME\\s*=\\s*true",
+                  "(?<![\\w.])NAME\\s*\\|\\s*(?:default|d)\\(\\s*(?:"
+                      + "(?:true|True)\\s*(?:,\\s*(?:boolean\\s*=\\s*)?[fF]alse\\s*)?|"
+                      + "(?:false|False)\\s*(?:,[^)]{0,1000})?)\\)")
+              .map(how -> pattern(how, name))
+              .toList());
+    }
+
+    private static Pattern pattern(String how, String name) {
+      return Pattern.compile(how.replace("NAME", name));
+    }
+
+    boolean isIn(String template) {
+      Matcher begin = unset.matcher(template);
+      return (begin.find() && set.matcher(template).find(begin.end()))
+          || others.stream().anyMatch(other -> other.matcher(template).find());
+    }
+  }
 
   /** That of a parser and the source of a template. */
   static ThinkingControl of(String parser, String template) {
-    boolean efforts = template.contains("reasoning_effort");
     if (parser.equals("hunyuan")) {
       return HUNYUAN_EFFORT;
     }
     if (template.contains("<|channel|>") || alwaysThinks(template)) {
       return NONE;
     }
-    if (efforts && template.contains("[THINK]")) {
+    if (template.contains("reasoning_effort") && template.contains("[THINK]")) {
       return MISTRAL_EFFORT;
     }
     boolean nemotron = template.contains("low_effort") && template.contains("truncate_history_thinking");
-    if (nemotron || TOGGLES.stream().anyMatch(toggle -> toggle.matcher(template).find())) {
+    if (nemotron || TOGGLES.stream().anyMatch(toggle -> toggle.isIn(template))) {
       return ARGUMENT;
     }
     return parser.equals("mistral") ? MISTRAL_EFFORT : ALWAYS.contains(parser) ? NONE : ARGUMENT;

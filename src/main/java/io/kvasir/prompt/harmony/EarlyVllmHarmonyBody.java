@@ -6,9 +6,7 @@ import io.kvasir.prompt.chat.VllmRule;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.template.TemplateException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.StringJoiner;
 
 /**
@@ -20,9 +18,6 @@ import java.util.StringJoiner;
 final class EarlyVllmHarmonyBody {
   private final VllmVersion engine;
   private final HarmonyMessages messages = new HarmonyMessages();
-
-  /** The functions that were called, by the ids of their last calls. */
-  private final Map<String, String> calls = new HashMap<>();
 
   private EarlyVllmHarmonyBody(VllmVersion engine) {
     this.engine = engine;
@@ -86,11 +81,8 @@ final class EarlyVllmHarmonyBody {
           messages.add(HarmonyMessage.ASSISTANT, null, channel, List.of(thoughts.toString()));
         }
       }
-      case "function_call" -> {
-        String name = item.path("name").asText();
-        calls.put(item.path("call_id").asText(), name);
-        messages.addCall(name, item.path("arguments").asText(""));
-      }
+      case "function_call" -> messages.addCall(
+          item.path("call_id").asText(), item.path("name").asText(), item.path("arguments").asText(""));
       case "function_call_output" -> addResult(item);
       default -> throw new TemplateException.Request("input: this model has no items of this type");
     }
@@ -112,7 +104,7 @@ final class EarlyVllmHarmonyBody {
   }
 
   private void addResult(JsonNode item) {
-    String function = calls.get(item.path("call_id").asText());
+    String function = messages.called(item.path("call_id").asText());
     if (function == null || !item.path("output").isTextual()) {
       throw new TemplateException.Request("input: a function_call_output needs its function_call, and a text");
     }

@@ -6,7 +6,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.template.RenderedText;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,9 @@ final class HarmonyMessages {
 
   private final ObjectNode body = JsonNodeFactory.instance.objectNode();
   private final ArrayNode messages = body.putPOJO(MARK, MARK).putArray("messages");
+
+  /** The functions that were called, by the ids of their last calls. */
+  private final Map<String, String> calls = new HashMap<>();
 
   /** Adds one. */
   void add(String author, @Nullable String recipient, @Nullable String channel, List<String> texts) {
@@ -35,9 +40,15 @@ final class HarmonyMessages {
   }
 
   /** Adds a call of a function. */
-  void addCall(String function, String arguments) {
+  void addCall(String id, String function, String arguments) {
+    calls.put(id, function);
     add(
         HarmonyMessage.ASSISTANT, HarmonyMessage.FUNCTIONS + function, HarmonyMessage.COMMENTARY, List.of(arguments));
+  }
+
+  /** The function of the last call with an id, null where there was none. */
+  @Nullable String called(String id) {
+    return calls.get(id);
   }
 
   /** Adds what a function has answered, to nobody and in no channel. */

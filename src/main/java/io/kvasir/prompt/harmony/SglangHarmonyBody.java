@@ -8,7 +8,6 @@ import io.kvasir.prompt.chat.SglangRule;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.template.TemplateException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,9 +30,6 @@ final class SglangHarmonyBody {
 
   private final HarmonyMessages messages = new HarmonyMessages();
   private final SglangItems items = new SglangItems();
-
-  /** The functions that were called, by the ids of their last calls. */
-  private final Map<String, String> calls = new HashMap<>();
 
   private final SglangVersion engine;
 
@@ -90,7 +86,7 @@ final class SglangHarmonyBody {
       case "custom_tool_call" ->
           addCall(item, "{\"input\": " + TextNode.valueOf(item.path("input").asText("")) + "}");
       case "function_call_output", "custom_tool_call_output" -> {
-        String function = calls.get(item.path("call_id").asText());
+        String function = messages.called(item.path("call_id").asText());
         if (function == null) {
           throw new TemplateException.Request("input: a result of a tool needs the call before it");
         }
@@ -120,9 +116,7 @@ final class SglangHarmonyBody {
   }
 
   private void addCall(JsonNode item, String arguments) {
-    String name = item.path("name").asText();
-    calls.put(item.path("call_id").asText(), name);
-    messages.addCall(name, arguments);
+    messages.addCall(item.path("call_id").asText(), item.path("name").asText(), arguments);
   }
 
   private void addMessage(JsonNode item) {

@@ -6,9 +6,7 @@ import io.kvasir.prompt.chat.TensorRtRule;
 import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.template.TemplateException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The conversation in the Harmony format that TensorRT-LLM makes of a {@code /v1/responses} body, each item a message
@@ -21,9 +19,6 @@ final class TensorRtHarmonyBody {
 
   private final TensorRtVersion engine;
   private final HarmonyMessages messages = new HarmonyMessages();
-
-  /** The functions that were called, by the ids of their last calls. */
-  private final Map<String, String> calls = new HashMap<>();
 
   private TensorRtHarmonyBody(TensorRtVersion engine) {
     this.engine = engine;
@@ -60,13 +55,10 @@ final class TensorRtHarmonyBody {
       case "message" -> addMessage(item);
       case "reasoning" ->
           messages.add(ASSISTANT, null, null, List.of(item.path("content").path(0).path("text").asText("")));
-      case "function_call" -> {
-        String name = item.path("name").asText("");
-        calls.put(item.path("call_id").asText(""), name);
-        messages.addCall(name, item.path("arguments").asText(""));
-      }
+      case "function_call" -> messages.addCall(
+          item.path("call_id").asText(""), item.path("name").asText(""), item.path("arguments").asText(""));
       case "function_call_output" -> {
-        String called = calls.get(item.path("call_id").asText(""));
+        String called = messages.called(item.path("call_id").asText(""));
         if (called == null || !item.path("output").isTextual()) {
           throw new TemplateException.Request("input: a function_call_output needs its function_call, and a text");
         }

@@ -29,9 +29,10 @@ public final class ChatTemplate {
   private ChatTemplate(String source, Stmt.Block root) {
     this.source = source;
     this.root = root;
-    this.contentUse = ContentUse.of(source, root);
+    Statements statements = Statements.of(root);
+    this.contentUse = ContentUse.of(source, statements);
     this.knowsDevelopers = source.contains("\"developer\"") || source.contains("'developer'");
-    this.plain = !Statements.of(root).marked();
+    this.plain = !statements.marked();
   }
 
   /** Whether it prints conversations in the Harmony format, for which some engines need no template. */

@@ -21,8 +21,7 @@ public record ContentUse(ContentLoops inVariables, ContentLoops inMembers, boole
   private static final List<String> MEDIA = List.of("image", "audio", "video", "vision");
   private static final Set<String> MESSAGE_NAMES = Set.of("message", "msg", "m");
 
-  static ContentUse of(String source, Stmt.Block root) {
-    Statements statements = Statements.of(root);
+  static ContentUse of(String source, Statements statements) {
     ContentLoops inVariables = in(statements, MessageLists.inVariables(statements.sets()));
     // The two differ only where a namespace has something of the messages, which is rare.
     Set<String> members = MessageLists.inMembers(statements.sets());
