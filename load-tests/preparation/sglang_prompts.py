@@ -9,6 +9,7 @@ tokens; the tokenizer is one of bytes, so that they can be read as the text that
 
 import asyncio
 import copy
+import functools
 import json
 import logging
 import os
@@ -62,10 +63,6 @@ except ImportError:
 PARSERS = (None, "qwen3", "deepseek-r1", "kimi")
 
 
-# What is rendered of gpt-oss but responses.
-HARMONY = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}{% endfor %}"
-
-
 class Unset:
     """Settings of a server of which nothing was said."""
 
@@ -87,21 +84,26 @@ for module in (serving_chat, serving_responses, sys.modules[TemplateManager.__mo
             setattr(module, name, lambda: SETTINGS)
 
 
-def ends_with(messages):
-    raise Prompt(load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS).decode(render(messages)))
+@functools.cache
+def harmony():
+    return load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
+
+
+def end(messages):
+    raise Prompt(harmony().decode(render(messages)))
 
 
 render = serving_responses.render_for_completion
-serving_responses.render_for_completion = ends_with
+serving_responses.render_for_completion = end
 clock.stop(harmony_utils)
 clock.stop(chat_template_utils)
 
 
 class Model:
-    """One whose tokenizer has a template, and a parser of its thoughts or none; gpt-oss by the name of its format."""
+    """One whose tokenizer has a template, and a parser of its thoughts or none; gpt-oss by the name of it."""
 
     def __init__(self, path, parser):
-        self.source = HARMONY if path == "harmony" else Path(path).read_text()
+        self.source = Path(path).read_text()
         SETTINGS.reasoning_parser = parser
         manager = MagicMock()
         manager.tokenizer, manager.processor = PreTrainedTokenizerFast(tokenizer_file=tokenizer), None
@@ -114,7 +116,8 @@ class Model:
         config.is_multimodal = False
         config.context_len = 1 << 20
         config.hf_config = types.SimpleNamespace(
-            model_type="gpt_oss" if path == "harmony" else "llama", architectures=["LlamaForCausalLM"], to_dict=dict)
+            model_type="gpt_oss" if Path(path).stem == "harmony" else "llama", architectures=["LlamaForCausalLM"],
+            to_dict=dict)
         config.get_default_sampling_params.return_value = {}
         found = TemplateManager()
         found.load_chat_template(manager, None, "m")

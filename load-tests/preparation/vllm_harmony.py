@@ -1,6 +1,7 @@
 """Prompts in the Harmony format, which vLLM makes of conversations with gpt-oss instead of rendering its template."""
 
 import importlib
+from pathlib import Path
 from unittest.mock import MagicMock
 
 import clock
@@ -40,10 +41,9 @@ def bare(classes, method):
 
 
 class Harmony:
-    # Of the model's own template one thing is read: that it takes system messages between others.
-    source = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}{% endfor %}"
-
-    def __init__(self):
+    def __init__(self, path):
+        # One thing is read of it: whether it takes system messages between others.
+        self.source = Path(path).read_text()
         self.chats = bare(CHATS, "_make_request_with_harmony")
         self.responses = bare(RESPONSES, "_construct_input_messages_with_harmony")
 

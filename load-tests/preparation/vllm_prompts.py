@@ -3,7 +3,7 @@ lines with the prompt, or with the error that the engine would answer. Templates
 
   vllm_prompts.py VERSION TOKENIZER TEMPLATE ...    (the Python files of that version stand first on PYTHONPATH)
 
-The template "harmony" is the format of gpt-oss.
+Of the template "harmony" the model is gpt-oss, whose prompts are in the format of that name.
 
 Nothing is computed: a model's configuration is a stand-in, and its tokenizer, which is not used, any.
 """
@@ -132,10 +132,10 @@ class Model:
 
 
 def model(path):
-    if path == "harmony":
+    if Path(path).stem == "harmony":
         from vllm_harmony import Harmony
 
-        return Model(Harmony())
+        return Model(Harmony(path))
     return Model(Template(path))
 
 
