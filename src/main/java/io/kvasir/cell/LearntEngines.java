@@ -1,6 +1,8 @@
 package io.kvasir.cell;
 
+import io.kvasir.http.ApiPath;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What this node has learnt of pods' engines by asking them, however the pods are described. Thread-safe. */
@@ -14,11 +16,14 @@ public final class LearntEngines {
    * @param sharesOnceComputed whether engines of its kind share a prompt's blocks only once they have computed them
    * @param prefixesAdapters whether engines of its kind know a LoRA adapter by its name behind the base model's only
    * @param blockSize tokens in one of its KV blocks, 0 while that is not known
+   * @param split the APIs beside chats and completions whose requests it can share with another, one computing the
+   *     prompt and the other the answer
    */
   public record LearntEngine(
-      @Nullable String preparation, boolean sharesOnceComputed, boolean prefixesAdapters, int blockSize) {
+      @Nullable String preparation, boolean sharesOnceComputed, boolean prefixesAdapters, int blockSize,
+      Set<ApiPath> split) {
     /** Nothing. */
-    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, 0);
+    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, 0, Set.of());
   }
 
   /** What is known from now on, by the pods' names. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Response;
@@ -62,7 +63,7 @@ enum ErrorFormat {
           .put("code", error.code());
       case ANTHROPIC -> {
         body.put("type", "error").putObject("error")
-            .put("type", anthropicType(error.status()))
+            .put("type", MessagesTranslation.errorType(error.status()))
             .put("message", error.message());
         if (requestId != null) {
           body.put("request_id", requestId);
@@ -153,20 +154,6 @@ enum ErrorFormat {
       case 429 -> "rate_limit_error";
       // 401, too: OpenAI's own API has it so.
       default -> status < 500 ? "invalid_request_error" : "server_error";
-    };
-  }
-
-  private static String anthropicType(int status) {
-    return switch (status) {
-      case 401 -> "authentication_error";
-      case 402 -> "billing_error";
-      case 403 -> "permission_error";
-      case 404 -> "not_found_error";
-      case 413 -> "request_too_large";
-      case 429 -> "rate_limit_error";
-      case 503, 529 -> "overloaded_error";
-      case 504 -> "timeout_error";
-      default -> status < 500 ? "invalid_request_error" : "api_error";
     };
   }
 }

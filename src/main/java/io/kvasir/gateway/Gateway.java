@@ -84,6 +84,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
             permits,
             new ProfileResolver(profiles, this.metrics),
             new CallerIsolation(access.salts()),
+            new PromptConversion(prompts),
             cells,
             stored,
             settings.webSockets());

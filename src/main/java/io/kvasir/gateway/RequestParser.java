@@ -1,7 +1,9 @@
 package io.kvasir.gateway;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.access.Caller;
 import io.kvasir.cell.Cells;
+import io.kvasir.execution.dialect.ChatConversion;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.execution.dialect.Translation;
@@ -13,6 +15,7 @@ import io.kvasir.locations.StoredResponses;
 import io.kvasir.locations.WorkerLocation;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import java.util.Comparator;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -26,17 +29,19 @@ final class RequestParser {
   private final PreparationPermits permits;
   private final ProfileResolver profiles;
   private final CallerIsolation isolation;
+  private final ChatConversion conversion;
   private final Cells cells;
   private final StoredResponses stored;
   private final WebSocketSettings webSockets;
   private final NamedAdapter adapters;
 
   RequestParser(
-      PreparationPermits permits, ProfileResolver profiles, CallerIsolation isolation, Cells cells,
-      StoredResponses stored, WebSocketSettings webSockets) {
+      PreparationPermits permits, ProfileResolver profiles, CallerIsolation isolation,
+      ChatConversion conversion, Cells cells, StoredResponses stored, WebSocketSettings webSockets) {
     this.permits = permits;
     this.profiles = profiles;
     this.isolation = isolation;
+    this.conversion = conversion;
     this.cells = cells;
     this.stored = stored;
     this.webSockets = webSockets;
@@ -125,13 +130,23 @@ final class RequestParser {
     }
     if (isolation.needsChat(caller, api)) {
       // A salt has no place in a request to Anthropic's API.
-      Translation translation = new MessagesTranslation(JsonMembers.of(body));
+      Translation translation = translation(body, request, model);
       byte[] chat = translation.request();
       ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat, exchange.memory());
       return parsed(ApiPath.CHAT, translated, location, model, inbound,
           new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));
     }
     return parsed(api, request, location, model, inbound, new ForwardedRequest(exchange.target(), body, null));
+  }
+
+  private Translation translation(byte[] body, ApiRequest request, String model) throws ApiException {
+    try {
+      return new MessagesTranslation(
+          JsonMembers.of(body),
+          conversion.conversation(ApiPath.MESSAGES, model, (ObjectNode) Objects.requireNonNull(request.body())));
+    } catch (IllegalArgumentException refused) {
+      throw new ApiException(ApiError.of(400, "invalid_request", String.valueOf(refused.getMessage())));
+    }
   }
 
   private @Nullable String webSocketModel(Exchange exchange) throws ApiException {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Rendition;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.PromptPreparation.Job;
+import io.kvasir.prompt.chat.ChatBodies;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.MessagesRules;
 import io.kvasir.prompt.chat.Preparation;
@@ -87,11 +88,19 @@ public final class PromptModel {
   }
 
   private PromptSource source(PromptRequest request, EngineVersion engine) {
+    return PromptSource.of(request.api(), request.body(), (api, body) -> chat(api, body, engine));
+  }
+
+  private ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
     ChatRenderer renderer = local.renderer();
-    return PromptSource.of(request.api(), request.body(),
-        renderer == null
-            ? (api, body) -> ChatRenderer.chat(api, body, engine, MessagesRules.UNKNOWN)
-            : (api, body) -> renderer.chat(api, body, engine));
+    return renderer == null
+        ? ChatRenderer.chat(api, body, engine, MessagesRules.UNKNOWN)
+        : renderer.chat(api, body, engine);
+  }
+
+  /** As {@link Prompts#conversation} says. */
+  ObjectNode conversation(Api api, ObjectNode body) {
+    return api == Api.RESPONSES ? ChatBodies.ofTranslatedResponses(body) : chat(api, body, engines.most());
   }
 
   /** Whether {@code /tokenize} of this model's engines makes the tokens of a prompt that they read to answer it. */

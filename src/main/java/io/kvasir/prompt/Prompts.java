@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.RequestTemplate;
@@ -275,6 +276,21 @@ public final class Prompts {
     PromptModel model = models.of(request.model(), other);
     checkTemplate(model, request);
     return model.engineTokenIds(model.source(request), request.model(), beforeWaiting);
+  }
+
+  /**
+   * The conversation of a request to {@code /v1/messages} or {@code /v1/responses} as members of a chat completion: of
+   * the one what the model's engines make of it themselves, of the other what they can be sent where they take none.
+   *
+   * @param body not changed
+   * @throws IllegalArgumentException in words for the client, when every engine would refuse it
+   */
+  public ObjectNode conversation(Api api, String model, ObjectNode body) {
+    try {
+      return models.of(model, other).conversation(api, body);
+    } catch (TemplateException.Request refused) {
+      throw new IllegalArgumentException(refused.reason(), refused);
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.WorkerStatus;
@@ -40,6 +41,8 @@ public final class FakeCells implements Cells {
   public final List<Worker> workers = new CopyOnWriteArrayList<>();
   private final AtomicInteger looks = new AtomicInteger();
   private final Set<String> ill = ConcurrentHashMap.newKeySet();
+  /** What is known of pods' engines. */
+  public final Map<String, LearntEngine> engines = new ConcurrentHashMap<>();
   private final Map<String, Integer> losses = new ConcurrentHashMap<>();
   public final BlockingQueue<DecisionRequest> requests = new LinkedBlockingQueue<>();
   /** Ids of the requests that asked for a worker. */
@@ -286,5 +289,10 @@ public final class FakeCells implements Cells {
       open.decrementAndGet();
       outcomes.add(outcome);
     }
+  }
+
+  @Override
+  public LearntEngine learntEngine(String pod) {
+    return engines.getOrDefault(pod, LearntEngine.UNKNOWN);
   }
 }

@@ -258,7 +258,8 @@ final class CallersTest {
   @ValueSource(booleans = {false, true})
   void messages_areIsolatedAsChats(boolean stream) throws Exception {
     String body = """
-        {"model":"m","max_tokens":5,"system":"S","messages":[{"role":"user","content":"Hi"}],"stream":%s}"""
+        {"model":"m","max_tokens":5,"system":"S","messages":[{"role":"user","content":"Hi"}],"stream":%s,
+        "thinking":{"type":"disabled"},"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}"""
         .formatted(stream);
     HttpResponse<String> answer = post("blue-1", "/v1/messages", body);
 
@@ -267,12 +268,28 @@ final class CallersTest {
     JsonNode chat = JSON.readTree(seen.text());
     assertThat(chat.path("cache_salt").asText()).isEqualTo(SALTS.salt("tenant blue", null));
     assertThat(chat.at("/messages/0/role").asText()).isEqualTo("system");
+    assertThat(chat.path("reasoning_effort").asText()).isEqualTo("none");
+    assertThat(chat.at("/response_format/json_schema/schema/type").asText()).isEqualTo("object");
     assertThat(answer.statusCode()).isEqualTo(200);
     if (stream) {
       assertThat(answer.body()).contains("event: message_start").contains("event: message_stop");
     } else {
       assertThat(JSON.readTree(answer.body()).path("type").asText()).isEqualTo("message");
     }
+  }
+
+  /** In the engine's words, as if it had been asked itself. */
+  @Test
+  void isolatedMessage_thatEveryEngineRefuses_isRefused() throws Exception {
+    HttpResponse<String> answer = post("blue-1", "/v1/messages", """
+        {"model":"m","max_tokens":5,"messages":[{"role":"user","content":"Hi"},{"role":"system","content":[
+        {"type":"tool_removal","tool":{"type":"tool_reference","name":"absent"}}]}]}""");
+
+    assertThat(answer.statusCode()).isEqualTo(400);
+    JsonNode error = JSON.readTree(answer.body());
+    assertThat(error.at("/error/type").asText()).isEqualTo("invalid_request_error");
+    assertThat(error.at("/error/message").asText()).contains("absent");
+    assertThat(router.cells.requests).isEmpty();
   }
 
   @Test

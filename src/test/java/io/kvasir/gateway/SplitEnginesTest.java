@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.kvasir.cell.LearntEngines.LearntEngine;
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
@@ -19,8 +21,10 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -97,8 +101,22 @@ final class SplitEnginesTest {
 
   @ParameterizedTest
   @EnumSource(value = TransferDialect.class, names =
-      {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH", "VLLM_MOONCAKE", "SGLANG"})
+      {"VLLM_NIXL", "VLLM_NIXL_OLD", "VLLM_PUSH", "VLLM_MOONCAKE", "SGLANG", "TENSORRT_LLM"})
   void responsesAndMessages_areSplitToo(TransferDialect dialect) throws Exception {
+    responsesAndMessagesAreSplit(dialect);
+  }
+
+  @Test
+  void responsesAndMessages_areSplitAsTheyAre_whereBothEnginesSplitThem() throws Exception {
+    LearntEngine both =
+        new LearntEngine(null, false, false, 0, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
+    router.cells.engines.put("p", both);
+    router.cells.engines.put("d", both);
+
+    responsesAndMessagesAreSplit(TransferDialect.SGLANG);
+  }
+
+  private void responsesAndMessagesAreSplit(TransferDialect dialect) throws Exception {
     router.cells.policies.put(RoutingPlan.PREFILL, FailurePolicy.FAIL);
     splitter("p", Role.PREFILL, dialect, 1);
     SimEngine decode = splitter("d", Role.DECODE, dialect, 2);
@@ -107,10 +125,10 @@ final class SplitEnginesTest {
     String messages = "{\"model\":\"m\",\"max_tokens\":8,\"ignore_eos\":true,\"messages\":[{\"role\":\"user\","
         + "\"content\":\"" + TEXT + "\"}]}";
 
-    JsonNode response = JSON.readTree(router.post("/v1/responses", responses).body());
-    JsonNode message = JSON.readTree(router.post("/v1/messages", messages).body());
-    String responseStream = router.post("/v1/responses", streaming(responses)).body();
-    String messageStream = router.post("/v1/messages", streaming(messages)).body();
+    JsonNode response = JSON.readTree(split("/v1/responses", responses));
+    JsonNode message = JSON.readTree(split("/v1/messages", messages));
+    String responseStream = split("/v1/responses", streaming(responses));
+    String messageStream = split("/v1/messages", streaming(messages));
 
     String said = response.at("/output/0/content/0/text").asText();
     assertThat(response.path("object").asText()).isEqualTo("response");
@@ -123,6 +141,15 @@ final class SplitEnginesTest {
     assertThat(responseStream).containsPattern("event: response\\.(completed|incomplete)");
     assertThat(messageStream).contains("event: message_start", "\"text_delta\"").contains("event: message_stop");
     assertThat(decode.transferStats().received()).isPositive();
+    assertThat(decode.transferStats().ignored()).isZero();
+    assertThat(decode.transferStats().failed()).isZero();
+  }
+
+  private String split(String path, String body) throws Exception {
+    HttpResponse<String> response = router.post(path, body);
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).hasValue("p");
+    return response.body();
   }
 
   @ParameterizedTest

@@ -226,7 +226,8 @@ final class TestRouter implements AutoCloseable {
     pods = new PodClient(podSettings, connections, metrics, NanoClock.SYSTEM);
     prompts = loader.load(metrics);
     dispatcher = new Dispatcher(
-        KIT.system(), cells, pods, execution, preparations, Warmup.NONE, new PromptTokenCounter(prompts), metrics);
+        KIT.system(), cells, pods, execution, preparations, Warmup.NONE, new PromptTokenCounter(prompts),
+        new PromptConversion(prompts), metrics);
     PluginRegistry plugins = BuiltInPlugins.registry(CostModel.bundled(), new OutputLengths());
     LiveProfiles profiles =
         new LiveProfiles(

@@ -89,7 +89,7 @@ final class TestPicker implements AutoCloseable {
     dispatcher =
         new Dispatcher(
             KIT.system(), cells, pods, ExecutionSettings.defaults(), PreprocessingStep.builtIn(), Warmup.NONE,
-            TokenCounter.NONE, metrics);
+            TokenCounter.NONE, (_, _, body) -> body, metrics);
     Prompts prompts =
         Prompts.load(
             List.of(), PromptSettings.ofMemo(1 << 20), _ -> null, Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM,

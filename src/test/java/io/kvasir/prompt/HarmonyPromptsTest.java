@@ -183,9 +183,11 @@ final class HarmonyPromptsTest {
   @Test
   void sglang_rendersTheTemplateForChats_alsoWhereTheRouterMakesThemOfResponses() {
     ObjectNode chat = Bodies.object("{'messages': [{'role': 'user', 'content': 'x'}]}");
-    assertThat(prompt(Api.RESPONSES, Bodies.object("{'input': 'x'}"), SGLANG)).contains("Current date: 2026-11-28");
-    assertThat(
-            prompt(Api.RESPONSES, Bodies.object("{'input': 'x'}"), new SglangVersion(0, 5, 23, null).asDisaggregated()))
+    ObjectNode response = Bodies.object("{'input': 'x'}");
+    assertThat(prompt(Api.RESPONSES, response, SGLANG)).contains("Current date: 2026-11-28");
+    assertThat(prompt(Api.RESPONSES, response, new SglangVersion(0, 5, 20, null).asDisaggregated()))
+        .contains("Current date: 2026-11-28");
+    assertThat(prompt(Api.RESPONSES, response, new SglangVersion(0, 5, 19, null).asDisaggregated()))
         .isEqualTo("<|start|>user<|message|>x<|start|>assistant");
     assertThat(prompt(Api.CHAT, chat, SGLANG)).isEqualTo("<|start|>user<|message|>x<|start|>assistant");
     assertThat(prompt(Api.CHAT, chat, VLLM)).contains("Current date: 2026-11-28");

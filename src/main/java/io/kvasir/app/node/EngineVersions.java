@@ -10,17 +10,21 @@ import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineInquiry;
 import io.kvasir.engines.EngineKind;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.Preparation;
+import io.kvasir.prompt.chat.SglangRule;
+import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.routing.Role;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -105,12 +109,26 @@ final class EngineVersions {
       return identity != null && blockSize != UNASKED;
     }
 
+    private Set<ApiPath> split() {
+      if (!(version instanceof SglangVersion sglang)) {
+        return Set.of();
+      }
+      Set<ApiPath> split = EnumSet.noneOf(ApiPath.class);
+      if (SglangRule.RESPONSES_SPLIT.holds(sglang)) {
+        split.add(ApiPath.RESPONSES);
+      }
+      if (SglangRule.MESSAGES_SPLIT.holds(sglang)) {
+        split.add(ApiPath.MESSAGES);
+      }
+      return Set.copyOf(split);
+    }
+
     LearntEngine learnt() {
       Preparation preparation = preparation();
       EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
           preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.prefixesAdapters(),
-          Math.max(0, blockSize));
+          Math.max(0, blockSize), split());
     }
   }
 

@@ -11,6 +11,7 @@ import io.kvasir.gateway.CorsHandler;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.gateway.PromptConversion;
 import io.kvasir.gateway.PromptTokenCounter;
 import io.kvasir.gateway.WebSocketSettings;
 import io.kvasir.http.ChannelLoop;
@@ -172,6 +173,7 @@ final class FrontDoor {
             PreprocessingStep.builtIn(),
             lmcache == null ? Warmup.NONE : new LmCacheWarmup(lmcache),
             new PromptTokenCounter(prompts),
+            new PromptConversion(prompts),
             metrics));
   }
 

@@ -21,6 +21,7 @@ import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
+import io.kvasir.gateway.PromptConversion;
 import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
@@ -98,15 +99,16 @@ final class WarmUpGateway {
                 metrics));
     ChannelLoop connections = resources.own(new ChannelLoop("kvasir-warm-up", ChannelLoop.defaultThreads()));
     PodClient client = resources.own(new PodClient(PODS, connections, metrics, NanoClock.SYSTEM));
+    Prompts prompts = prompts(models, metrics);
     Dispatcher dispatcher =
         resources.own(
             new Dispatcher(
                 system, cells, client, config.execution().requests(), PreprocessingStep.builtIn(), Warmup.NONE,
-                TokenCounter.NONE, metrics));
+                TokenCounter.NONE, new PromptConversion(prompts), metrics));
     Gateway gateway =
         resources.own(
             new Gateway(
-                GatewayAccess.open(), prompts(models, metrics), routing.profiles(), cells, dispatcher, events.push(),
+                GatewayAccess.open(), prompts, routing.profiles(), cells, dispatcher, events.push(),
                 (_, _) -> null, null, StoredResponses.alone(metrics), GatewaySettings.defaults(), metrics, Tracing.OFF,
                 NanoClock.SYSTEM));
     HttpServer listener =

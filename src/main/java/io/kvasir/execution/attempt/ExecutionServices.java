@@ -4,6 +4,7 @@ import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Warmup;
+import io.kvasir.execution.dialect.ChatConversion;
 import io.kvasir.http.client.PodTransport;
 import io.kvasir.time.NanoClock;
 import io.kvasir.time.Timer;
@@ -19,6 +20,7 @@ import java.util.function.Function;
  * @param timer runs the checks of deadlines
  * @param warmup runs before a worker is sent a prompt
  * @param engines what is known of the engine of a pod, by its name
+ * @param conversion makes chats of requests that are split as chats
  * @param usage what engines are used to tell in their answers' usage
  */
 public record ExecutionServices(
@@ -29,16 +31,17 @@ public record ExecutionServices(
     Timer timer,
     Warmup warmup,
     Function<String, LearntEngine> engines,
+    ChatConversion conversion,
     UsageHabits usage) {
   /** Services that have not seen an answer yet. */
   public ExecutionServices(
       PodTransport pods, ExecutionSettings settings, ExecutionMetrics metrics, NanoClock clock, Timer timer,
-      Warmup warmup, Function<String, LearntEngine> engines) {
-    this(pods, settings, metrics, clock, timer, warmup, engines, new UsageHabits());
+      Warmup warmup, Function<String, LearntEngine> engines, ChatConversion conversion) {
+    this(pods, settings, metrics, clock, timer, warmup, engines, conversion, new UsageHabits());
   }
 
   /** The same with another way to the pods. */
   public ExecutionServices with(PodTransport other) {
-    return new ExecutionServices(other, settings, metrics, clock, timer, warmup, engines, usage);
+    return new ExecutionServices(other, settings, metrics, clock, timer, warmup, engines, conversion, usage);
   }
 }

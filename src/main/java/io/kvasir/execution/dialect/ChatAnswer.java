@@ -1,5 +1,6 @@
 package io.kvasir.execution.dialect;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
@@ -10,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads what translations need of chat completions. */
 final class ChatAnswer {
-  private static final JsonMapper JSON = JsonMapper.builder().build();
+  private static final JsonMapper JSON =
+      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
 
   private ChatAnswer() {}
 

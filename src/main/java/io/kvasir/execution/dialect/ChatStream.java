@@ -14,8 +14,12 @@ abstract class ChatStream implements Translation.Stream {
 
   private final ByteSink client;
   private final SseEvents events = new SseEvents((_, data) -> event(data));
+  /** Text that came while a call was open, which goes on behind it. */
+  private final StringBuilder held = new StringBuilder();
   private boolean started;
   private boolean ended;
+  /** The number of the call that is open, negative when none is. */
+  private int openCall = -1;
 
   /** A parser of a whole stream, or of one whose begin the client has: {@code started}. */
   ChatStream(ByteSink client, boolean started) {
@@ -42,7 +46,7 @@ abstract class ChatStream implements Translation.Stream {
   /** A piece of the answer. */
   abstract void text(String text) throws IOException;
 
-  /** A piece of a tool call; its first one has the id and the name. */
+  /** A piece of a tool call; its first one has the id and the name. Calls come one after the other. */
   abstract void call(int number, String id, String name, String arguments) throws IOException;
 
   /** The choice with the reason why the response ends. */
@@ -69,6 +73,7 @@ abstract class ChatStream implements Translation.Stream {
     if (Arrays.equals(data, DONE)) {
       ended = true;
       if (started) {
+        endCall();
         done();
       }
       return;
@@ -80,33 +85,54 @@ abstract class ChatStream implements Translation.Stream {
       failed(error);
       return;
     }
+    if (chunk.path("usage").isObject()) {
+      count(chunk.path("usage"));
+    }
     if (!started) {
       started = true;
       begin(chunk);
-    }
-    if (chunk.path("usage").isObject()) {
-      count(chunk.path("usage"));
     }
     JsonNode choice = chunk.path("choices").path(0);
     JsonNode delta = choice.path("delta");
     String reasoning = ChatAnswer.reasoning(delta);
     if (!reasoning.isEmpty()) {
+      endCall();
       reasoning(reasoning);
     }
     String text = delta.path("content").asText("");
-    if (!text.isEmpty()) {
+    if (!text.isEmpty() && openCall >= 0) {
+      held.append(text);
+    } else if (!text.isEmpty()) {
       text(text);
     }
     for (JsonNode call : delta.path("tool_calls")) {
-      JsonNode function = call.path("function");
-      call(
-          call.path("index").asInt(0),
-          call.path("id").asText(""),
-          function.path("name").asText(""),
-          function.path("arguments").asText(""));
+      piece(call.path("index").asInt(0), call.path("id").asText(""), call.path("function"));
     }
     if (choice.hasNonNull("finish_reason")) {
       finish(choice);
+    }
+  }
+
+  /** Some engines repeat a call's id, but none its name. */
+  private void piece(int number, String id, JsonNode function) throws IOException {
+    String name = function.path("name").asText("");
+    if (number != openCall) {
+      if (name.isEmpty()) {
+        // The rest of a call that is over: no API has a place for it.
+        return;
+      }
+      endCall();
+      openCall = number;
+    }
+    call(number, id, name, function.path("arguments").asText(""));
+  }
+
+  private void endCall() throws IOException {
+    openCall = -1;
+    if (!held.isEmpty()) {
+      String text = held.toString();
+      held.setLength(0);
+      text(text);
     }
   }
 }

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -132,6 +133,11 @@ public final class JsonMembers {
     } catch (IOException e) {
       throw new IllegalArgumentException("the value of '" + name + "' is not JSON", e);
     }
+  }
+
+  /** All of them, parsed. */
+  public ObjectNode tree() {
+    return ChatAnswer.read(bytes()) instanceof ObjectNode tree ? tree : JSON.createObjectNode();
   }
 
   /** A member's value as it came; null when there is none. */

@@ -1,8 +1,10 @@
 package io.kvasir.execution.dialect;
 
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Worker;
 import java.net.URI;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,8 +49,12 @@ public interface KvTransferProtocol {
    */
   EngineRequest decode(SplitRequest split, PrefillResult.KvBlocks blocks);
 
-  /** How the decode worker's response becomes the client's; null where it is the client's as it comes. */
-  default @Nullable Translation translation(ClientRequest request) {
-    return null;
+  /**
+   * Whether requests to an API are split as the chats that they can be translated into.
+   *
+   * @param split the APIs whose requests both engines are known to split themselves, beside chats and completions
+   */
+  default boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> split) {
+    return false;
   }
 }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * server. The prefill side bounds the answer itself. A worker of either role takes no request without a room, so none
  * of them serves one alone.
  *
- * <p>Which rank of the prefill side takes a room follows from the room: {@code room mod ranks}. The APIs whose
- * requests have no room are served as chats.
+ * <p>Which rank of the prefill side takes a room follows from the room: {@code room mod ranks}. Requests to an API that
+ * has no room in an engine's version are sent as chats.
  */
 final class Sglang implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new Sglang();
@@ -36,24 +36,16 @@ final class Sglang implements KvTransferProtocol {
   }
 
   @Override
-  public @Nullable Translation translation(ClientRequest request) {
-    return switch (request.api()) {
-      case RESPONSES -> new ResponsesTranslation(request.members());
-      case MESSAGES -> MessagesTranslation.forSglang(request.members());
-      case null, default -> null;
-    };
+  public boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> split) {
+    return (api == ApiPath.RESPONSES || api == ApiPath.MESSAGES) && !split.contains(api);
   }
 
-  private EngineRequest both(SplitRequest split) {
-    Translation translation = translation(split.request());
-    ClientRequest request = translation == null
-        ? split.request()
-        : new ClientRequest(ApiPath.CHAT.path(), JsonMembers.of(translation.request()));
-    JsonMembers body = AdapterNames.withBase(split.prefill(), request.members())
+  private static EngineRequest both(SplitRequest split) {
+    JsonMembers body = AdapterNames.withBase(split.prefill(), split.request().members())
         .withText("bootstrap_host", split.bareHost())
         .with("bootstrap_port", Integer.toString(split.transfer().bootstrapPort()))
         .with("bootstrap_room", Long.toString(room(split.rendezvousId(), split.prefill())));
-    return EngineRequest.of(request, body);
+    return EngineRequest.of(split.request(), body);
   }
 
   /** A room near a random one that leads to the prefill worker's rank. */

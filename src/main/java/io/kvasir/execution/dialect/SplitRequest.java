@@ -25,6 +25,11 @@ public record SplitRequest(ClientRequest request, String id, long rendezvousId, 
     transfer(prefill);
   }
 
+  /** The same of another form of the request. */
+  public SplitRequest of(ClientRequest other) {
+    return new SplitRequest(other, id, rendezvousId, prefill, bootstrap);
+  }
+
   KvTransfer transfer() {
     return transfer(prefill);
   }

@@ -17,13 +17,20 @@ final class TensorRtLlm implements KvTransferProtocol {
 
   static final String PARAMETERS = "disaggregated_params";
 
-  private static final Set<ApiPath> APIS = Set.of(ApiPath.CHAT, ApiPath.COMPLETIONS);
+  private static final Set<ApiPath> AS_CHATS = Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES);
+  private static final Set<ApiPath> APIS =
+      Set.of(ApiPath.CHAT, ApiPath.COMPLETIONS, ApiPath.RESPONSES, ApiPath.MESSAGES);
   /** Below this the servers number requests of their own. */
   private static final long FIRST_ID = 1L << 42;
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
     return request.unsupportedReason(APIS, PARAMETERS);
+  }
+
+  @Override
+  public boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> split) {
+    return api != null && AS_CHATS.contains(api);
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.kvasir.execution.Call;
 import io.kvasir.execution.TokenCounter;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
+import io.kvasir.execution.dialect.ChatConversion;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.stream.PartialAnswer;
@@ -17,13 +18,15 @@ final class CutDecider {
   private final Call call;
   private final RetryPolicy retries;
   private final TokenCounter tokens;
+  private final ChatConversion conversion;
   private final Cancellation client;
 
   /** A decider for the streams of a call, as the client made it. */
-  CutDecider(Call call, RetryPolicy retries, TokenCounter tokens, Cancellation client) {
+  CutDecider(Call call, RetryPolicy retries, TokenCounter tokens, ChatConversion conversion, Cancellation client) {
     this.call = call;
     this.retries = retries;
     this.tokens = tokens;
+    this.conversion = conversion;
     this.client = client;
   }
 
@@ -44,15 +47,18 @@ final class CutDecider {
     }
     PartialAnswer answer = stream.answer();
     boolean message = request.api() == ApiPath.MESSAGES && answer.hasText();
-    Continuation continuation = message ? MessagesContinuation.chat(request) : new Continuation(request);
+    String unfit = message ? MessagesContinuation.unsupportedReason(request.members()) : null;
+    Continuation continuation =
+        message && unfit == null
+            ? MessagesContinuation.chat(request, call.decision().model(), conversion)
+            : new Continuation(request);
     boolean injected = call.rules().stripUsage();
-    boolean usage = continuation.usageRequested() && !injected;
+    boolean usage = (message || continuation.usageRequested()) && !injected;
     if (stream.done() || (answer.finished() && !continuation.hasSeveralAnswers())) {
       return usage && !stream.done() && !answer.hasUsageEvent() && !answer.isReported()
           ? new CutDecision.Refused("usage")
           : new CutDecision.Finished(usage);
     }
-    String unfit = message ? MessagesContinuation.unsupportedReason(request.members()) : null;
     unfit = unfit == null ? unsupportedReason(continuation, answer) : unfit;
     unfit = request.api() == ApiPath.RESPONSES ? unrepeatableReason(request.members(), unfit) : unfit;
     if (unfit != null) {

@@ -24,6 +24,7 @@ import io.kvasir.execution.attempt.RetryBudget;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.attempt.Task;
+import io.kvasir.execution.dialect.ChatConversion;
 import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.stream.TextBudget;
 import io.kvasir.execution.workflow.WorkflowSupervisor;
@@ -65,6 +66,7 @@ public final class Dispatcher implements AutoCloseable {
    * @param preprocessing how steps before prefill are done, by the names that plans give them
    * @param warmup runs before a worker is sent a prompt
    * @param tokens counts what was generated of streams that are to be continued
+   * @param conversion makes chats of requests that cannot be split, or gone on with, as they are
    */
   public Dispatcher(
       ActorSystem<?> system,
@@ -74,18 +76,19 @@ public final class Dispatcher implements AutoCloseable {
       Map<String, PreprocessingStep> preprocessing,
       Warmup warmup,
       TokenCounter tokens,
+      ChatConversion conversion,
       Metrics metrics) {
     this.cells = cells;
     NanoClock clock = NanoClock.SYSTEM;
     this.services = new ExecutionServices(
-        pods, settings, new ExecutionMetrics(metrics), clock, timer, warmup, cells::learntEngine);
+        pods, settings, new ExecutionMetrics(metrics), clock, timer, warmup, cells::learntEngine, conversion);
     this.retryPolicy = new RetryPolicy(
         settings, new RetryBudget(settings.retries(), clock), services.metrics(), clock,
         () -> ThreadLocalRandom.current().nextDouble());
     this.deaths = new DeathWatch(retryPolicy, this::isDown, services.timer());
     this.resumptions = new Resumption.Services(
         retryPolicy, services.metrics(), new TextBudget(Runtime.getRuntime().maxMemory() / TEXTS), tokens,
-        this::execute);
+        conversion, this::execute);
     this.workflows = new WorkflowSupervisor(system, cells, services, retryPolicy, preprocessing);
   }
 

@@ -1,10 +1,9 @@
 package io.kvasir.execution.dispatch;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.execution.dialect.ChatConversion;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
-import io.kvasir.execution.dialect.MessagesTranslation;
-import io.kvasir.http.ApiPath;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -25,10 +24,9 @@ final class MessagesContinuation {
 
   private MessagesContinuation() {}
 
-  /** The chat that goes on from a message's text. */
-  static Continuation chat(ClientRequest request) {
-    byte[] body = new MessagesTranslation(request.members()).request();
-    return new Continuation(new ClientRequest(ApiPath.CHAT.path(), JsonMembers.of(body)));
+  /** The chat that goes on from a message's text, where that can be continued. */
+  static Continuation chat(ClientRequest request, String model, ChatConversion conversion) {
+    return new Continuation(conversion.translation(request, model).chat());
   }
 
   /** Why a text that answers this request cannot be continued, for metrics; null when it can. */

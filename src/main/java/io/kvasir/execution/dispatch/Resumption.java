@@ -12,6 +12,7 @@ import io.kvasir.execution.attempt.CallContext;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
+import io.kvasir.execution.dialect.ChatConversion;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.execution.stream.DivergedStreamException;
 import io.kvasir.execution.stream.RestOfStream;
@@ -48,10 +49,12 @@ final class Resumption implements StreamingBody {
    * @param metrics counts resumptions
    * @param texts for what streams have said so far
    * @param tokens counts what was generated
+   * @param conversion makes a chat of a message that is to be continued
    * @param executor carries out the call that continues
    */
   record Services(
-      RetryPolicy retries, ExecutionMetrics metrics, TextBudget texts, TokenCounter tokens, CallExecutor executor) {}
+      RetryPolicy retries, ExecutionMetrics metrics, TextBudget texts, TokenCounter tokens, ChatConversion conversion,
+      CallExecutor executor) {}
 
   /** Carries out a call. */
   @FunctionalInterface
@@ -88,7 +91,7 @@ final class Resumption implements StreamingBody {
     this.cancellation = cancellation;
     this.services = services;
     this.reports = new JoinedReports(listener);
-    this.decider = new CutDecider(call, services.retries(), services.tokens(), cancellation);
+    this.decider = new CutDecider(call, services.retries(), services.tokens(), services.conversion(), cancellation);
   }
 
   private static @Nullable ApiPath continuable(String target) {

@@ -1,6 +1,7 @@
 package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
@@ -11,10 +12,14 @@ import io.kvasir.execution.attempt.Task;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.PrefillResult;
+import io.kvasir.execution.dialect.SplitRequest;
 import io.kvasir.execution.dialect.Translation;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.client.PodRequest;
 import io.kvasir.routing.RoutingPlan;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,11 +43,15 @@ record StepTasks(Call call, PlanState plan, ExecutionServices services) {
   Task task(Decision.Chosen chosen, StepWork work, int request) {
     return switch (work) {
       case StepWork.Whole _ -> whole(chosen);
-      case StepWork.Prefill _ -> forRouter(
-          chosen, plan.protocol().prefill(plan.split(chosen)), translation());
+      case StepWork.Prefill _ -> prefill(chosen);
       case StepWork.Decode decode -> decode(chosen, decode);
       case StepWork.Preprocessing preprocessing -> forRouter(chosen, preprocessing.messages().get(request), null);
     };
+  }
+
+  private Task prefill(Decision.Chosen chosen) {
+    Translation translation = translation(chosen);
+    return forRouter(chosen, plan.protocol().prefill(split(chosen, translation)), translation);
   }
 
   /** What a response means for decode; null where it means nothing. */
@@ -53,7 +62,11 @@ record StepTasks(Call call, PlanState plan, ExecutionServices services) {
       return null;
     }
     try {
-      return plan.protocol().prefillResult(plan.split(chosen), response.body());
+      Translation translation = translation(chosen);
+      PrefillResult read = plan.protocol().prefillResult(split(chosen, translation), response.body());
+      return translation != null && read instanceof PrefillResult.FinalAnswer(byte[] body, boolean events)
+          ? new PrefillResult.FinalAnswer(events ? translation.events(body) : translation.whole(body), events)
+          : read;
     } catch (IllegalArgumentException e) {
       return new PrefillResult.NoBlocks("unreadable");
     }
@@ -62,15 +75,15 @@ record StepTasks(Call call, PlanState plan, ExecutionServices services) {
   private Task whole(Decision.Chosen chosen) {
     ClientRequest changed = plan.content().changed() ? plan.content().current() : null;
     PodRequest request = changed == null
-        ? PodRequests.original(call, chosen, requestId(), services.engines().apply(chosen.worker().pod()))
+        ? PodRequests.original(call, chosen, requestId(), engine(chosen))
         : PodRequests.passedThrough(call, chosen.worker(), requestId(),
             new EngineRequest(changed.path(), changed.members().bytes(), Map.of()));
     return Task.single(call, chosen, request, plan.planned().reason(), maxBufferedBytes());
   }
 
   private Task decode(Decision.Chosen chosen, StepWork.Decode decode) {
-    EngineRequest message = plan.protocol().decode(plan.split(decode.prefill()), decode.blocks());
-    Translation translation = translation();
+    Translation translation = translation(decode.prefill());
+    EngineRequest message = plan.protocol().decode(split(decode.prefill(), translation), decode.blocks());
     PodRequest request = translation == null
         ? PodRequests.passedThrough(call, chosen.worker(), requestId(), message)
         : PodRequests.readByRouter(call, chosen.worker(), requestId(), message);
@@ -101,8 +114,24 @@ record StepTasks(Call call, PlanState plan, ExecutionServices services) {
     return plan.rendezvous().requestId();
   }
 
-  private @Nullable Translation translation() {
+  private SplitRequest split(Decision.Chosen prefill, @Nullable Translation translation) {
+    return translation == null ? plan.split(prefill) : plan.split(prefill).of(translation.chat());
+  }
+
+  /** How a request that is split as a chat becomes one; null where it is split as it is. */
+  private @Nullable Translation translation(Decision.Chosen prefill) {
     ClientRequest request = plan.content().current();
-    return request == null ? null : plan.protocol().translation(request);
+    if (request == null) {
+      return null;
+    }
+    Set<ApiPath> split = new HashSet<>(engine(prefill).split());
+    split.retainAll(engine(plan.last()).split());
+    return plan.protocol().splitsAsChat(request.api(), split)
+        ? services.conversion().translation(request, call.decision().model())
+        : null;
+  }
+
+  private LearntEngine engine(Decision.Chosen chosen) {
+    return services.engines().apply(chosen.worker().pod());
   }
 }

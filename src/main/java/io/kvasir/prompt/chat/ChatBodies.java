@@ -11,10 +11,7 @@ public final class ChatBodies {
     return switch (engine) {
       case VllmVersion version -> VllmMessagesBody.chat(body, version, rules);
       case SglangVersion version -> SglangMessagesBody.chat(body, version, rules);
-      case TensorRtVersion version ->
-          version.disaggregated()
-              ? VllmMessagesBody.chat(body, VllmVersion.NEWEST, rules)
-              : TensorRtMessagesBody.chat(body);
+      case TensorRtVersion _ -> TensorRtMessagesBody.chat(body);
     };
   }
 
@@ -23,7 +20,7 @@ public final class ChatBodies {
     return switch (engine) {
       case VllmVersion version -> VllmResponsesBody.chat(body, version);
       case SglangVersion version ->
-          version.disaggregated()
+          version.disaggregated() && !SglangRule.RESPONSES_SPLIT.holds(version)
               ? TranslatedResponsesBody.chat(body)
               : SglangResponsesBody.chat(body, version, !rules.mergesSystem());
       case TensorRtVersion version ->
@@ -31,5 +28,10 @@ public final class ChatBodies {
               ? TranslatedResponsesBody.chat(body)
               : TensorRtResponsesBody.chat(body, version, rules.developerAsSystem());
     };
+  }
+
+  /** That of a {@code /v1/responses} body for an engine that is sent it as a chat completion. */
+  public static ObjectNode ofTranslatedResponses(ObjectNode body) {
+    return TranslatedResponsesBody.chat(body);
   }
 }

@@ -54,7 +54,7 @@ public record MessagesRules(
       case VllmVersion version -> new MessagesRules(
           !VllmRule.INLINE_SYSTEM.holds(version)
               || withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
-          VllmRule.DISABLED_THINKING.holds(version) ? disabledEffort(chats) : null, null, false);
+          VllmRule.MESSAGES_THINKING.holds(version) ? disabledEffort(chats) : null, null, false);
       case TensorRtVersion _ -> new MessagesRules(false, null, null, !templates.select(true).knowsDevelopers());
       case SglangVersion sglang -> {
         String rendered = withLaterSystem(templates, false, now);
@@ -74,7 +74,7 @@ public record MessagesRules(
     return engine instanceof VllmVersion version
         ? new MessagesRules(
             !VllmRule.INLINE_SYSTEM.holds(version),
-            VllmRule.DISABLED_THINKING.holds(version) ? EFFORTS.getFirst() : null, null, false)
+            VllmRule.MESSAGES_THINKING.holds(version) ? EFFORTS.getFirst() : null, null, false)
         : UNKNOWN;
   }
 

@@ -44,8 +44,12 @@ public enum SglangRule {
    * thoughts are a message like others.
    */
   HARMONY_CHANNELS(20),
+  /** Where prefill and decode are disaggregated, {@code /v1/responses} takes a room of the bootstrap server. */
+  RESPONSES_SPLIT(20),
   /** System messages of {@code /v1/responses} between others stay there where the template has them. */
   RESPONSES_INLINE_SYSTEM(22),
+  /** {@code /v1/messages} does, too. */
+  MESSAGES_SPLIT(22),
   /** Thoughts alone belong to what the assistant says next, whatever its phase is. */
   THOUGHTS_OF_ANY_PHASE(23),
   /** Messages of {@code /v1/responses} are read as sent; before, without what OpenAI's library has no type for. */

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param minor the number after it
  * @param patch the number after the second dot
  * @param reasoningParser the name of its parser of thoughts, null when it has none
- * @param disaggregated whether prefill and decode are done by two of them: {@code /v1/responses} then comes to them as
- *     chat completions, which the router makes of it
+ * @param disaggregated whether prefill and decode are done by two of them: {@code /v1/responses} then comes to
+ *     old ones as chat completions, which the router makes of it
  */
 public record SglangVersion(int major, int minor, int patch, @Nullable String reasoningParser, boolean disaggregated)
     implements EngineVersion {

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param major the number before the first dot
  * @param minor the number after it
- * @param disaggregated whether prefill and decode are done by two of them: {@code /v1/responses} and {@code
- *     /v1/messages} then come to them as chat completions, which the router makes of them
+ * @param disaggregated whether prefill and decode are done by two of them: {@code /v1/responses} then comes to them as
+ *     chat completions, which the router makes of it
  */
 public record TensorRtVersion(int major, int minor, boolean disaggregated) implements EngineVersion {
   private static final Pattern NUMBERS = Pattern.compile("v?(\\d{1,6})\\.(\\d{1,6})\\b.*", Pattern.DOTALL);

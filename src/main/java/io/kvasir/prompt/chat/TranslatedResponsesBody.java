@@ -2,29 +2,26 @@ package io.kvasir.prompt.chat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Locale;
 
 /**
- * A {@code /v1/responses} body as the chat completion that the router makes of it for engines that divide prefill and
- * decode, but take no responses then.
+ * The conversation of a {@code /v1/responses} body in the chat completion that the router makes of it for engines that
+ * divide prefill and decode, but take no responses then.
  */
 final class TranslatedResponsesBody {
+  private static final String CONTENT = "content";
+
+  private final ArrayNode messages = JsonNodeFactory.instance.arrayNode();
+
   private TranslatedResponsesBody() {}
 
   static ObjectNode chat(ObjectNode body) {
+    TranslatedResponsesBody conversation = new TranslatedResponsesBody();
+    conversation.addAll(body);
     ObjectNode chat = body.objectNode();
-    ArrayNode messages = chat.putArray("messages");
-    if (body.path("instructions").isTextual()) {
-      messages.addObject().put("role", "system").set("content", body.get("instructions"));
-    }
-    JsonNode input = body.path("input");
-    if (input.isTextual()) {
-      messages.addObject().put("role", "user").set("content", input);
-    }
-    for (JsonNode item : input) {
-      add(messages, item);
-    }
+    chat.set("messages", conversation.messages);
     tools(body, chat);
     if (body.hasNonNull("chat_template_kwargs")) {
       chat.set("chat_template_kwargs", body.get("chat_template_kwargs"));
@@ -35,10 +32,21 @@ final class TranslatedResponsesBody {
     return chat;
   }
 
-  private static void add(ArrayNode messages, JsonNode item) {
+  private void addAll(ObjectNode body) {
+    if (!body.path("instructions").asText("").isEmpty()) {
+      messages.addObject().put("role", "system").set(CONTENT, body.get("instructions"));
+    }
+    JsonNode input = body.path("input");
+    if (input.isTextual()) {
+      messages.addObject().put("role", "user").set(CONTENT, input);
+    }
+    input.forEach(this::add);
+  }
+
+  private void add(JsonNode item) {
     switch (item.path("type").asText("message").toLowerCase(Locale.ROOT)) {
       case "function_call" -> {
-        ObjectNode call = toolCalls(messages).addObject();
+        ObjectNode call = calls().addObject();
         call.set("id", item.get("call_id"));
         call.put("type", "function");
         ObjectNode function = call.putObject("function");
@@ -46,31 +54,63 @@ final class TranslatedResponsesBody {
         function.set("arguments", item.get("arguments"));
       }
       case "function_call_output" -> {
-        ObjectNode output = messages.addObject().put("role", "tool");
-        output.set("content", item.get("output"));
-        output.set("tool_call_id", item.get("call_id"));
+        JsonNode output = item.path("output");
+        messages.addObject().put("role", "tool").put("tool_call_id", item.path("call_id").asText())
+            .put(CONTENT, output.isTextual() ? output.textValue() : joined(output));
       }
       case "reasoning" -> {
-        StringBuilder text = new StringBuilder();
-        item.path("content").forEach(part -> text.append(part.path("text").asText()));
-        if (!text.isEmpty()) {
-          messages.addObject().put("role", "assistant").put("reasoning", text.toString());
+        String thoughts = joined(item.path(CONTENT));
+        if (!thoughts.isEmpty()) {
+          messages.addObject().put("role", "assistant").put("reasoning", thoughts);
         }
       }
       default -> {
         if (item.isObject()) {
-          ObjectNode message = messages.addObject();
-          message.set("role", item.get("role"));
-          message.set("content", item.get("content"));
+          messages.addObject().put("role", item.path("role").asText("user")).set(CONTENT, content(item.path(CONTENT)));
         }
       }
     }
   }
 
-  /** The tool calls of the assistant's current turn, which also has the reasoning before them. */
-  private static ArrayNode toolCalls(ArrayNode messages) {
+  private JsonNode content(JsonNode given) {
+    if (!given.isArray()) {
+      return given.isMissingNode() ? messages.textNode("") : given;
+    }
+    ArrayNode parts = messages.arrayNode();
+    given.forEach(part -> parts.add(part(part)));
+    return parts.size() == 1 && parts.get(0).has("text") ? parts.get(0).get("text") : parts;
+  }
+
+  private JsonNode part(JsonNode part) {
+    return switch (part.path("type").asText()) {
+      case "input_text", "output_text", "text" -> text(part.path("text"));
+      case "refusal" -> text(part.path("refusal"));
+      case "input_image" -> {
+        ObjectNode image = messages.objectNode().put("type", "image_url");
+        ObjectNode url = image.putObject("image_url").put("url", part.path("image_url").asText());
+        if (part.hasNonNull("detail")) {
+          url.set("detail", part.get("detail"));
+        }
+        yield image;
+      }
+      default -> part;
+    };
+  }
+
+  private ObjectNode text(JsonNode text) {
+    return messages.objectNode().put("type", "text").put("text", text.asText());
+  }
+
+  private static String joined(JsonNode parts) {
+    StringBuilder text = new StringBuilder();
+    parts.forEach(part -> text.append(part.path("text").asText()));
+    return text.toString();
+  }
+
+  /** The tool calls of the assistant's current turn, which also has the thoughts before them. */
+  private ArrayNode calls() {
     JsonNode last = messages.isEmpty() ? messages : messages.get(messages.size() - 1);
-    if (last instanceof ObjectNode turn && turn.path("role").asText().equals("assistant") && !turn.has("content")) {
+    if (last instanceof ObjectNode turn && turn.path("role").asText().equals("assistant")) {
       return turn.withArrayProperty("tool_calls");
     }
     return messages.addObject().put("role", "assistant").putArray("tool_calls");
@@ -81,9 +121,9 @@ final class TranslatedResponsesBody {
       return;
     }
     for (JsonNode tool : body.path("tools")) {
-      if (tool.path("type").asText().equals("function")) {
+      if (tool.path("type").asText().equals("function") && tool instanceof ObjectNode function) {
         ObjectNode wrapped = chat.withArrayProperty("tools").addObject().put("type", "function");
-        wrapped.set("function", tool);
+        wrapped.set("function", function.deepCopy().without("type"));
       }
     }
   }

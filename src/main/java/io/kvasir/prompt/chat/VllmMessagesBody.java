@@ -18,6 +18,8 @@ final class VllmMessagesBody {
   /** A system block of clients that differs in every request; engines remove it. */
   private static final String BILLING = "x-anthropic-billing-header";
   private static final String CONTENT = "content";
+  /** What most templates have for thinking that is switched off. */
+  private static final String NO_EFFORT = "none";
 
   private final ObjectNode body;
   private final VllmVersion version;
@@ -46,10 +48,12 @@ final class VllmMessagesBody {
     if (body.hasNonNull("chat_template_kwargs") && VllmRule.MESSAGES_KWARGS.holds(version)) {
       chat.set("chat_template_kwargs", body.get("chat_template_kwargs"));
     }
-    if (VllmRule.DISABLED_THINKING.holds(version) && body.at("/thinking/type").asText().equals("disabled")) {
-      if (rules.disabledEffort() != null) {
-        chat.put("reasoning_effort", rules.disabledEffort());
-      }
+    JsonNode budget = body.path("thinking").path("budget_tokens");
+    if (budget.isNumber() && VllmRule.MESSAGES_THINKING.holds(version)) {
+      chat.set("thinking_token_budget", budget);
+    }
+    if (VllmRule.MESSAGES_THINKING.holds(version) && body.at("/thinking/type").asText().equals("disabled")) {
+      chat.put("reasoning_effort", rules.disabledEffort() == null ? NO_EFFORT : rules.disabledEffort());
     } else if (VllmRule.MESSAGES_EFFORT.holds(version) && body.at("/output_config/effort").isTextual()) {
       chat.set("reasoning_effort", body.at("/output_config/effort"));
     }
@@ -162,8 +166,14 @@ final class VllmMessagesBody {
 
   private static void image(JsonNode source, ArrayNode parts) {
     if (!source.isEmpty()) {
-      parts.addObject().put("type", "image_url").set("image_url", source);
+      parts.addObject().put("type", "image_url").putObject("image_url").put("url", url(source));
     }
+  }
+
+  private static String url(JsonNode source) {
+    return source.path("type").asText().equals("url")
+        ? source.path("url").asText()
+        : "data:" + source.path("media_type").asText("image/jpeg") + ";base64," + source.path("data").asText();
   }
 
   private static void call(JsonNode block, ArrayNode calls) {

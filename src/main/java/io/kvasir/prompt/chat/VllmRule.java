@@ -65,8 +65,8 @@ public enum VllmRule {
    * one of the command line had: {@link MessagesRules}.
    */
   INLINE_SYSTEM(31),
-  /** {@code /v1/messages} reads {@code thinking} of type {@code disabled}: {@link MessagesRules}. */
-  DISABLED_THINKING(31),
+  /** {@code /v1/messages} reads {@code thinking}: that it is switched off ({@link MessagesRules}), and its budget. */
+  MESSAGES_THINKING(31),
   /** In the Harmony format the recipient of a tool's result is written after the channel. */
   HARMONY_RECIPIENTS(31),
   /** A first line of system texts that differs in each request of some clients is left out. */

@@ -3,6 +3,7 @@ package io.kvasir.prompt.harmony;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.chat.EngineVersion;
+import io.kvasir.prompt.chat.SglangRule;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.chat.VllmRule;
@@ -44,7 +45,10 @@ public final class Harmony {
           VllmRule.HARMONY_INSTRUCTIONS.holds(version)
               ? VllmHarmonyBody.chat(body)
               : EarlyVllmHarmonyBody.chat(body, version, date);
-      case SglangVersion version -> version.disaggregated() ? null : SglangHarmonyBody.chat(body, version, date);
+      case SglangVersion version ->
+          version.disaggregated() && !SglangRule.RESPONSES_SPLIT.holds(version)
+              ? null
+              : SglangHarmonyBody.chat(body, version, date);
       case TensorRtVersion version -> version.disaggregated() ? null : TensorRtHarmonyBody.chat(body, version);
     };
   }

@@ -22,7 +22,8 @@ final class SglangConnector implements KvConnector {
 
   private static final int DEFAULT_PORT = 8998;
   /** The paths whose request models have the bootstrap fields; others ignore them. */
-  private static final Set<String> PATHS = Set.of("/v1/chat/completions", "/v1/completions", "/generate");
+  private static final Set<String> PATHS =
+      Set.of("/v1/chat/completions", "/v1/completions", "/generate", "/v1/messages", "/v1/responses");
 
   @Override
   public List<TransferSpec> specs(ConnectorRequest request, LocalEngine localEngine) throws TransferRejectedException {

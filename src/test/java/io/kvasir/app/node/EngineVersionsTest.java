@@ -7,6 +7,7 @@ import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.execution.FakeCells;
+import io.kvasir.http.ApiPath;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
@@ -25,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.junit.jupiter.api.AfterEach;
@@ -84,8 +86,9 @@ final class EngineVersionsTest {
       assertThat(engines.of("another model")).containsExactly(older);
       assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
       engines.refresh(Round.NEW);
-      LearntEngine learntVllm = new LearntEngine(name(older), false, false, 16);
-      LearntEngine learntSglang = new LearntEngine(name(newer), true, true, 16);
+      LearntEngine learntVllm = new LearntEngine(name(older), false, false, 16, Set.of());
+      LearntEngine learntSglang =
+          new LearntEngine(name(newer), true, true, 16, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
       assertThat(engines.learnt()).isEqualTo(Map.of(
           "a", learntVllm, "b", learntSglang, "c", learntSglang, "d", learntVllm));
       cells.setIll("b", true);

@@ -31,7 +31,8 @@ final class DeadlinesTest {
           new ExecutionSettings(
               ExecutionSettings.defaults().retries(), Duration.ofSeconds(10), Duration.ofSeconds(3),
               Duration.ofMinutes(1), 1 << 20, null, 10),
-          new ExecutionMetrics(metrics), clock, timer, Warmup.NONE, _ -> LearntEngine.UNKNOWN),
+          new ExecutionMetrics(metrics), clock, timer, Warmup.NONE, _ -> LearntEngine.UNKNOWN,
+          (_, _, body) -> body),
       clock.nanos() + Duration.ofMinutes(1).toNanos(),
       passed::add);
 

@@ -3,6 +3,7 @@ package io.kvasir.execution.dialect;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
@@ -261,19 +262,18 @@ final class KvTransferProtocolTest {
   }
 
   @Test
-  void sglang_responsesAndMessages_areSentAsChats() {
+  void sglang_responsesAndMessages_areSplitAsChats_unlessBothEnginesSplitThem() {
     KvTransferProtocol legs = KvTransferProtocol.of(Dialect.SGLANG);
-    for (String[] given : new String[][] {
-      {"/v1/responses", "{\"model\":\"m\",\"input\":\"hi\"}"},
-      {"/v1/messages", "{\"model\":\"m\",\"max_tokens\":4,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"}}) {
-      EngineRequest message =
-          legs.decode(split(Dialect.SGLANG, given[0], given[1]), PrefillResult.KvBlocks.NOT_AWAITED);
 
-      assertThat(message.path()).isEqualTo("/v1/chat/completions");
-      assertThat(text(message)).contains(
-          "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]", "\"bootstrap_room\":42");
-      assertThat(legs.translation(request(given[0], given[1]))).isNotNull();
-    }
+    assertThat(legs.splitsAsChat(ApiPath.RESPONSES, Set.of())).isTrue();
+    assertThat(legs.splitsAsChat(ApiPath.MESSAGES, Set.of(ApiPath.RESPONSES))).isTrue();
+    assertThat(legs.splitsAsChat(ApiPath.RESPONSES, Set.of(ApiPath.RESPONSES))).isFalse();
+    assertThat(legs.splitsAsChat(ApiPath.CHAT, Set.of())).isFalse();
+    assertThat(legs.splitsAsChat(ApiPath.GENERATE, Set.of())).isFalse();
+    EngineRequest message = legs.decode(
+        split(Dialect.SGLANG, "/v1/messages", "{\"max_tokens\":4}"), PrefillResult.KvBlocks.NOT_AWAITED);
+    assertThat(message.path()).isEqualTo("/v1/messages");
+    assertThat(text(message)).contains("\"max_tokens\":4", "\"bootstrap_room\":42");
   }
 
   // TensorRT-LLM.
@@ -287,6 +287,17 @@ final class KvTransferProtocolTest {
     assertThat(text(KvTransferProtocol.of(Dialect.TENSORRT_LLM).prefill(split))).isEqualTo(
         "{\"prompt\":\"a\",\"max_tokens\":9,\"stream\":false,\"stream_options\":null,\"disaggregated_params\":"
             + "{\"request_type\":\"context_only\",\"disagg_request_id\":4398046511146,\"schedule_style\":0}}");
+  }
+
+  @Test
+  void tensorRt_responsesAndMessages_areSplitAsChats() {
+    KvTransferProtocol legs = KvTransferProtocol.of(Dialect.TENSORRT_LLM);
+
+    assertThat(unfit(legs, "/v1/messages", "{}")).isNull();
+    assertThat(unfit(legs, "/v1/responses", "{}")).isNull();
+    assertThat(legs.splitsAsChat(ApiPath.RESPONSES, Set.of())).isTrue();
+    assertThat(legs.splitsAsChat(ApiPath.MESSAGES, Set.of(ApiPath.MESSAGES))).isTrue();
+    assertThat(legs.splitsAsChat(ApiPath.CHAT, Set.of())).isFalse();
   }
 
   @Test

@@ -3,13 +3,15 @@ package io.kvasir.execution.dialect;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.routing.KvTransfer;
+import io.kvasir.http.ApiPath;
+import io.kvasir.prompt.chat.ChatBodies;
+import io.kvasir.prompt.chat.MessagesRules;
+import io.kvasir.prompt.chat.VllmVersion;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** Messages and responses that are served as chats, there and back. */
@@ -18,7 +20,8 @@ final class TranslationTest {
   private static final String RESPONSES = "/v1/responses";
   private static final String CALLS =
       "data: {\"id\":\"chatcmpl-1\",\"model\":\"m\",\"created\":7,\"choices\":[{\"delta\":{\"role\":\"assistant\","
-          + "\"reasoning_content\":\"Hm\"}}]}\r\n\r\n: a comment\n\n"
+          + "\"reasoning_content\":\"Hm\"}}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":0}}\r\n\r\n"
+          + ": a comment\n\n"
           + "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n"
           + "data: {\"choices\":[{\"delta\":{\"content\":\"é\"}}]}\n\n"
           + "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{\"name\":\"f\","
@@ -30,7 +33,7 @@ final class TranslationTest {
           + "\"prompt_tokens_details\":{\"cached_tokens\":5}}}\n\ndata: [DONE]\n\n";
 
   @Test
-  void messages_request_isTheSameChat() {
+  void messages_request_isTheChatThatTheEngineMakesOfIt() {
     String body =
         "{\"model\":\"m\",\"max_tokens\":9,\"temperature\":0.70,\"stop_sequences\":[\"X\"],\"stream\":true,"
             + "\"x_unknown\":1e2,\"metadata\":{\"user_id\":\"u\"},"
@@ -42,21 +45,35 @@ final class TranslationTest {
             + "\"id\":\"t1\",\"name\":\"f\",\"input\":{\"a\":1}}]},"
             + "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"42\"}]}],"
             + "\"tools\":[{\"name\":\"f\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}],"
-            + "\"tool_choice\":{\"type\":\"any\"}}";
+            + "\"tool_choice\":{\"type\":\"any\",\"disable_parallel_tool_use\":true},"
+            + "\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000},"
+            + "\"output_config\":{\"effort\":\"low\",\"format\":{\"type\":\"json_schema\",\"schema\":{\"a\":1}}},"
+            + "\"context_management\":{\"edits\":[]}}";
 
     assertThat(request(MESSAGES, body)).isEqualTo(
         "{\"model\":\"m\",\"max_tokens\":9,\"temperature\":0.70,\"stream\":true,\"x_unknown\":1e2,\"messages\":["
-            + "{\"role\":\"system\",\"content\":\"Be kind.\\nAnd brief.\"},"
+            + "{\"role\":\"system\",\"content\":\"Be kind.And brief.\"},"
             + "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"See\"},{\"type\":\"image_url\","
             + "\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}]},"
-            + "{\"role\":\"assistant\",\"reasoning\":\"hm\",\"reasoning_content\":\"hm\","
-            + "\"content\":null,\"tool_calls\":[{\"id\":\"t1\","
-            + "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}}]},"
+            + "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"t1\","
+            + "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\": 1}\"}}],"
+            + "\"reasoning\":\"hm\",\"reasoning_content\":\"hm\"},"
             + "{\"role\":\"tool\",\"tool_call_id\":\"t1\",\"content\":\"42\"}],"
-            + "\"stop\":[\"X\"],\"stream_options\":{\"include_usage\":true},\"tools\":[{\"type\":\"function\","
-            + "\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"},"
-            + "\"strict\":false}}],"
-            + "\"tool_choice\":\"required\"}");
+            + "\"tools\":[{\"type\":\"function\","
+            + "\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}}],"
+            + "\"thinking_token_budget\":2000,\"reasoning_effort\":\"low\",\"stop\":[\"X\"],"
+            + "\"stream_options\":{\"include_usage\":true,\"continuous_usage_stats\":true},"
+            + "\"tool_choice\":\"required\",\"parallel_tool_calls\":false,"
+            + "\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"response\",\"strict\":true,"
+            + "\"schema\":{\"a\":1}}}}");
+  }
+
+  @Test
+  void messages_thinkingSwitchedOff_isNoEffort() {
+    String body = "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"thinking\":{\"type\":\"disabled\"}}";
+
+    assertThat(request(MESSAGES, body)).isEqualTo(
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}],\"reasoning_effort\":\"none\"}");
   }
 
   @Test
@@ -69,19 +86,48 @@ final class TranslationTest {
 
     assertThat(text(translation(MESSAGES, "{}").whole(bytes(chat)))).isEqualTo(
         "{\"id\":\"c\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{\"type\":\"thinking\","
-            + "\"thinking\":\"hm\",\"signature\":\"\"},{\"type\":\"text\",\"text\":\"Hi\"},"
+            + "\"thinking\":\"hm\",\"signature\":\"" + MessageObject.signature("c", 0) + "\"},"
+            + "{\"type\":\"text\",\"text\":\"Hi\"},"
             + "{\"type\":\"tool_use\",\"id\":\"t\","
             + "\"name\":\"f\",\"input\":{\"a\":1}}],\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
             + "\"usage\":{\"input_tokens\":4,\"cache_read_input_tokens\":5,\"output_tokens\":4}}");
   }
 
   @Test
+  void messages_answerOfNothing_hasABlock() {
+    String chat = "{\"id\":\"c\",\"choices\":[{\"message\":{\"content\":null,\"tool_calls\":[]}}]}";
+
+    JsonNode message = ChatAnswer.read(translation(MESSAGES, "{}").whole(bytes(chat)));
+    assertThat(message.path("content").toString()).isEqualTo("[{\"type\":\"text\",\"text\":\"\"}]");
+  }
+
+  @Test
   void messages_stopReasons() {
-    assertThat(stop("\"finish_reason\":\"stop\"")).isEqualTo("end_turn null");
-    assertThat(stop("\"finish_reason\":\"length\"")).isEqualTo("max_tokens null");
-    assertThat(stop("\"finish_reason\":\"stop\",\"matched_stop\":\"X\"")).isEqualTo("stop_sequence X");
-    assertThat(stop("\"finish_reason\":\"stop\",\"matched_stop\":2")).isEqualTo("end_turn null");
-    assertThat(stop("\"finish_reason\":\"content_filter\"")).isEqualTo("refusal null");
+    assertThat(stop("\"finish_reason\":\"stop\"", "")).isEqualTo("end_turn null");
+    assertThat(stop("\"finish_reason\":\"length\"", "")).isEqualTo("max_tokens null");
+    assertThat(stop("\"finish_reason\":\"stop\",\"matched_stop\":\"X\"", "")).isEqualTo("stop_sequence X");
+    assertThat(stop("\"finish_reason\":\"stop\",\"matched_stop\":2", "")).isEqualTo("end_turn null");
+    assertThat(stop("\"finish_reason\":\"content_filter\"", "")).isEqualTo("refusal null");
+  }
+
+  @Test
+  void messages_stopReasonsOfCalls() {
+    assertThat(stop("\"finish_reason\":\"stop\"", "{}")).as("one that had to be made").isEqualTo("tool_use null");
+    assertThat(stop("\"finish_reason\":\"stop\",\"stop_reason\":\"X\"", "{}")).isEqualTo("tool_use null");
+    assertThat(stop("\"finish_reason\":\"stop\",\"stop_reason\":\"X\"", "{\\\"a")).isEqualTo("stop_sequence X");
+    assertThat(stop("\"finish_reason\":\"length\"", "{}")).isEqualTo("max_tokens null");
+  }
+
+  @Test
+  void messages_usage_tellsWhatTheEngineTells() {
+    assertThat(usage("{\"prompt_tokens\":9,\"completion_tokens\":4}"))
+        .isEqualTo("{\"input_tokens\":9,\"output_tokens\":4}");
+    assertThat(usage("{\"prompt_tokens\":9,\"completion_tokens\":4,\"prompt_tokens_details\":{\"cached_tokens\":0}}"))
+        .isEqualTo("{\"input_tokens\":9,\"cache_read_input_tokens\":0,\"output_tokens\":4}");
+    assertThat(usage("{\"prompt_tokens\":9,\"completion_tokens\":4,"
+        + "\"prompt_tokens_details\":{\"cached_tokens\":3,\"created_cache_tokens\":2}}"))
+        .isEqualTo("{\"input_tokens\":4,\"cache_read_input_tokens\":3,\"cache_creation_input_tokens\":2,"
+            + "\"output_tokens\":4}");
   }
 
   @Test
@@ -89,16 +135,47 @@ final class TranslationTest {
     List<JsonNode> events = events(stream(MESSAGES, "{}", CALLS, 1));
 
     assertThat(events).extracting(event -> event.path("type").asText()).containsExactly(
-        "message_start", "content_block_start", "content_block_delta", "content_block_stop", "content_block_start",
-        "content_block_delta", "content_block_delta", "content_block_stop", "content_block_start",
-        "content_block_delta", "content_block_stop", "message_delta", "message_stop");
+        "message_start", "content_block_start", "content_block_delta", "content_block_delta", "content_block_stop",
+        "content_block_start", "content_block_delta", "content_block_delta", "content_block_stop",
+        "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop");
+    assertThat(events.getFirst().at("/message/usage").toString())
+        .isEqualTo("{\"input_tokens\":9,\"output_tokens\":0}");
     assertThat(events.get(2).path("delta").toString()).isEqualTo("{\"type\":\"thinking_delta\",\"thinking\":\"Hm\"}");
-    assertThat(events.get(6).at("/delta/text").asText()).isEqualTo("é");
-    assertThat(events.get(8).path("content_block").toString())
+    assertThat(events.get(3).path("delta").toString()).isEqualTo(
+        "{\"type\":\"signature_delta\",\"signature\":\"" + MessageObject.signature("chatcmpl-1", 0) + "\"}");
+    assertThat(events.get(7).at("/delta/text").asText()).isEqualTo("é");
+    assertThat(events.get(9).path("content_block").toString())
         .isEqualTo("{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"f\",\"input\":{}}");
-    assertThat(events.get(9).at("/delta/partial_json").asText()).isEqualTo("{\"a\":1}");
-    assertThat(events.get(11).toString()).contains(
+    assertThat(events.get(10).at("/delta/partial_json").asText()).isEqualTo("{\"a\":1}");
+    assertThat(events.get(12).toString()).contains(
         "\"stop_reason\":\"tool_use\"", "\"input_tokens\":4", "\"cache_read_input_tokens\":5", "\"output_tokens\":4");
+  }
+
+  @Test
+  void textAmongCalls_goesOnBehindThem() throws IOException {
+    String among = call(0, "c1", "f", "{\\\"a\\\":")
+        + "data: {\"choices\":[{\"delta\":{\"content\":\"so\"}}]}\n\n"
+        + call(0, "c1", "", "1}") + call(1, "c2", "g", "{}") + call(0, "", "", "lost")
+        + "data: {\"choices\":[{\"delta\":{\"content\":\"!\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+    List<JsonNode> events = events(stream(MESSAGES, "{}", among, 1));
+    assertThat(events).extracting(event -> event.at("/content_block/type").asText()).filteredOn(type -> !type.isEmpty())
+        .containsExactly("tool_use", "text", "tool_use", "text");
+    assertThat(events).extracting(event -> event.at("/delta/partial_json").asText() + event.at("/delta/text").asText())
+        .filteredOn(text -> !text.isEmpty()).containsExactly("{\"a\":", "1}", "so", "{}", "!");
+    assertThat(events.get(events.size() - 2).at("/delta/stop_reason").asText()).isEqualTo("tool_use");
+
+    assertThat(events(stream(RESPONSES, "{}", among, 1)).getLast().at("/response/output"))
+        .extracting(item -> item.path("type").asText())
+        .containsExactly("function_call", "message", "function_call", "message");
+  }
+
+  @Test
+  void messages_streamedCallThatAStopTextCut_isNoneToBeMade() throws IOException {
+    String cut = call(0, "c1", "f", "{\\\"a\\\":")
+        + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\",\"stop_reason\":\"X\"}]}\n\ndata: [DONE]\n\n";
+
+    assertThat(stream(MESSAGES, "{}", cut, 1)).contains("\"stop_reason\":\"stop_sequence\",\"stop_sequence\":\"X\"");
   }
 
   @Test
@@ -149,15 +226,15 @@ final class TranslationTest {
             + "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"See\"},{\"type\":\"image_url\","
             + "\"image_url\":"
             + "{\"url\":\"http://a/b\",\"detail\":\"low\"}}]},"
-            + "{\"role\":\"assistant\",\"reasoning\":\"hm\",\"reasoning_content\":\"hm\","
-            + "\"content\":null,\"tool_calls\":["
+            + "{\"role\":\"assistant\",\"reasoning\":\"hm\",\"tool_calls\":["
             + "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},"
-            + "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}]},"
-            + "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"42\"}],\"max_completion_tokens\":9,"
-            + "\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_schema\","
+            + "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}],"
+            + "\"reasoning_content\":\"hm\"},"
+            + "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"42\"}],"
+            + "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{},\"strict\":true}}],"
+            + "\"reasoning_effort\":\"low\",\"max_completion_tokens\":9,\"response_format\":{\"type\":\"json_schema\","
             + "\"json_schema\":{\"name\":\"n\","
-            + "\"schema\":{\"type\":\"object\"},\"strict\":true}},\"tools\":[{\"type\":\"function\",\"function\":"
-            + "{\"name\":\"f\",\"parameters\":{},\"strict\":true}}],\"tool_choice\":{\"type\":\"function\","
+            + "\"schema\":{\"type\":\"object\"},\"strict\":true}},\"tool_choice\":{\"type\":\"function\","
             + "\"function\":"
             + "{\"name\":\"f\"}}}");
   }
@@ -212,10 +289,22 @@ final class TranslationTest {
         "{\"error\":{\"message\":\"too long\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":400}}");
   }
 
-  private static String stop(String choice) {
-    JsonNode message = ChatAnswer.read(
-        translation(MESSAGES, "{}").whole(bytes("{\"choices\":[{\"message\":{\"content\":\"x\"}," + choice + "}]}")));
+  private static String stop(String choice, String arguments) {
+    String calls = arguments.isEmpty() ? ""
+        : ",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\"" + arguments + "\"}}]";
+    JsonNode message = ChatAnswer.read(translation(MESSAGES, "{}").whole(
+        bytes("{\"choices\":[{\"message\":{\"content\":\"x\"" + calls + "}," + choice + "}]}")));
     return message.path("stop_reason").asText() + " " + message.path("stop_sequence").asText("null");
+  }
+
+  private static String usage(String chat) {
+    return ChatAnswer.read(translation(MESSAGES, "{}").whole(bytes("{\"usage\":" + chat + "}")))
+        .path("usage").toString();
+  }
+
+  private static String call(int number, String id, String name, String arguments) {
+    return ("data: {\"id\":\"c\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"id\":\"%s\",\"function\":"
+        + "{\"name\":\"%s\",\"arguments\":\"%s\"}}]}}]}\n\n").formatted(number, id, name, arguments);
   }
 
   private static String request(String path, String body) {
@@ -223,8 +312,10 @@ final class TranslationTest {
   }
 
   private static Translation translation(String path, String body) {
-    ClientRequest request = new ClientRequest(path, JsonMembers.of(bytes(body)));
-    return Objects.requireNonNull(KvTransferProtocol.of(KvTransfer.Dialect.SGLANG).translation(request));
+    ChatConversion conversion = (api, _, given) -> api == ApiPath.MESSAGES
+        ? ChatBodies.ofMessages(given, VllmVersion.NEWEST, MessagesRules.UNKNOWN)
+        : ChatBodies.ofTranslatedResponses(given);
+    return conversion.translation(new ClientRequest(path, JsonMembers.of(bytes(body))), "m");
   }
 
   private static String stream(String path, String body, String chat, int piece) throws IOException {

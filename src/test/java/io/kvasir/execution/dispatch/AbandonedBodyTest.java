@@ -48,7 +48,8 @@ final class AbandonedBodyTest {
   private final FakeCells cells = new FakeCells();
   private final PodClient pods = new PodClient(PodClient.Settings.defaults(), metrics, NanoClock.SYSTEM);
   private final Dispatcher dispatcher =
-      new Dispatcher(kit.system(), cells, pods, SETTINGS, Map.of(), Warmup.NONE, TokenCounter.NONE, metrics);
+      new Dispatcher(kit.system(), cells, pods, SETTINGS, Map.of(), Warmup.NONE, TokenCounter.NONE,
+          (_, _, body) -> body, metrics);
   private final CompletableFuture<Void> cut = new CompletableFuture<>();
   private final ScriptedPod pod = new ScriptedPod((request, out) -> {
     out.events().chunk("data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n").awaitClosed();

@@ -28,7 +28,8 @@ final class ChatBodiesTest {
   void translatedResponses_items_areTurnsOfTheConversation() {
     becomes(TranslatedResponsesBody.chat(object("""
         {'input': [
-          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
+          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'},
+            {'type': 'input_image', 'image_url': 'u', 'detail': 'low'}]},
           {'type': 'reasoning', 'content': [{'type': 'reasoning_text', 'text': 'Ask the tool.'}]},
           {'type': 'function_call', 'call_id': 'c1', 'name': 'weather', 'arguments': '{}'},
           {'type': 'function_call', 'call_id': 'c2', 'name': 'time', 'arguments': '{}'},
@@ -37,13 +38,14 @@ final class ChatBodiesTest {
          'tools': [{'type': 'function', 'name': 'weather', 'parameters': {}}, {'type': 'web_search'}],
          'reasoning': {'effort': 'low'}}""")), """
         {'messages': [
-          {'role': 'user', 'content': [{'type': 'input_text', 'text': 'Weather?'}]},
+          {'role': 'user', 'content': [{'type': 'text', 'text': 'Weather?'},
+            {'type': 'image_url', 'image_url': {'url': 'u', 'detail': 'low'}}]},
           {'role': 'assistant', 'reasoning': 'Ask the tool.', 'tool_calls': [
             {'id': 'c1', 'type': 'function', 'function': {'name': 'weather', 'arguments': '{}'}},
             {'id': 'c2', 'type': 'function', 'function': {'name': 'time', 'arguments': '{}'}}]},
-          {'role': 'tool', 'content': 'sunny', 'tool_call_id': 'c1'},
-          {'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'Sunny.'}]}],
-         'tools': [{'type': 'function', 'function': {'type': 'function', 'name': 'weather', 'parameters': {}}}],
+          {'role': 'tool', 'tool_call_id': 'c1', 'content': 'sunny'},
+          {'role': 'assistant', 'content': 'Sunny.'}],
+         'tools': [{'type': 'function', 'function': {'name': 'weather', 'parameters': {}}}],
          'reasoning_effort': 'low'}""");
   }
 
@@ -87,10 +89,10 @@ final class ChatBodiesTest {
         vllm(object(body.formatted(", 'thinking': {'type': 'adaptive'}")), MessagesRules.UNKNOWN),
         messages.formatted(", 'reasoning_effort': 'high'"));
     String disabled = body.formatted(", 'thinking': {'type': 'disabled'}");
-    becomes(vllm(object(disabled), MessagesRules.UNKNOWN), messages.formatted(""));
+    becomes(vllm(object(disabled), MessagesRules.UNKNOWN), messages.formatted(", 'reasoning_effort': 'none'"));
     becomes(
-        vllm(object(disabled), new MessagesRules(false, "none", null, false)),
-        messages.formatted(", 'reasoning_effort': 'none'"));
+        vllm(object(disabled), new MessagesRules(false, "low", null, false)),
+        messages.formatted(", 'reasoning_effort': 'low'"));
   }
 
   @Test
@@ -140,7 +142,7 @@ final class ChatBodiesTest {
             'reasoning': 'Hm.', 'content': 'Wait.'},
           {'role': 'tool', 'tool_call_id': 't1', 'content': 'sunny'},
           {'role': 'user', 'content': 'So?'},
-          {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
+          {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'u'}}]}],
          'tools': [{'type': 'function', 'function':
             {'name': 'weather', 'description': null, 'parameters': {'type': 'object'}}}]}""");
   }

@@ -93,17 +93,19 @@ final class TensorRtPromptsTest {
     assertThat(Preparation.of(engine.asDisaggregated()).name()).isEqualTo(preparation + ", disaggregated");
   }
 
-  /** Of two that share a request each gets the chat completion that the router makes. */
   @Test
-  void disaggregated_getsWhatTheRouterMakesOfOtherApis() {
+  void disaggregated_getsTheChatThatTheRouterMakesOfResponses_andMessagesAsOneAlone() {
     String template = "{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}";
+    EngineVersion shared = NEW.asDisaggregated();
     ObjectNode messages = Bodies.object("""
         {'system': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': 'b'}],
          'messages': [{'role': 'user', 'content': '?'}]}""");
-    assertThat(rendered(template, ChatBodies.ofMessages(messages, NEW, MessagesRules.UNKNOWN), NEW))
-        .isEqualTo("system=a\n\nb;user=?;");
-    EngineVersion shared = NEW.asDisaggregated();
-    assertThat(rendered(template, ChatBodies.ofMessages(messages, shared, MessagesRules.UNKNOWN), shared))
-        .isEqualTo("system=ab;user=?;");
+    for (EngineVersion version : List.of(NEW, shared)) {
+      assertThat(rendered(template, ChatBodies.ofMessages(messages, version, MessagesRules.UNKNOWN), version))
+          .isEqualTo("system=a\n\nb;user=?;");
+    }
+    ObjectNode responses = Bodies.object("{'instructions': 'a', 'input': [{'role': 'user', 'content': '?'}]}");
+    assertThat(rendered(template, ChatBodies.ofResponses(responses, shared, MessagesRules.UNKNOWN), shared))
+        .isEqualTo("system=a;user=?;");
   }
 }
