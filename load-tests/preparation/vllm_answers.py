@@ -45,18 +45,19 @@ def whole():
 
 
 def deltas():
-    calls = 0
+    calls, open_call = 0, False
     for _ in range(chance.randint(0, 6)):
         kind = one("thought", "text", "call", "more", "")
         if kind == "thought":
+            open_call = False
             yield {"reasoning": one("hm", " and")}
         elif kind == "text":
             yield {"content": one("Hi", " é", "")}
         elif kind == "call":
             yield {"tool_calls": [{"index": calls, "id": f"call_{calls}", "type": "function",
                                    "function": {"name": one("f", "g"), "arguments": one("", '{"a":', "{}")}}]}
-            calls += 1
-        elif kind == "more" and calls:
+            calls, open_call = calls + 1, True
+        elif kind == "more" and open_call:
             yield {"tool_calls": [{"index": calls - 1, "function": {"arguments": one("1}", "2", "")}}]}
         else:
             yield {}

@@ -3,7 +3,9 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.access.CacheSalts;
 import io.kvasir.access.Caller;
+import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
+import io.kvasir.execution.dialect.Translation;
 import io.kvasir.http.ApiPath;
 import org.jspecify.annotations.Nullable;
 
@@ -18,9 +20,11 @@ final class CallerIsolation {
   private static final String SGLANG_FIELD = "extra_key";
 
   private final @Nullable CacheSalts salts;
+  private final PromptConversion conversion;
 
-  CallerIsolation(@Nullable CacheSalts salts) {
+  CallerIsolation(@Nullable CacheSalts salts, PromptConversion conversion) {
     this.salts = salts;
+    this.conversion = conversion;
   }
 
   /**
@@ -65,9 +69,35 @@ final class CallerIsolation {
     }
   }
 
-  /** Whether a caller's requests to an API are served by chats, since engines take no salt there. */
-  boolean needsChat(Caller caller, ApiPath api) {
-    return api == ApiPath.MESSAGES && caller.cacheGroup() != null;
+  /**
+   * How a caller's request becomes a chat, which engines take a salt of, where they take none in requests to its API;
+   * null where it stays as it is. Messages always do: engines of today take one, but one of another version may start
+   * behind the same address.
+   *
+   * @throws ApiException when no chat can be made of it
+   */
+  @Nullable Translation translation(Caller caller, ApiPath api, byte[] body, ObjectNode tree, String model)
+      throws ApiException {
+    if (caller.cacheGroup() == null || !needsChat(api, model)) {
+      return null;
+    }
+    ClientRequest request = new ClientRequest(api.path(), JsonMembers.of(body));
+    String unfit = api == ApiPath.RESPONSES ? request.unfitResponse() : null;
+    if (unfit != null) {
+      throw new ApiException(ApiError.of(400, "not_isolated",
+          ("This key's requests are isolated, which engines of %s cannot do in /v1/responses, and no chat can serve"
+              + " this one (%s). Send all of the conversation in input, and no tools of the engine's own.")
+              .formatted(model, unfit)));
+    }
+    try {
+      return conversion.translation(request, model, tree);
+    } catch (IllegalArgumentException refused) {
+      throw new ApiException(ApiError.of(400, "invalid_request", String.valueOf(refused.getMessage())));
+    }
+  }
+
+  private boolean needsChat(ApiPath api, String model) {
+    return api == ApiPath.MESSAGES || (api == ApiPath.RESPONSES && !conversion.areResponsesSalted(model));
   }
 
   private static @Nullable String field(ApiPath api) {

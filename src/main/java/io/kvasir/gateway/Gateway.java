@@ -83,8 +83,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
         new RequestParser(
             permits,
             new ProfileResolver(profiles, this.metrics),
-            new CallerIsolation(access.salts()),
-            new PromptConversion(prompts),
+            new CallerIsolation(access.salts(), new PromptConversion(prompts)),
             cells,
             stored,
             settings.webSockets());

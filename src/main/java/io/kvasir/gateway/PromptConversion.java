@@ -15,6 +15,11 @@ public final class PromptConversion implements ChatConversion {
     this.prompts = prompts;
   }
 
+  /** Whether every engine of a model reads a {@code cache_salt} in responses. */
+  boolean areResponsesSalted(String model) {
+    return prompts.allReadSalt(Api.RESPONSES, model);
+  }
+
   @Override
   public ObjectNode conversation(ApiPath api, String model, ObjectNode body) {
     return prompts.conversation(api == ApiPath.RESPONSES ? Api.RESPONSES : Api.MESSAGES, model, body);

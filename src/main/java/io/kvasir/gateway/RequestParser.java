@@ -3,9 +3,6 @@ package io.kvasir.gateway;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.access.Caller;
 import io.kvasir.cell.Cells;
-import io.kvasir.execution.dialect.ChatConversion;
-import io.kvasir.execution.dialect.JsonMembers;
-import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.gateway.GateRefusal.Gate;
 import io.kvasir.http.ApiPath;
@@ -15,7 +12,6 @@ import io.kvasir.locations.StoredResponses;
 import io.kvasir.locations.WorkerLocation;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import java.util.Comparator;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -29,19 +25,17 @@ final class RequestParser {
   private final PreparationPermits permits;
   private final ProfileResolver profiles;
   private final CallerIsolation isolation;
-  private final ChatConversion conversion;
   private final Cells cells;
   private final StoredResponses stored;
   private final WebSocketSettings webSockets;
   private final NamedAdapter adapters;
 
   RequestParser(
-      PreparationPermits permits, ProfileResolver profiles, CallerIsolation isolation,
-      ChatConversion conversion, Cells cells, StoredResponses stored, WebSocketSettings webSockets) {
+      PreparationPermits permits, ProfileResolver profiles, CallerIsolation isolation, Cells cells,
+      StoredResponses stored, WebSocketSettings webSockets) {
     this.permits = permits;
     this.profiles = profiles;
     this.isolation = isolation;
-    this.conversion = conversion;
     this.cells = cells;
     this.stored = stored;
     this.webSockets = webSockets;
@@ -128,25 +122,15 @@ final class RequestParser {
       // As one that does not exist: what there is for other callers is theirs to know.
       throw new ApiException(ApiError.unknownModel(model));
     }
-    if (isolation.needsChat(caller, api)) {
-      // A salt has no place in a request to Anthropic's API.
-      Translation translation = translation(body, request, model);
+    Translation translation =
+        request.body() instanceof ObjectNode tree ? isolation.translation(caller, api, body, tree, model) : null;
+    if (translation != null) {
       byte[] chat = translation.request();
       ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat, exchange.memory());
       return parsed(ApiPath.CHAT, translated, location, model, inbound,
           new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));
     }
     return parsed(api, request, location, model, inbound, new ForwardedRequest(exchange.target(), body, null));
-  }
-
-  private Translation translation(byte[] body, ApiRequest request, String model) throws ApiException {
-    try {
-      return new MessagesTranslation(
-          JsonMembers.of(body),
-          conversion.conversation(ApiPath.MESSAGES, model, (ObjectNode) Objects.requireNonNull(request.body())));
-    } catch (IllegalArgumentException refused) {
-      throw new ApiException(ApiError.of(400, "invalid_request", String.valueOf(refused.getMessage())));
-    }
   }
 
   private @Nullable String webSocketModel(Exchange exchange) throws ApiException {

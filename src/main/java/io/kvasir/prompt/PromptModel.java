@@ -98,6 +98,16 @@ public final class PromptModel {
         : renderer.chat(api, body, engine);
   }
 
+  /** Whether this model's engines read a {@code cache_salt} in requests to an API, where they are several most do. */
+  boolean readsSalt(Api api) {
+    return SaltedApis.has(api, engines.most());
+  }
+
+  /** Whether all of them do. */
+  boolean allReadSalt(Api api) {
+    return engines.different().stream().allMatch(engine -> SaltedApis.has(api, engine));
+  }
+
   /** As {@link Prompts#conversation} says. */
   ObjectNode conversation(Api api, ObjectNode body) {
     return api == Api.RESPONSES ? ChatBodies.ofTranslatedResponses(body) : chat(api, body, engines.most());

@@ -1,6 +1,5 @@
 package io.kvasir.prompt;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.template.ChatTemplates;
@@ -244,7 +243,7 @@ public final class Prompts {
     try {
       checkTemplate(model, request);
       PromptSource source = model.source(request);
-      BlockNamespace namespace = namespace(now, model, requested, request.body());
+      BlockNamespace namespace = namespace(now, model, request);
       prompt = model.prepare(request, source, namespace, permit, times);
       if (model == other && prompt.reason() == PromptReason.AS_CONFIGURED) {
         prompt = new Prompt(prompt.chain(), prompt.tokens(), prompt.mode(), PromptReason.UNKNOWN_MODEL, null);
@@ -293,6 +292,11 @@ public final class Prompts {
     }
   }
 
+  /** Whether every engine of a model reads a {@code cache_salt} in requests to an API. */
+  public boolean allReadSalt(Api api, String model) {
+    return models.of(model, other).allReadSalt(api);
+  }
+
   /**
    * The token ids of a request's whole prompt by the model's own tokenizer and template; null where those are not in
    * use, fail, or do not have all of the prompt, as with media items. Never waits for an engine.
@@ -330,8 +334,9 @@ public final class Prompts {
     }
   }
 
-  private BlockNamespace namespace(ModelTable now, PromptModel model, String requested, JsonNode body) {
-    String salt = body.path("cache_salt").asText(null);
+  private BlockNamespace namespace(ModelTable now, PromptModel model, PromptRequest request) {
+    String requested = request.model();
+    String salt = model.readsSalt(request.api()) ? request.body().path("cache_salt").asText(null) : null;
     String name = model == other ? requested : model.name();
     return BlockNamespace.of(
         name, model.config().blockSize(), now.adapters().contains(requested) ? requested : null, salt);

@@ -9,6 +9,7 @@ import io.kvasir.index.Rendition;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.chat.SglangVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
@@ -113,6 +114,48 @@ final class ChatPromptsTest {
     engine.versions = List.of(new VllmVersion(0, 32));
     model.learnEngineVersions();
     assertThat(text(prompts, body)).doesNotContain("billing").contains("Be brief.");
+  }
+
+  /** What an engine takes no notice of parts no prompts. */
+  @Test
+  void prepare_saltedRequest_isApartWhereEnginesReadItsSalt() throws IOException {
+    SglangVersion before = new SglangVersion(0, 5, 17, null);
+    SglangVersion since = new SglangVersion(0, 5, 18, null);
+    VllmVersion without = new VllmVersion(0, 26);
+    VllmVersion with = new VllmVersion(0, 27);
+    ObjectNode response = Bodies.object("{}").put("input", LONG);
+    ObjectNode message = conversation("user", LONG);
+
+    assertThat(parts(Api.RESPONSES, before, response)).isFalse();
+    assertThat(parts(Api.RESPONSES, since, response)).isTrue();
+    assertThat(parts(Api.RESPONSES, without, response)).isTrue();
+    assertThat(parts(Api.MESSAGES, since, message)).isFalse();
+    assertThat(parts(Api.MESSAGES, without, message)).isFalse();
+    assertThat(parts(Api.MESSAGES, with, message)).isTrue();
+    assertThat(parts(Api.CHAT, before, message)).isTrue();
+  }
+
+  private static boolean parts(Api api, EngineVersion version, ObjectNode body) throws IOException {
+    Prompts prompts = known(List.of(version));
+    Prompt salted = Bodies.prepare(prompts, api, "demo", body.deepCopy().put("cache_salt", "s"));
+    return !salted.chain().equals(Bodies.prepare(prompts, api, "demo", body).chain());
+  }
+
+  @Test
+  void salt_isReadByAll_orNotByAll() throws IOException {
+    SglangVersion without = new SglangVersion(0, 5, 17, null);
+    assertThat(known(List.of(new VllmVersion(0, 32))).allReadSalt(Api.RESPONSES, "demo")).isTrue();
+    assertThat(known(List.of(new VllmVersion(0, 32), without)).allReadSalt(Api.RESPONSES, "demo")).isFalse();
+    assertThat(known(List.of(TensorRtVersion.of("1.3"))).allReadSalt(Api.RESPONSES, "demo")).isFalse();
+  }
+
+  private static Prompts known(List<EngineVersion> versions) throws IOException {
+    VersionedEngine engine = new VersionedEngine();
+    engine.versions = versions;
+    Prompts prompts = Prompts.load(List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> engine,
+        Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
+    prompts.models().iterator().next().learnEngineVersions();
+    return prompts;
   }
 
   /** Whichever of them most engines are: none changes what the others get. */

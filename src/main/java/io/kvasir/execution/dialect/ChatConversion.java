@@ -24,10 +24,18 @@ public interface ChatConversion {
    * @throws IllegalArgumentException as above
    */
   default Translation translation(ClientRequest request, String model) {
-    JsonMembers members = request.members();
+    return translation(request, model, request.members().tree());
+  }
+
+  /**
+   * The same.
+   *
+   * @param body the request's, parsed
+   */
+  default Translation translation(ClientRequest request, String model, ObjectNode body) {
     return switch (request.api()) {
-      case MESSAGES -> new MessagesTranslation(members, conversation(ApiPath.MESSAGES, model, members.tree()));
-      case RESPONSES -> new ResponsesTranslation(members, conversation(ApiPath.RESPONSES, model, members.tree()));
+      case MESSAGES -> new MessagesTranslation(request.members(), conversation(ApiPath.MESSAGES, model, body));
+      case RESPONSES -> new ResponsesTranslation(request.members(), conversation(ApiPath.RESPONSES, model, body));
       case null, default -> throw new IllegalArgumentException("no chat is made of requests to " + request.path());
     };
   }

@@ -116,15 +116,20 @@ abstract class ChatStream implements Translation.Stream {
   /** Some engines repeat a call's id, but none its name. */
   private void piece(int number, String id, JsonNode function) throws IOException {
     String name = function.path("name").asText("");
-    if (number != openCall) {
-      if (name.isEmpty()) {
-        // The rest of a call that is over: no API has a place for it.
-        return;
+    String arguments = function.path("arguments").asText("");
+    if (number != openCall && name.isEmpty()) {
+      if (!arguments.isEmpty() && !ended) {
+        // To leave it out would have the client make a call with some of its arguments.
+        ended = true;
+        failed("the worker went on with a call of a tool that was over");
       }
+      return;
+    }
+    if (number != openCall) {
       endCall();
       openCall = number;
     }
-    call(number, id, name, function.path("arguments").asText(""));
+    call(number, id, name, arguments);
   }
 
   private void endCall() throws IOException {

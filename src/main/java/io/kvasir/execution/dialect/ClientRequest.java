@@ -69,8 +69,8 @@ public record ClientRequest(String path, JsonMembers members) {
     return api == ApiPath.RESPONSES ? unfitResponse() : null;
   }
 
-  /** Stored history and the engine's own tools bind a response to one engine. */
-  private @Nullable String unfitResponse() {
+  /** Why a request to {@code /v1/responses} cannot be served by a chat; null when it can. */
+  public @Nullable String unfitResponse() {
     if (members.hasValue("previous_response_id") || members.value("background").asBoolean(false)) {
       return "stored response";
     }

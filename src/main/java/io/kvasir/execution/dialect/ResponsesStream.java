@@ -38,6 +38,7 @@ final class ResponsesStream extends ChatStream {
   @Override
   void reasoning(String text) throws IOException {
     if (open != Item.REASONING) {
+      close();
       ObjectNode begun = response.reasoning("");
       begun.putArray("content");
       open(Item.REASONING, begun);
@@ -49,6 +50,7 @@ final class ResponsesStream extends ChatStream {
   @Override
   void text(String text) throws IOException {
     if (open != Item.MESSAGE) {
+      close();
       open(Item.MESSAGE, response.message("", "in_progress"));
       ObjectNode part = inItem("response.content_part.added").put("content_index", 0);
       part.set("part", ResponseObject.textPart(""));
@@ -63,6 +65,7 @@ final class ResponsesStream extends ChatStream {
   @Override
   void call(int number, String id, String name, String arguments) throws IOException {
     if (open != Item.CALL || openCall != number) {
+      close();
       openCall = number;
       open(Item.CALL, response.call(id, name, "", "in_progress"));
     }
@@ -100,8 +103,8 @@ final class ResponsesStream extends ChatStream {
     lifecycle("response.failed");
   }
 
+  /** Opens an item, whose id has its number: the one before it is closed. */
   private void open(Item kind, ObjectNode begun) throws IOException {
-    close();
     open = kind;
     item = begun;
     ObjectNode added = event("response.output_item.added").put("output_index", response.items());

@@ -32,6 +32,8 @@ public enum SglangRule {
   REFERENCES_APART(17),
   /** What an engine wrote and is sent back to {@code /v1/responses} is read; before, it was lost or refused. */
   RESPONSES_REPLAYED(18),
+  /** {@code /v1/responses} reads a cache salt. */
+  RESPONSES_SALT(18),
   /** Template arguments of {@code /v1/responses} are read. */
   RESPONSES_KWARGS(18),
   /**

@@ -39,6 +39,10 @@ final class TensorRtMessagesBody {
     if (!tools.isEmpty()) {
       chat.set("tools", tools);
     }
+    JsonNode budget = body.path("thinking").path("budget_tokens");
+    if (budget.isNumber()) {
+      chat.set("thinking_token_budget", budget);
+    }
     ObjectNode kwargs = kwargs(body);
     if (!kwargs.isEmpty()) {
       chat.set("chat_template_kwargs", kwargs);

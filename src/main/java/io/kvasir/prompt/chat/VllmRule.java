@@ -56,6 +56,8 @@ public enum VllmRule {
   PART_FIELDS(26),
   /** Fields of tools and their functions that the API does not have are left out: {@link VllmTools}. */
   TOOL_FIELDS(27),
+  /** {@code /v1/messages} reads a cache salt. */
+  MESSAGES_SALT(27),
   /** Arguments of tool calls that are no JSON object become an empty one; before, they were any JSON value. */
   OBJECT_ARGUMENTS(29),
   /** A loop in a macro that is given a message's content counts; one over {@code content} only outside of macros. */

@@ -155,7 +155,7 @@ final class TranslationTest {
   void textAmongCalls_goesOnBehindThem() throws IOException {
     String among = call(0, "c1", "f", "{\\\"a\\\":")
         + "data: {\"choices\":[{\"delta\":{\"content\":\"so\"}}]}\n\n"
-        + call(0, "c1", "", "1}") + call(1, "c2", "g", "{}") + call(0, "", "", "lost")
+        + call(0, "c1", "", "1}") + call(1, "c2", "g", "{}")
         + "data: {\"choices\":[{\"delta\":{\"content\":\"!\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
     List<JsonNode> events = events(stream(MESSAGES, "{}", among, 1));
@@ -168,6 +168,19 @@ final class TranslationTest {
     assertThat(events(stream(RESPONSES, "{}", among, 1)).getLast().at("/response/output"))
         .extracting(item -> item.path("type").asText())
         .containsExactly("function_call", "message", "function_call", "message");
+    assertThat(events(stream(RESPONSES, "{}", among, 1)).getLast().at("/response/output"))
+        .extracting(item -> item.path("id").asText()).doesNotHaveDuplicates();
+  }
+
+  /** With some of its arguments the client would make another call. */
+  @Test
+  void callThatGoesOnBehindAnother_endsTheStream() throws IOException {
+    String interleaved = call(0, "c1", "f", "") + call(1, "c2", "g", "{}") + call(0, "c1", "", "{}")
+        + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
+
+    assertThat(stream(MESSAGES, "{}", interleaved, 1)).doesNotContain("message_stop").contains("event: error");
+    assertThat(stream(RESPONSES, "{}", interleaved, 1))
+        .doesNotContain("response.completed").contains("response.failed");
   }
 
   @Test
