@@ -71,7 +71,8 @@ public record ClientRequest(String path, JsonMembers members) {
 
   /** Why a request to {@code /v1/responses} cannot be served by a chat; null when it can. */
   public @Nullable String unfitResponse() {
-    if (members.hasValue("previous_response_id") || members.value("background").asBoolean(false)) {
+    if (members.hasValue("previous_response_id") || members.hasValue("conversation")
+        || members.value("background").asBoolean(false)) {
       return "stored response";
     }
     for (JsonNode tool : members.value("tools")) {

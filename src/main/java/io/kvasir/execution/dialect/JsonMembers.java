@@ -26,13 +26,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class JsonMembers {
   // Images are sent inside strings; the gateway limits the whole body.
+  private static final JsonFactory FACTORY =
+      JsonFactory.builder()
+          .streamReadConstraints(StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build())
+          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+          .build();
+  private static final JsonMapper TREES = JsonMapper.builder(FACTORY).build();
+  /** Keeps numbers as they are written. */
   private static final JsonMapper JSON =
-      JsonMapper.builder(
-              JsonFactory.builder()
-                  .streamReadConstraints(
-                      StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build())
-                  .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-                  .build())
+      JsonMapper.builder(FACTORY)
           .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
           .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
           .build();
@@ -135,9 +137,17 @@ public final class JsonMembers {
     }
   }
 
-  /** All of them, parsed. */
+  /**
+   * All of them, parsed; numbers as prompts have them.
+   *
+   * @throws IllegalArgumentException when one is not JSON
+   */
   public ObjectNode tree() {
-    return ChatAnswer.read(bytes()) instanceof ObjectNode tree ? tree : JSON.createObjectNode();
+    try {
+      return (ObjectNode) TREES.readTree(bytes());
+    } catch (IOException e) {
+      throw new IllegalArgumentException("a member is not JSON", e);
+    }
   }
 
   /** A member's value as it came; null when there is none. */

@@ -12,8 +12,9 @@ final class ResponsesTranslation implements Translation {
   /** What a chat has not, or has from the conversation; other members pass as they came. */
   private static final Set<String> OWN = Set.of(
       "instructions", "input", "max_output_tokens", "reasoning", "text", "tools", "tool_choice", "store", "include",
-      "truncation", "metadata", "background", "previous_response_id", "max_tool_calls", "service_tier",
-      "chat_template_kwargs");
+      "truncation", "metadata", "background", "previous_response_id", "conversation", "max_tool_calls", "service_tier",
+      "chat_template_kwargs", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "top_logprobs",
+      "stream_options");
 
   private final JsonMembers client;
   private final ChatMembers conversation;
