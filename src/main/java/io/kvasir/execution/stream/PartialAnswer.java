@@ -295,13 +295,15 @@ public final class PartialAnswer implements ChoiceListener {
     usage.put("total_tokens", (long) prompt + generated());
     usage.put("completion_tokens", generated());
     if (usage.path("prompt_tokens_details") instanceof ObjectNode details) {
+      // What the last worker had to compute again and cached is no part of what the first one did.
+      details.remove("created_cache_tokens");
       if (cachedTokens == Outcome.UNKNOWN) {
         details.remove("cached_tokens");
-        if (details.isEmpty()) {
-          usage.remove("prompt_tokens_details");
-        }
       } else {
         details.put("cached_tokens", cachedTokens);
+      }
+      if (details.isEmpty()) {
+        usage.remove("prompt_tokens_details");
       }
     }
     return usage;

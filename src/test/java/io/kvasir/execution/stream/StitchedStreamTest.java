@@ -342,7 +342,7 @@ final class StitchedStreamTest {
   private static String usage(String id, int created, int prompt, int completion, int total, int cached) {
     return "data: {\"id\":\"" + id + "\",\"created\":" + created + ",\"choices\":[],\"usage\":{\"prompt_tokens\":"
         + prompt + ",\"completion_tokens\":" + completion + ",\"total_tokens\":" + total
-        + ",\"prompt_tokens_details\":{\"cached_tokens\":" + cached + "}}}\n\n";
+        + ",\"prompt_tokens_details\":{\"cached_tokens\":" + cached + ",\"created_cache_tokens\":1}}}\n\n";
   }
 
   private static void write(StitchedStream stream, String text) throws IOException {
