@@ -16,12 +16,12 @@ public final class LearntEngines {
    * @param sharesOnceComputed whether engines of its kind share a prompt's blocks only once they have computed them
    * @param prefixesAdapters whether engines of its kind know a LoRA adapter by its name behind the base model's only
    * @param blockSize tokens in one of its KV blocks, 0 while that is not known
-   * @param split the APIs beside chats and completions whose requests it can share with another, one computing the
+   * @param splitApis the APIs beside chats and completions whose requests it can share with another, one computing the
    *     prompt and the other the answer
    */
   public record LearntEngine(
       @Nullable String preparation, boolean sharesOnceComputed, boolean prefixesAdapters, int blockSize,
-      Set<ApiPath> split) {
+      Set<ApiPath> splitApis) {
     /** Nothing. */
     public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, 0, Set.of());
   }

@@ -125,7 +125,7 @@ final class RequestParser {
     Translation translation =
         request.body() instanceof ObjectNode tree ? isolation.translation(caller, api, body, tree, model) : null;
     if (translation != null) {
-      byte[] chat = translation.request();
+      byte[] chat = translation.request().bytes();
       ApiRequest translated = reader.read(ApiPath.CHAT, exchange.headers(), chat, exchange.memory());
       return parsed(ApiPath.CHAT, translated, location, model, inbound,
           new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));

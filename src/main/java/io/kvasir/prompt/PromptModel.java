@@ -110,7 +110,10 @@ public final class PromptModel {
 
   /** As {@link Prompts#conversation} says. */
   ObjectNode conversation(Api api, ObjectNode body) {
-    return api == Api.RESPONSES ? ChatBodies.ofTranslatedResponses(body) : chat(api, body, engines.most());
+    EngineVersion engine = engines.most();
+    return api == Api.RESPONSES
+        ? ChatBodies.ofTranslatedResponses(body)
+        : ChatBodies.withImageUrls(chat(api, body, engine), engine);
   }
 
   /** Whether {@code /tokenize} of this model's engines makes the tokens of a prompt that they read to answer it. */

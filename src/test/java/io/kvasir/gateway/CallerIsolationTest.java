@@ -13,17 +13,16 @@ import io.kvasir.access.Limits;
 import io.kvasir.admission.ServiceClass;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.http.ApiPath;
-import io.kvasir.prompt.EngineTokenizer;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptModel;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.prompt.Prompts;
+import io.kvasir.prompt.VersionedEngine;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.util.List;
@@ -72,7 +71,7 @@ final class CallerIsolationTest {
   private static @Nullable String translated(EngineVersion engine, Isolation isolation, ApiPath api, String body)
       throws Exception {
     Prompts prompts = Prompts.load(
-        List.of(ModelConfig.text("m")), PromptSettings.ofMemo(1 << 20), _ -> engine(engine), Runnable::run,
+        List.of(ModelConfig.text("m")), PromptSettings.ofMemo(1 << 20), _ -> new VersionedEngine(engine), Runnable::run,
         Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
     prompts.models().forEach(PromptModel::learnEngineVersions);
     CacheSalts salts = new CacheSalts("0123456789abcdef".getBytes(StandardCharsets.UTF_8));
@@ -81,20 +80,6 @@ final class CallerIsolationTest {
         new CallerIsolation(salts, new PromptConversion(prompts)).translation(
             new Caller("k", "blue", grants, Limits.NONE, Limits.NONE), api, body.getBytes(StandardCharsets.UTF_8),
             (ObjectNode) JSON.readTree(body), "m");
-    return translation == null ? null : new String(translation.request(), StandardCharsets.UTF_8);
-  }
-
-  private static EngineTokenizer engine(EngineVersion version) {
-    return new EngineTokenizer() {
-      @Override
-      public int[] tokenize(String jsonBody) throws IOException {
-        throw new IOException("not asked");
-      }
-
-      @Override
-      public List<EngineVersion> versions() {
-        return List.of(version);
-      }
-    };
+    return translation == null ? null : translation.request().toString();
   }
 }

@@ -82,24 +82,9 @@ final class ChatPromptsTest {
         .startsWith("model demo: 1 conversations could not be rendered here").contains("characters of text");
   }
 
-  /** Engines that tell their versions. */
-  private static final class VersionedEngine implements EngineTokenizer {
-    private List<EngineVersion> versions = List.of(new VllmVersion(0, 31));
-
-    @Override
-    public int[] tokenize(String jsonBody) throws IOException {
-      throw new IOException("not asked");
-    }
-
-    @Override
-    public List<EngineVersion> versions() {
-      return versions;
-    }
-  }
-
   @Test
   void prepare_followsTheEnginesVersion() throws IOException {
-    VersionedEngine engine = new VersionedEngine();
+    VersionedEngine engine = new VersionedEngine(new VllmVersion(0, 31));
     Prompts prompts = Prompts.load(List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> engine,
         Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
     ObjectNode body = conversation("system", "x-anthropic-billing-header: 1\nBe brief.", "user", LONG);
@@ -150,11 +135,10 @@ final class ChatPromptsTest {
   }
 
   private static Prompts known(List<EngineVersion> versions) throws IOException {
-    VersionedEngine engine = new VersionedEngine();
-    engine.versions = versions;
+    VersionedEngine engine = new VersionedEngine(versions.toArray(EngineVersion[]::new));
     Prompts prompts = Prompts.load(List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> engine,
         Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
-    prompts.models().iterator().next().learnEngineVersions();
+    prompts.models().forEach(PromptModel::learnEngineVersions);
     return prompts;
   }
 
@@ -182,12 +166,7 @@ final class ChatPromptsTest {
   }
 
   private static Prompt prepared(List<EngineVersion> versions, ObjectNode body) throws IOException {
-    VersionedEngine engine = new VersionedEngine();
-    engine.versions = versions;
-    Prompts prompts = Prompts.load(List.of(ModelConfig.demo("demo", 16)), PromptSettings.ofMemo(1 << 20), _ -> engine,
-        Runnable::run, Clock.systemUTC(), NanoClock.SYSTEM, new Metrics(new PrometheusRegistry()));
-    prompts.models().forEach(PromptModel::learnEngineVersions);
-    return Bodies.prepare(prompts, Api.CHAT, "demo", body);
+    return Bodies.prepare(known(versions), Api.CHAT, "demo", body);
   }
 
   private static String text(Prompts prompts, ObjectNode body) {

@@ -109,7 +109,7 @@ final class EngineVersions {
       return identity != null && blockSize != UNASKED;
     }
 
-    private Set<ApiPath> split() {
+    private Set<ApiPath> splitApis() {
       if (!(version instanceof SglangVersion sglang)) {
         return Set.of();
       }
@@ -128,7 +128,7 @@ final class EngineVersions {
       EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
           preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.prefixesAdapters(),
-          Math.max(0, blockSize), split());
+          Math.max(0, blockSize), splitApis());
     }
   }
 

@@ -24,6 +24,11 @@ record ChatMembers(ObjectNode members) {
     return whole;
   }
 
+  /** A choice of a function that has to be called, in JSON. */
+  static String choiceOf(JsonNode name) {
+    return "{\"type\":\"function\",\"function\":{\"name\":" + name + "}}";
+  }
+
   /** Thoughts by both of their names, of which engines know one or the other. */
   private static JsonNode withThoughts(JsonNode messages) {
     for (JsonNode message : messages) {

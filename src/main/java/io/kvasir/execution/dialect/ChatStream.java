@@ -12,6 +12,9 @@ import java.util.Arrays;
 abstract class ChatStream implements Translation.Stream {
   private static final byte[] DONE = "[DONE]".getBytes(StandardCharsets.US_ASCII);
 
+  /** The most characters of an answer that are kept for later: more than any model writes. */
+  static final int MAX_KEPT = 8 << 20;
+
   private final ByteSink client;
   private final SseEvents events = new SseEvents((_, data) -> event(data));
   /** Text that came while a call was open, which goes on behind it. */
@@ -81,8 +84,7 @@ abstract class ChatStream implements Translation.Stream {
     JsonNode chunk = ChatAnswer.read(data);
     String error = ChatAnswer.error(chunk);
     if (error != null) {
-      ended = true;
-      failed(error);
+      fail(error);
       return;
     }
     if (chunk.path("usage").isObject()) {
@@ -101,7 +103,7 @@ abstract class ChatStream implements Translation.Stream {
     }
     String text = delta.path("content").asText("");
     if (!text.isEmpty() && openCall >= 0) {
-      held.append(text);
+      hold(text);
     } else if (!text.isEmpty()) {
       text(text);
     }
@@ -113,15 +115,32 @@ abstract class ChatStream implements Translation.Stream {
     }
   }
 
+  private void hold(String text) throws IOException {
+    if (held.length() + text.length() > MAX_KEPT) {
+      fail("the worker's text among calls of tools is too long");
+      return;
+    }
+    held.append(text);
+  }
+
+  private void fail(String why) throws IOException {
+    if (!ended) {
+      ended = true;
+      failed(why);
+    }
+  }
+
   /** Some engines repeat a call's id, but none its name. */
   private void piece(int number, String id, JsonNode function) throws IOException {
+    if (ended) {
+      return;
+    }
     String name = function.path("name").asText("");
     String arguments = function.path("arguments").asText("");
     if (number != openCall && name.isEmpty()) {
-      if (!arguments.isEmpty() && !ended) {
+      if (!arguments.isEmpty()) {
         // To leave it out would have the client make a call with some of its arguments.
-        ended = true;
-        failed("the worker went on with a call of a tool that was over");
+        fail("the worker went on with a call of a tool that was over");
       }
       return;
     }

@@ -52,9 +52,9 @@ public interface KvTransferProtocol {
   /**
    * Whether requests to an API are split as the chats that they can be translated into.
    *
-   * @param split the APIs whose requests both engines are known to split themselves, beside chats and completions
+   * @param splitByBoth the APIs whose requests both engines are known to split themselves, beside chats and completions
    */
-  default boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> split) {
+  default boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> splitByBoth) {
     return false;
   }
 }

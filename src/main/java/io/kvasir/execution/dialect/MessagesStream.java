@@ -19,10 +19,11 @@ final class MessagesStream extends ChatStream {
   private String id = "";
   private String open = "";
   private int index = -1;
+  /** Those of the call that began last, as much as is kept: longer ones are no JSON, as if they had been cut. */
   private final StringBuilder lastArguments = new StringBuilder();
   private Calls calls = Calls.NONE;
   private JsonNode choice = JSON.objectNode();
-  private ObjectNode usage = MessageObject.usage(JSON.objectNode());
+  private JsonNode usage = JSON.objectNode();
 
   MessagesStream(ByteSink client) {
     super(client, false);
@@ -41,7 +42,7 @@ final class MessagesStream extends ChatStream {
     ObjectNode start = JSON.objectNode().put("type", "message_start");
     ObjectNode message = MessageObject.of(chunk);
     message.putArray("content");
-    message.putNull("stop_reason").putNull("stop_sequence").set("usage", usage);
+    message.putNull("stop_reason").putNull("stop_sequence").set("usage", MessageObject.usage(usage));
     start.set("message", message);
     emit(start);
   }
@@ -67,7 +68,7 @@ final class MessagesStream extends ChatStream {
       lastArguments.setLength(0);
     }
     if (!arguments.isEmpty()) {
-      lastArguments.append(arguments);
+      lastArguments.append(arguments, 0, Math.min(arguments.length(), MAX_KEPT - lastArguments.length()));
       delta(JSON.objectNode().put("type", "input_json_delta").put("partial_json", arguments));
     }
   }
@@ -79,7 +80,7 @@ final class MessagesStream extends ChatStream {
 
   @Override
   void count(JsonNode counts) {
-    usage = MessageObject.usage(counts);
+    usage = counts;
   }
 
   @Override
@@ -89,7 +90,7 @@ final class MessagesStream extends ChatStream {
     MessageObject.stop(end, choice, calls == Calls.NONE ? calls : Calls.of(lastArguments.toString()));
     ObjectNode delta = JSON.objectNode().put("type", "message_delta");
     delta.set("delta", end);
-    delta.set("usage", usage);
+    delta.set("usage", MessageObject.usage(usage));
     emit(delta);
     emit(JSON.objectNode().put("type", "message_stop"));
   }

@@ -34,7 +34,7 @@ public final class MessagesTranslation implements Translation {
   }
 
   @Override
-  public byte[] request() {
+  public JsonMembers request() {
     JsonMembers chat = conversation.in(client.without(OWN::contains))
         .withCopy("stop", client, "stop_sequences");
     if (client.value("stream").asBoolean(false)) {
@@ -50,7 +50,7 @@ public final class MessagesTranslation implements Translation {
       chat = chat.with("parallel_tool_calls", "false");
     }
     JsonNode schema = client.value("output_config").path("format").path("schema");
-    return schema.isObject() ? chat.with("response_format", format(schema)).bytes() : chat.bytes();
+    return schema.isObject() ? chat.with("response_format", format(schema)) : chat;
   }
 
   private static String choice(JsonNode choice) {
@@ -58,7 +58,7 @@ public final class MessagesTranslation implements Translation {
       case "auto" -> "\"auto\"";
       case "any" -> "\"required\"";
       case "none" -> "\"none\"";
-      case "tool" -> "{\"type\":\"function\",\"function\":{\"name\":" + choice.path("name") + "}}";
+      case "tool" -> ChatMembers.choiceOf(choice.path("name"));
       default -> "";
     };
   }

@@ -30,7 +30,7 @@ final class ResponsesTranslation implements Translation {
   }
 
   @Override
-  public byte[] request() {
+  public JsonMembers request() {
     JsonMembers chat = conversation.in(client.without(OWN::contains))
         .withCopy("max_completion_tokens", client, "max_output_tokens");
     if (client.value("stream").asBoolean(false)) {
@@ -44,10 +44,9 @@ final class ResponsesTranslation implements Translation {
     if (conversation.has("tools") && choice.isTextual()) {
       chat = chat.withText("tool_choice", choice.textValue());
     } else if (conversation.has("tools") && choice.path("name").isTextual()) {
-      chat = chat.with(
-          "tool_choice", "{\"type\":\"function\",\"function\":{\"name\":" + choice.get("name") + "}}");
+      chat = chat.with("tool_choice", ChatMembers.choiceOf(choice.get("name")));
     }
-    return chat.bytes();
+    return chat;
   }
 
   private static String format(JsonNode format) {

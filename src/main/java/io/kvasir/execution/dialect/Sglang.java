@@ -36,8 +36,8 @@ final class Sglang implements KvTransferProtocol {
   }
 
   @Override
-  public boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> split) {
-    return (api == ApiPath.RESPONSES || api == ApiPath.MESSAGES) && !split.contains(api);
+  public boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> splitByBoth) {
+    return (api == ApiPath.RESPONSES || api == ApiPath.MESSAGES) && !splitByBoth.contains(api);
   }
 
   private static EngineRequest both(SplitRequest split) {

@@ -29,7 +29,7 @@ final class TensorRtLlm implements KvTransferProtocol {
   }
 
   @Override
-  public boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> split) {
+  public boolean splitsAsChat(@Nullable ApiPath api, Set<ApiPath> splitByBoth) {
     return api != null && AS_CHATS.contains(api);
   }
 

@@ -11,8 +11,8 @@ import java.io.UncheckedIOException;
  * words it. For one request; not thread-safe.
  */
 public interface Translation {
-  /** The client's request as a chat completion. */
-  byte[] request();
+  /** The body of the client's request as a chat completion's. */
+  JsonMembers request();
 
   /** A chat completion that came whole. */
   byte[] whole(byte[] answer);
@@ -25,7 +25,7 @@ public interface Translation {
 
   /** The client's request as a request for a chat completion. */
   default ClientRequest chat() {
-    return new ClientRequest(ApiPath.CHAT.path(), JsonMembers.of(request()));
+    return new ClientRequest(ApiPath.CHAT.path(), request());
   }
 
   /** A whole event stream of the chat's as the client's. */

@@ -124,9 +124,9 @@ record StepTasks(Call call, PlanState plan, ExecutionServices services) {
     if (request == null) {
       return null;
     }
-    Set<ApiPath> split = new HashSet<>(engine(prefill).split());
-    split.retainAll(engine(plan.last()).split());
-    return plan.protocol().splitsAsChat(request.api(), split)
+    Set<ApiPath> splitByBoth = new HashSet<>(engine(prefill).splitApis());
+    splitByBoth.retainAll(engine(plan.last()).splitApis());
+    return plan.protocol().splitsAsChat(request.api(), splitByBoth)
         ? services.conversion().translation(request, call.decision().model())
         : null;
   }

@@ -15,6 +15,12 @@ public final class ChatBodies {
     };
   }
 
+  /** The same as an engine can be sent it: with URLs of its images, whose bytes no prompt needs. */
+  public static ObjectNode withImageUrls(ObjectNode chat, EngineVersion engine) {
+    ImageSources.toUrls(chat, engine);
+    return chat;
+  }
+
   /** That of a {@code /v1/responses} body. */
   public static ObjectNode ofResponses(ObjectNode body, EngineVersion engine, MessagesRules rules) {
     return switch (engine) {

@@ -139,12 +139,6 @@ final class TensorRtMessagesBody {
     return any;
   }
 
-  private static String url(JsonNode source) {
-    return source.path("type").asText().equals("url")
-        ? source.path("url").asText()
-        : "data:" + source.path("media_type").asText("image/png") + ";base64," + source.path("data").asText();
-  }
-
   private void add(JsonNode message) {
     String role = message.path("role").asText();
     JsonNode content = message.path("content");
@@ -157,9 +151,7 @@ final class TensorRtMessagesBody {
     for (JsonNode block : content) {
       switch (block.path("type").asText()) {
         case "text" -> parts(turn).addObject().put("type", "text").set("text", block.get("text"));
-        case "image" ->
-            parts(turn).addObject().put("type", "image_url").putObject("image_url")
-                .put("url", url(block.path("source")));
+        case "image" -> parts(turn).addObject().put("type", "image_url").set("image_url", block.get("source"));
         case "thinking" ->
             turn.put("reasoning", turn.path("reasoning").asText("") + block.path("thinking").asText());
         case "tool_use" -> addCall(block, calls);

@@ -166,14 +166,8 @@ final class VllmMessagesBody {
 
   private static void image(JsonNode source, ArrayNode parts) {
     if (!source.isEmpty()) {
-      parts.addObject().put("type", "image_url").putObject("image_url").put("url", url(source));
+      parts.addObject().put("type", "image_url").set("image_url", source);
     }
-  }
-
-  private static String url(JsonNode source) {
-    return source.path("type").asText().equals("url")
-        ? source.path("url").asText()
-        : "data:" + source.path("media_type").asText("image/jpeg") + ";base64," + source.path("data").asText();
   }
 
   private static void call(JsonNode block, ArrayNode calls) {

@@ -183,6 +183,17 @@ final class TranslationTest {
         .doesNotContain("response.completed").contains("response.failed");
   }
 
+  /** It would be kept until the call is over. */
+  @Test
+  void textAmongCalls_thatIsTooLong_endsTheStream() throws IOException {
+    String piece = "data: {\"choices\":[{\"delta\":{\"content\":\"" + "x".repeat(1 << 20) + "\"}}]}\n\n";
+    String among = call(0, "c1", "f", "{}") + piece.repeat(ChatStream.MAX_KEPT >> 20);
+
+    assertThat(stream(MESSAGES, "{}", among, 1 << 20)).doesNotContain("event: error");
+    assertThat(stream(MESSAGES, "{}", among + piece, 1 << 20)).endsWith(
+        "\"message\":\"the worker's text among calls of tools is too long\"}}\n\n");
+  }
+
   @Test
   void messages_streamedCallThatAStopTextCut_isNoneToBeMade() throws IOException {
     String cut = call(0, "c1", "f", "{\\\"a\\\":")
@@ -321,12 +332,13 @@ final class TranslationTest {
   }
 
   private static String request(String path, String body) {
-    return text(translation(path, body).request());
+    return translation(path, body).request().toString();
   }
 
   private static Translation translation(String path, String body) {
     ChatConversion conversion = (api, _, given) -> api == ApiPath.MESSAGES
-        ? ChatBodies.ofMessages(given, VllmVersion.NEWEST, MessagesRules.UNKNOWN)
+        ? ChatBodies.withImageUrls(
+            ChatBodies.ofMessages(given, VllmVersion.NEWEST, MessagesRules.UNKNOWN), VllmVersion.NEWEST)
         : ChatBodies.ofTranslatedResponses(given);
     return conversion.translation(new ClientRequest(path, JsonMembers.of(bytes(body))), "m");
   }

@@ -142,7 +142,7 @@ final class ChatBodiesTest {
             'reasoning': 'Hm.', 'content': 'Wait.'},
           {'role': 'tool', 'tool_call_id': 't1', 'content': 'sunny'},
           {'role': 'user', 'content': 'So?'},
-          {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'u'}}]}],
+          {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
          'tools': [{'type': 'function', 'function':
             {'name': 'weather', 'description': null, 'parameters': {'type': 'object'}}}]}""");
   }
