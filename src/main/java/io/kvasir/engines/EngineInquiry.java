@@ -42,7 +42,8 @@ public final class EngineInquiry {
    * An inquiry.
    *
    * @param calls owned by the caller, whose certificates are shown over gRPC, too
-   * @param timeout of each page; an engine is asked for five after another at most
+   * @param timeout of each page that has no more time ({@link EnginePage#timeoutFactor}); an engine is asked for five
+   *     after another at most
    */
   public EngineInquiry(HttpCalls calls, Duration timeout) {
     this.calls = calls;
@@ -116,7 +117,7 @@ public final class EngineInquiry {
       throws HttpCallException, InterruptedException {
     CompletableFuture<Reply> models = send(url, "/v1/models", key);
     Map<EnginePage, CompletableFuture<Reply>> replies = new EnumMap<>(EnginePage.class);
-    asked.forEach(page -> replies.put(page, send(url, page.target(), key)));
+    asked.forEach(page -> replies.put(page, send(url, page, key)));
     JsonNode named = await(models).requireStatus(200).jsonObject();
     Map<EnginePage, JsonNode> pages = new EnumMap<>(EnginePage.class);
     for (Map.Entry<EnginePage, CompletableFuture<Reply>> reply : replies.entrySet()) {
@@ -124,7 +125,7 @@ public final class EngineInquiry {
     }
     EngineAnswers answers = new EngineAnswers(url, named, pages, null);
     if (answers.mayBeDynamo() && !asked.contains(EnginePage.HEALTH)) {
-      put(pages, EnginePage.HEALTH, await(send(url, EnginePage.HEALTH.target(), key)));
+      put(pages, EnginePage.HEALTH, await(send(url, EnginePage.HEALTH, key)));
       answers = new EngineAnswers(url, named, pages, null);
     }
     if (answers.servedModels().stream().allMatch(ServedModel::isAdapter)) {
@@ -166,8 +167,16 @@ public final class EngineInquiry {
     }
   }
 
+  private CompletableFuture<Reply> send(URI url, EnginePage page, @Nullable String key) {
+    return send(url, page.target(), key, timeout.multipliedBy(page.timeoutFactor()));
+  }
+
   private CompletableFuture<Reply> send(URI url, String path, @Nullable String key) {
-    return calls.sendAsync(Request.get(url.resolve(path), timeout).withMaxBytes(MAX_BYTES).withBearer(key));
+    return send(url, path, key, timeout);
+  }
+
+  private CompletableFuture<Reply> send(URI url, String path, @Nullable String key, Duration within) {
+    return calls.sendAsync(Request.get(url.resolve(path), within).withMaxBytes(MAX_BYTES).withBearer(key));
   }
 
   private static Reply await(CompletableFuture<Reply> reply) throws HttpCallException, InterruptedException {

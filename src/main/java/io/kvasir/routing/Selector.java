@@ -1,5 +1,7 @@
 package io.kvasir.routing;
 
+import static java.util.stream.Collectors.joining;
+
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Selection.Chosen;
 import io.kvasir.routing.Selection.None;
@@ -8,7 +10,9 @@ import io.kvasir.routing.cost.FleetCosts;
 import io.kvasir.time.NanoClock;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator.SplittableGenerator;
 import org.jspecify.annotations.Nullable;
@@ -236,9 +240,24 @@ public final class Selector {
       if (candidates.count() == 0) {
         UnmetNeed need = filters[i].unmetNeed();
         return new None(need,
-            "none of " + live + (live == 1 ? " live worker " : " live workers ") + need.description());
+            "none of " + live + (live == 1 ? " live worker " : " live workers ") + need.description()
+                + (need == UnmetNeed.ROLE ? roles(context.role(), candidates) : ""));
       }
     }
     return null;
+  }
+
+  /** Which role was asked for, and which the fleet's workers have. */
+  private static String roles(Role asked, Candidates candidates) {
+    Set<Role> held = EnumSet.noneOf(Role.class);
+    for (Worker worker : candidates.workers) {
+      if (worker != null) {
+        held.add(worker.role());
+      }
+    }
+    String roles = ", " + asked.label() + ": they have " + held.stream().map(Role::label).collect(joining(" and "));
+    return asked == Role.BOTH && held.containsAll(List.of(Role.PREFILL, Role.DECODE))
+        ? roles + ", among which the profile " + RoutingPlan.PREFILL_DECODE_WORKFLOW + " divides requests"
+        : roles;
   }
 }

@@ -24,6 +24,8 @@ import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -98,6 +100,26 @@ final class EngineInquiryTest {
         new TransferDescription("NixlConnector", TransferDescription.Role.PREFILL, null, null));
     assertThat(vllm.baseModels().getFirst().tokenizer()).isEqualTo("kvasir-demo");
     assertThat(unknown(vllm)).containsExactly("usage of cached tokens");
+  }
+
+  /** It looks around on its machine when it is asked first. */
+  @Test
+  void vllm_inDeveloperMode_mayTakeItsTimeToTell() throws Exception {
+    Duration slow = Duration.ofSeconds(2);
+    CountDownLatch asked = new CountDownLatch(1);
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> {
+      switch (request.target()) {
+        case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
+        case "/version" -> out.json(200, "{\"version\":\"0.32.0\"}");
+        case "/server_info?config_format=json" -> {
+          boolean _ = asked.await(slow.toMillis() * 5 / 4, TimeUnit.MILLISECONDS);
+          out.json(200, "{\"vllm_config\":{\"cache_config\":{\"block_size\":32}}}");
+        }
+        default -> out.json(404, "{}");
+      }
+    })) {
+      assertThat(new EngineInquiry(calls, slow).describe(pod.url(), null).cache().blockSize()).isEqualTo(32);
+    }
   }
 
   @Test

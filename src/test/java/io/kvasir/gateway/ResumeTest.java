@@ -226,6 +226,26 @@ final class ResumeTest {
   }
 
   @Test
+  void onlyDecodeWorkerCutsWithoutItsBlocks_computesThePromptItself() throws Exception {
+    ScriptedPod prefill = new ScriptedPod((request, out) -> out.json(200,
+        "{\"id\":\"p\",\"choices\":[{\"index\":0,\"message\":{\"content\":\"H\"},\"finish_reason\":\"length\"}],"
+            + "\"kv_transfer_params\":{\"remote_engine_id\":\"e\"}}"));
+    List<String> whole = List.of(FIRST, said("one", "Hello"), "data: [DONE]\n\n");
+    ScriptedPod decode = new ScriptedPod((request, out) -> out.stream(
+        request.text().contains("kv_transfer_params")
+            ? List.of(FIRST, "data: {\"error\":{\"message\":\"KV did not come\",\"code\":500}}\n\n", "data: [DONE]\n\n")
+            : whole));
+    pods.addAll(List.of(prefill, decode));
+    router.cells.splitter("p", prefill.url(), Role.PREFILL, KvTransfer.Dialect.VLLM_NIXL, "m");
+    router.cells.splitter("d", decode.url(), Role.DECODE, KvTransfer.Dialect.VLLM_NIXL, "m");
+
+    assertThat(router.post(CHAT, HELLO).body()).isEqualTo(String.join("", whole));
+
+    assertThat(decode.seen).hasSize(2);
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+  }
+
+  @Test
   void firstToken_isThatOfWhoeverHadOne() throws Exception {
     pod("a", (request, out) -> out.events().chunk("data: {\"id\":\"on").reset());
     pod("b", (request, out) -> out.stream(List.of(FIRST, said("one", "lo"), "data: [DONE]\n\n")));

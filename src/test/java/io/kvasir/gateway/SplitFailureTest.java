@@ -263,6 +263,40 @@ final class SplitFailureTest {
 
   @ParameterizedTest
   @EnumSource(Dialect.class)
+  void everyDecodeWorkerFailsAtTheBlocks_oneComputesThePromptWhereItCan(Dialect dialect) throws Exception {
+    router.cells.splitter("p1", p1.url(), Role.PREFILL, dialect, "m");
+    router.cells.splitter("d1", d1.url(), Role.DECODE, dialect, "m");
+    d1.script(failsAtBlocks((request, out) -> out.json(500, "{\"error\":{\"message\":\"KV did not come\"}}")));
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    if (dialect == Dialect.SGLANG) {
+      assertThat(response.statusCode()).isEqualTo(500);
+      assertThat(response.body()).contains("KV did not come");
+    } else {
+      assertThat(response.body()).isEqualTo(String.join("", STREAM));
+      assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("d1");
+      assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).isEmpty();
+      assertThat(d1.seen).hasSize(2);
+    }
+    settled();
+  }
+
+  /** A decode worker that fails as long as it is to take another's blocks, and else streams. */
+  private ScriptedPod.Script failsAtBlocks(ScriptedPod.Script failure) {
+    return (request, out) -> {
+      if (request.text().contains("kv_transfer_params") || request.text().contains("disaggregated_params")
+          || request.text().contains("bootstrap")) {
+        p1Asked();
+        failure.answer(request, out);
+      } else {
+        out.stream(STREAM);
+      }
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
   void cutInsideAStreamThatCannotBeContinued_nobodyIsAskedAgain(Dialect dialect) throws Exception {
     fleet(dialect, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
     CountDownLatch read = new CountDownLatch(1);

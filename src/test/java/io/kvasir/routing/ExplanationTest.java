@@ -63,7 +63,7 @@ final class ExplanationTest {
         routing.selector("expected-cost").explain(fleet, Routing.request("m", Role.ENCODE, Set.of()));
 
     assertThat(explanation.selection())
-        .isEqualTo(new None(UnmetNeed.ROLE, "none of 2 live workers has the role asked for"));
+        .isEqualTo(new None(UnmetNeed.ROLE, "none of 2 live workers has the role asked for, encode: they have both"));
     assertThat(explanation.candidates()).extracting(Candidate::removedBy).containsOnly("role");
   }
 

@@ -202,9 +202,19 @@ final class PrefillDecodeTest {
             PlanResult.NoPlan.class,
             none ->
                 assertThat(none.detail())
-                    .contains("prefill and decode: none of 2 live workers has the role asked for")
+                    .contains("prefill and decode: none of 2 live workers has the role asked for, prefill: they have ")
                     .contains("one for both: "));
     assertThat(booked()).isZero();
+  }
+
+  @Test
+  void aProfileOfOneStep_namesTheOneThatDividesRequests() {
+    assertThat(routing.selector("expected-cost").select(fleet(Dialect.VLLM_NIXL), Routing.request(1, 16, 20)))
+        .isInstanceOfSatisfying(
+            Selection.None.class,
+            none -> assertThat(none.detail()).isEqualTo(
+                "none of 4 live workers has the role asked for, both: they have prefill and decode, among which the"
+                    + " profile prefill-decode divides requests"));
   }
 
   @Test

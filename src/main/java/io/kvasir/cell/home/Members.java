@@ -15,6 +15,7 @@ import io.kvasir.cell.standby.ReplicatedWorker;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.worker.ErrorAnswers;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.ServedRequest;
 import io.kvasir.cell.worker.Reachability;
 import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.index.BlockIndex;
@@ -292,13 +293,11 @@ final class Members {
 
   private final class RequestEndListener implements Member.RequestListener {
     @Override
-    public void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome) {
-      if (requestId != null) {
-        errorAnswers.requestEnded(requestId, member, outcome);
-      }
+    public void requestEnded(ServedRequest request, Member member, Outcome outcome) {
+      errorAnswers.requestEnded(request, member, outcome);
       view.roomChanged();
       services.metrics().requestEnded(member, outcome);
-      services.profiles().requestEnded(model, outcome);
+      services.profiles().requestEnded(request.model(), outcome);
       if (outcome instanceof Outcome.Failed failed && failed.transport()) {
         onConnectionLost.run();
       }

@@ -9,6 +9,7 @@ import io.kvasir.cell.ledger.ReservationLifecycle.State;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.SendOrder;
+import io.kvasir.cell.worker.ServedRequest;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.Booking;
@@ -39,9 +40,7 @@ public final class BookedReservation implements Reservation {
   private static final long NEVER = Long.MIN_VALUE;
 
   private final Member member;
-  private final String model;
-  /** The request's, the same for all its tries; null when it was adopted. */
-  private final @Nullable String requestId;
+  private volatile ServedRequest served;
   /** As the worker's engine prepares the prompt; empty where nothing can be predicted of it. */
   private final Chain chain;
 
@@ -90,6 +89,7 @@ public final class BookedReservation implements Reservation {
   /**
    * Takes over a booking that has been made on the member's load, and predicts what it leads to.
    *
+   * @param prefiller whose KV blocks the worker is to receive; null where it computes the prompt
    * @param local keeps it while it is open if it is a request of this node
    * @param seenPrefixes gets the prompt when it has been served: not before, since nobody waits for that
    */
@@ -97,16 +97,17 @@ public final class BookedReservation implements Reservation {
       Member member,
       Selection.Chosen chosen,
       DecisionRequest request,
+      @Nullable Member prefiller,
       LocalReservations local,
       SeenPrefixes seenPrefixes) {
     this.member = member;
-    this.model = request.model();
-    this.requestId = request.requestId();
+    this.served = new ServedRequest(
+        request.requestId(), request.model(), prefiller == null ? null : prefiller.health());
     this.prompt = request.prompt().chain();
     this.seenPrefixes = seenPrefixes;
     // Nothing is predicted of a rank that may not be the one, nor of blocks that events would never confirm.
     this.chain =
-        request.shape().hidesRank(member.worker()) || member.pod().hides(model, request.shape().salted())
+        request.shape().hidesRank(member.worker()) || member.pod().hides(request.model(), request.shape().salted())
             ? Chain.EMPTY
             : chosen.chain();
     this.role = chosen.role();
@@ -134,8 +135,7 @@ public final class BookedReservation implements Reservation {
 
   private BookedReservation(Member member, String model, Booking booking, Booking localPrefill) {
     this.member = member;
-    this.model = model;
-    this.requestId = null;
+    this.served = new ServedRequest(null, model, null);
     this.chain = Chain.EMPTY;
     this.prompt = Chain.EMPTY;
     this.seenPrefixes = null;
@@ -316,6 +316,7 @@ public final class BookedReservation implements Reservation {
   @Override
   public void prefillLocally() {
     if (!prefills() && lifecycle.prefillLocally()) {
+      served = served.computing();
       member.load().rebook(booking, localPrefill);
       member.beginReading(localPrefill);
       if (local != null) {
@@ -330,7 +331,7 @@ public final class BookedReservation implements Reservation {
 
   /** Declares the load to the cell's next home, after the cell has left this node. */
   void moveTo(NextHome home) {
-    Reservation next = home.takeOver(member.worker(), model, booking, prefills());
+    Reservation next = home.takeOver(member.worker(), served.model(), booking, prefills());
     // Before the state is read: what changes it from now on finds the successor.
     successor = next;
     switch (lifecycle.state()) {
@@ -357,7 +358,7 @@ public final class BookedReservation implements Reservation {
     if (was == null) {
       return;
     }
-    hitOutcome = member.requestEnded(requestId, model, reported(outcome), booking.promptTokens(), hitPrediction);
+    hitOutcome = member.requestEnded(served, reported(outcome), booking.promptTokens(), hitPrediction);
     if (seenPrefixes != null && prefills() && (was == State.SETTLED || outcome instanceof Outcome.Completed)) {
       seenPrefixes.add(prompt);
     }

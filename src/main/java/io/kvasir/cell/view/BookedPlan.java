@@ -13,10 +13,12 @@ import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
 import io.kvasir.routing.PromptSize;
+import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Selection;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A plan whose load is booked, on its way to a decision: each of its workers is reserved, and predicted to hold the
@@ -45,7 +47,8 @@ final class BookedPlan {
     for (int i = 0; i < found.chosen().size(); i++) {
       Selection.Chosen chosen = found.chosen().get(i);
       BookedReservation reservation =
-          new BookedReservation(fleet.member(chosen.slot()), chosen, request, localReservations, seenPrefixes);
+          new BookedReservation(
+              fleet.member(chosen.slot()), chosen, request, prefiller(i), localReservations, seenPrefixes);
       if (local) {
         localReservations.add(reservation);
       }
@@ -56,6 +59,12 @@ final class BookedPlan {
       fleet.predicted(reservation.hitPrediction(), chosen.chain(), chosen.slot());
       reservations.add(reservation);
     }
+  }
+
+  /** The worker whose KV blocks a step's worker is to receive; null where it computes the prompt. */
+  private @Nullable Member prefiller(int step) {
+    Selection.Chosen before = step == 0 || found.chosen().get(step).readsPrompt() ? null : found.chosen().get(step - 1);
+    return before != null && before.role() == Role.PREFILL ? fleet.member(before.slot()) : null;
   }
 
   /** Whether a worker turned out to hold more of the prompt than it was chosen for. */

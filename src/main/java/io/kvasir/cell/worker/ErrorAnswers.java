@@ -15,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  * the request's own fault and counts for nobody, or clients could close workers to all others. An error whose request
  * nobody else gets counts after {@link #WAIT}, unless the worker has answered another request since.
  *
+ * <p>A worker that is to receive the prompt's KV blocks from another fails, too, when that one has died or does not
+ * hand them over. Its error counts when another worker has received them from the same one; where nobody tries that,
+ * while that one is well.
+ *
  * <p>A worker that is unavailable (503) while it has nothing else to do is not full: that is an error answer, too.
  *
  * <p>An answer that a model is unknown counts at once, whatever others answer: no client can cause it.
@@ -37,8 +41,9 @@ public final class ErrorAnswers {
    * An error answer whose blame is not known.
    *
    * @param member the worker; null when another one failed at the request, too
+   * @param prefiller health of the worker whose KV blocks it was to receive; null where it computed the prompt itself
    */
-  private record ErrorAnswer(@Nullable Member member, long at) {}
+  private record ErrorAnswer(@Nullable Member member, @Nullable WorkerHealth prefiller, long at) {}
 
   /**
    * No errors yet.
@@ -50,17 +55,23 @@ public final class ErrorAnswers {
     this.canSpare = canSpare;
   }
 
-  /** A request has ended at a worker; its id is the same for all its tries. */
-  public void requestEnded(String requestId, Member member, Outcome outcome) {
+  /** A request has ended at a worker. Without effect for one whose id is not known here. */
+  public void requestEnded(ServedRequest request, Member member, Outcome outcome) {
+    if (request.id() != null) {
+      requestEnded(request.id(), request.prefiller(), member, outcome);
+    }
+  }
+
+  private void requestEnded(String requestId, @Nullable WorkerHealth prefiller, Member member, Outcome outcome) {
     switch (outcome) {
       case Outcome.Completed _ -> {
         if (!empty) {
-          answered(requestId, member);
+          answered(requestId, prefiller, member);
         }
       }
-      case Outcome.Failed failed when !failed.transport() -> failed(requestId, member);
+      case Outcome.Failed failed when !failed.transport() -> failed(requestId, prefiller, member);
       case Outcome.Refused refused when refused.status() == UNAVAILABLE && member.load().inFlight() == 0 ->
-          failed(requestId, member);
+          failed(requestId, prefiller, member);
       case Outcome.UnknownModel unknown -> {
         if (canSpare.test(member)) {
           member.health().onFailure(clock.nanos(), "a run of answers that it does not serve '" + unknown.model() + "'");
@@ -72,24 +83,26 @@ public final class ErrorAnswers {
     }
   }
 
-  private synchronized void failed(String requestId, Member member) {
+  private synchronized void failed(String requestId, @Nullable WorkerHealth prefiller, Member member) {
     long now = clock.nanos();
     settle(now);
     ErrorAnswer earlier = open.remove(requestId);
     boolean repeated = earlier != null && earlier.member != member;
     if (earlier != null && !repeated) {
-      blame(earlier);
+      blameUnmadeGood(earlier);
     }
-    open.put(requestId, new ErrorAnswer(repeated ? null : member, now));
+    open.put(requestId, new ErrorAnswer(repeated ? null : member, prefiller, now));
     empty = false;
   }
 
-  private synchronized void answered(String requestId, Member member) {
+  private synchronized void answered(String requestId, @Nullable WorkerHealth prefiller, Member member) {
     settle(clock.nanos());
     ErrorAnswer earlier = open.get(requestId);
     if (earlier != null && earlier.member != null && member.serves(earlier.member)) {
       open.remove(requestId);
-      blame(earlier);
+      if (earlier.prefiller == null || earlier.prefiller == prefiller) {
+        blame(earlier);
+      }
     }
     empty = open.isEmpty();
   }
@@ -102,7 +115,14 @@ public final class ErrorAnswers {
         return;
       }
       all.remove();
-      blame(oldest);
+      blameUnmadeGood(oldest);
+    }
+  }
+
+  /** Counts an error whose request no other worker has answered. */
+  private void blameUnmadeGood(ErrorAnswer error) {
+    if (error.prefiller == null || error.prefiller.isHealthy()) {
+      blame(error);
     }
   }
 

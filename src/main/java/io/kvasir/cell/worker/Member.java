@@ -45,12 +45,8 @@ public final class Member {
 
   /** A listener to the ends of requests on members. */
   public interface RequestListener {
-    /**
-     * A request is over.
-     *
-     * @param requestId the same for all tries of a request; null for one whose id is not known here
-     */
-    void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome);
+    /** A request is over. */
+    void requestEnded(ServedRequest request, Member member, Outcome outcome);
 
     /** A worker has read a prompt that was booked on it: its queue is shorter. */
     void promptRead();
@@ -267,18 +263,16 @@ public final class Member {
    * Handles the end of a request on this worker: the outcome counts for its health and for the accuracy of its index.
    * Whether an error answer was the worker's failure the {@link ErrorAnswers} of the cell find out.
    *
-   * @param requestId the same for all tries of a request; null for one whose id is not known here
-   * @param model as the request named it
    * @param promptTokens as they were booked
    * @return what became of the forecast; null when nothing was predicted or reported
    */
   public @Nullable HitOutcome requestEnded(
-      @Nullable String requestId, String model, Outcome outcome, int promptTokens, HitPrediction forecast) {
+      ServedRequest request, Outcome outcome, int promptTokens, HitPrediction forecast) {
     HitOutcome hits = null;
     switch (outcome) {
       case Outcome.Completed completed -> {
         health.onSuccess(clock.nanos());
-        health.onServed(model);
+        health.onServed(request.model());
         hits = compare(completed, promptTokens, forecast);
       }
       case Outcome.Cancelled _, Outcome.Preempted _ -> {}
@@ -295,7 +289,7 @@ public final class Member {
         }
       }
     }
-    listener.requestEnded(requestId, this, model, outcome);
+    listener.requestEnded(request, this, outcome);
     return hits;
   }
 

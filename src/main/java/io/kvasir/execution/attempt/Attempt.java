@@ -129,8 +129,8 @@ public final class Attempt {
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     exchange.settle(outcome);
     return new AttemptResult.Failed(
-        busy ? "busy" : "error", "status " + status, Cause.ANSWER, busy || task.handling().rules().retryable(),
-        buffered(task, response, body, outcome));
+        busy ? "busy" : AttemptResult.Failed.ERROR, "status " + status, Cause.ANSWER,
+        busy || task.handling().rules().retryable(), buffered(task, response, body, outcome));
   }
 
   private AttemptResult upgraded(Task task, PodResponse response) throws PodException {
@@ -184,7 +184,7 @@ public final class Attempt {
         : exchange.completed(task);
     exchange.settle(outcome);
     if (handling.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
-      return AttemptResult.Failed.of("error", detail, handling.rules().retryable());
+      return AttemptResult.Failed.of(AttemptResult.Failed.ERROR, detail, handling.rules().retryable());
     }
     return new AttemptResult.Responded(buffered(task, response, firstBytes.bytes(), outcome));
   }

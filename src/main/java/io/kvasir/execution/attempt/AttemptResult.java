@@ -24,6 +24,9 @@ public sealed interface AttemptResult {
       boolean retryable,
       Result.@Nullable Buffered errorResponse)
       implements AttemptResult {
+    /** The kind of failure of a worker that answers with an error. */
+    public static final String ERROR = "error";
+
     /** What failed. */
     public enum Cause {
       /** The worker's answer, or the router's own part. */
@@ -39,6 +42,11 @@ public sealed interface AttemptResult {
     /** A failure that is neither the connection's nor a timeout, and without an error response. */
     public static Failed of(String why, String detail, boolean retryable) {
       return new Failed(why, detail, Cause.ANSWER, retryable, null);
+    }
+
+    /** Whether the worker answered, with an error that is not just that it is full. */
+    public boolean isError() {
+      return cause == Cause.ANSWER && why.equals(ERROR);
     }
 
     /** Whether the connection failed, and so the whole pod. */

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param deadline when the whole request must be over, on the clock of the {@link RetryPolicy}
  * @param counts what has been tried so far
  * @param excluded ids of the workers that must not be tried any more
+ * @param failedReceivers ids of those of them that failed when they were to receive the prompt's KV blocks from
+ *     another: that one may be to blame, so they may be tried again as workers that compute the prompt themselves
  * @param lastWorker the worker of the latest try, null before the first
  * @param lastFailure the latest failure, null before the first
  * @param lastErrorResponse the latest error response of a worker, null before the first
@@ -27,6 +29,7 @@ public record RetryState(
     long deadline,
     Counts counts,
     Set<String> excluded,
+    Set<String> failedReceivers,
     @Nullable Worker lastWorker,
     AttemptResult.@Nullable Failed lastFailure,
     Result.@Nullable Buffered lastErrorResponse) {
@@ -48,7 +51,7 @@ public record RetryState(
 
   /** The state before the first try. */
   public RetryState(Call call, long deadline) {
-    this(call, deadline, Counts.NONE, call.decision().constraints().excluded(), null, null, null);
+    this(call, deadline, Counts.NONE, call.decision().constraints().excluded(), Set.of(), null, null, null);
   }
 
   /** The request's {@code X-Request-Id}. */
@@ -69,37 +72,59 @@ public record RetryState(
   /** The state after a decision that took so long. */
   public RetryState withDecision(long nanos) {
     Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos + nanos, counts.preemptions);
-    return new RetryState(call, deadline, next, excluded, lastWorker, lastFailure, lastErrorResponse);
+    return new RetryState(call, deadline, next, excluded, failedReceivers, lastWorker, lastFailure, lastErrorResponse);
   }
 
   /** The state when a plan, or a replanned step, is about to be tried; {@code worker} is the last step's. */
   public RetryState withTry(Worker worker) {
     Counts next = new Counts(counts.tries + 1, counts.disconnects, counts.decideNanos, counts.preemptions);
-    return new RetryState(call, deadline, next, excluded, worker, lastFailure, lastErrorResponse);
+    return new RetryState(call, deadline, next, excluded, failedReceivers, worker, lastFailure, lastErrorResponse);
   }
 
   /** The state when the try that began with this one was taken back from its worker: no try, but its id is used. */
   public RetryState withPreemption() {
     Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos, counts.preemptions + 1);
-    return new RetryState(call, deadline, next, excluded, lastWorker, lastFailure, lastErrorResponse);
+    return new RetryState(call, deadline, next, excluded, failedReceivers, lastWorker, lastFailure, lastErrorResponse);
   }
 
   /** The state after a worker's failure, which excludes the worker. */
   public RetryState withFailure(Worker worker, AttemptResult.Failed failure) {
     boolean disconnected = failure.cause() == AttemptResult.Failed.Cause.DISCONNECT;
     return new RetryState(
-        call, deadline, disconnected ? counts.withDisconnect() : counts, excluding(worker, failure.transport()), worker,
-        failure, failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
+        call, deadline, disconnected ? counts.withDisconnect() : counts, excluding(worker, failure.transport()),
+        failedReceivers, worker, failure,
+        failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
   }
 
-  /** The state of the call that continues a stream after its worker cut it: the same deadline, the next try. */
-  public RetryState afterTruncation(Report cut) {
+  /** The same with a worker, excluded already, that failed when it was to receive KV blocks from another. */
+  public RetryState withFailedReceiver(Worker worker) {
+    Set<String> all = new HashSet<>(failedReceivers);
+    all.add(worker.id());
+    return new RetryState(
+        call, deadline, counts, excluded, Set.copyOf(all), lastWorker, lastFailure, lastErrorResponse);
+  }
+
+  /** The state of a request whose prompt is handed over no more: workers that failed when it was may be tried. */
+  public RetryState readmittingReceivers() {
+    Set<String> left = new HashSet<>(excluded);
+    left.removeAll(failedReceivers);
+    return new RetryState(
+        call, deadline, counts, Set.copyOf(left), Set.of(), lastWorker, lastFailure, lastErrorResponse);
+  }
+
+  /**
+   * The state of the call that continues a stream after its worker cut it: the same deadline, the next try.
+   *
+   * @param receivedBlocks whether the worker was to receive the prompt's KV blocks from another, and generated nothing
+   */
+  public RetryState afterTruncation(Report cut, boolean receivedBlocks) {
     Worker worker = cut.worker();
     boolean transport = cut.outcome() instanceof Outcome.Failed failed && failed.transport();
     Counts next = new Counts(cut.tries(), counts.disconnects, cut.timing().decideNanos(), counts.preemptions);
-    return new RetryState(
+    RetryState state = new RetryState(
         call, deadline, transport ? next.withDisconnect() : next,
-        worker == null ? excluded : excluding(worker, transport), null, null, null);
+        worker == null ? excluded : excluding(worker, transport), failedReceivers, null, null, null);
+    return worker != null && receivedBlocks && !transport ? state.withFailedReceiver(worker) : state;
   }
 
   /** A pod that cannot be reached is excluded with all its ranks. */

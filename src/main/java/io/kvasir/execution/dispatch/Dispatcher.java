@@ -152,6 +152,11 @@ public final class Dispatcher implements AutoCloseable {
     return switch (decided.decision()) {
       case Decision.NoWorker _ when context.cancellation().isCancelled() ->
           new Execution(retries.clientCancelled(), retries);
+      case Decision.NoWorker _ when !retries.failedReceivers().isEmpty() -> {
+        RetryState readmitting = retries.readmittingReceivers();
+        yield executeInTurn(
+            context, request.onSingleWorker().without(readmitting.excluded()), readmitting);
+      }
       case Decision.NoWorker none -> new Execution(retries.noWorker(none), retries);
       case Decision.Planned planned when planned.steps().size() > 1 || services.settings().hedgeAfter() != null ->
           workflows.execute(context, retries, planned, requestId);

@@ -8,6 +8,7 @@ import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.TokenCounter;
+import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.attempt.CallContext;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.execution.attempt.RetryPolicy;
@@ -76,6 +77,8 @@ final class Resumption implements StreamingBody {
 
   private @Nullable RetryState retries;
   private @Nullable StreamingBody current;
+  /** Whether the worker that streams was to receive the prompt's KV blocks from another, and could compute them. */
+  private boolean receivesBlocks;
   /** Whether what streams are events in plain bytes. */
   private boolean readable;
 
@@ -118,8 +121,13 @@ final class Resumption implements StreamingBody {
     }
     retries = execution.retries();
     current = streaming.body();
+    receivesBlocks = receivesBlocks(streaming.route());
     readable = readable(streaming.status(), streaming.headers());
     return new Result.Streaming(streaming.route(), streaming.status(), streaming.headers(), this);
+  }
+
+  private static boolean receivesBlocks(UpstreamRoute route) {
+    return route.prefill() != null && route.worker().canPrefill();
   }
 
   /** Events that came whole, without the usage that was requested only to be read on the way. */
@@ -202,7 +210,8 @@ final class Resumption implements StreamingBody {
 
   /** The stream that continues; null without one, or when nothing is left to generate. */
   private @Nullable StreamingBody next(StitchedStream stream, Report cut, int resumes) throws IOException {
-    RetryState next = Objects.requireNonNull(retries).afterTruncation(cut);
+    RetryState next =
+        Objects.requireNonNull(retries).afterTruncation(cut, receivesBlocks && !stream.answer().hasText());
     return switch (decider.decide(stream, next, resumes)) {
       case CutDecision.ClientCancelled _ -> clientCancelled(cut);
       case CutDecision.Refused(String why) -> refused(why, cut);
@@ -251,6 +260,7 @@ final class Resumption implements StreamingBody {
     Result result = execution.result();
     StreamingBody body = readableBody(result);
     if (body != null) {
+      receivesBlocks = result instanceof Result.Streaming streaming && receivesBlocks(streaming.route());
       services.metrics().resumed("resumed");
       call.logIds().in(LOG.atInfo()).log(
           "worker {} cut its stream after {} characters, worker {} continues it",

@@ -129,6 +129,11 @@ record PlanState(Decision.Planned planned, Shape shape, Content content, Rendezv
         && (!step.equals(RoutingPlan.PREFILL) || dialect().decodeCanPrefill());
   }
 
+  /** Whether a step is to receive the KV blocks of a prefill step, and could compute the prompt instead. */
+  boolean receives(Decision.Chosen step) {
+    return prefill() != null && step.step().name().equals(last().step().name()) && isOptional(RoutingPlan.PREFILL);
+  }
+
   /** The bootstrap server that has to be read before prefill; null without one. */
   @Nullable URI bootstrapServer() {
     Decision.Chosen prefill = prefill();

@@ -8,6 +8,7 @@ import io.kvasir.execution.Result;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.attempt.RetryPolicy;
+import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.PrefillResult;
 import io.kvasir.execution.dialect.PreprocessingStep;
@@ -28,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  * event comes.
  *
  * <p>A failed step's siblings are aborted at once. A retry of a split request repeats its prefill: KV blocks are handed
- * over once. A plan that goes on without prefill has the decode worker compute the prompt. When a client cancels
+ * over once. A plan that goes on without prefill has the decode worker compute the prompt. So has the last try where
+ * all decode workers failed that were to receive blocks: the fault may be the prefill worker's. When a client cancels
  * between prefill and decode, the prefill engine gets no message: its lease expires.
  */
 final class WorkflowTransitions {
@@ -144,6 +146,10 @@ final class WorkflowTransitions {
   private void noWorker(DecisionQuery query, Decision.NoWorker none) {
     switch (query) {
       case FullPlan(boolean orDecodeOnly, boolean _) when orDecodeOnly -> decide(new DecodeOnly("nobody left"));
+      case FullPlan _ when !state().retries().failedReceivers().isEmpty() -> {
+        next.set(state().with(state().retries().readmittingReceivers()));
+        decide(new FullPlan(false, true));
+      }
       case SingleStep(String name) when !state().finished() && state().requirePlan().isOptional(name) ->
           skip(name, "nobody left");
       case Hedge _ -> {
@@ -340,13 +346,16 @@ final class WorkflowTransitions {
       failed(
           run.chosen(),
           new AttemptResult.Failed(
-              "error", "status " + response.status(), AttemptResult.Failed.Cause.ANSWER, false, response));
+              AttemptResult.Failed.ERROR, "status " + response.status(), AttemptResult.Failed.Cause.ANSWER, false,
+              response));
     }
   }
 
   private void failed(Decision.Chosen chosen, AttemptResult.Failed failure) {
-    next.set(state().with(state().retries().withFailure(chosen.worker(), failure)));
     PlanState plan = state().requirePlan();
+    boolean receiver = plan.receives(chosen) && failure.isError();
+    RetryState failed = state().retries().withFailure(chosen.worker(), failure);
+    next.set(state().with(receiver ? failed.withFailedReceiver(chosen.worker()) : failed));
     URI server = plan.bootstrapServer();
     if (server != null) {
       next.add(new WorkflowEffect.InvalidateBootstrap(server));

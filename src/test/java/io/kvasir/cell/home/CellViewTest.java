@@ -23,6 +23,7 @@ import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.ServedRequest;
 import io.kvasir.cell.worker.MemberDescription;
 import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.events.EventFeed;
@@ -72,6 +73,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Decisions against a cell of four workers: what they predict, and what becomes of it. */
 @Tag("lock-free")
 final class CellViewTest {
+  private static final ServedRequest ANY = new ServedRequest(null, "m", null);
   private static final int BLOCK = 16;
   private static final int PROMPT = 64 * BLOCK + 5;
 
@@ -902,7 +904,7 @@ final class CellViewTest {
 
     for (int i = 0; i < 32; i++) {
       HitPrediction forecast = liar.cache().predict(chain(3, 64), 64, PROMPT);
-      HitOutcome _ = liar.requestEnded(null, "m", new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
+      HitOutcome _ = liar.requestEnded(ANY, new Outcome.Completed(PROMPT, 64 * BLOCK, 5, 1), PROMPT, forecast);
     }
     assertThat(liar.accuracy().trust()).isEqualTo(1);
     tick();
@@ -936,7 +938,7 @@ final class CellViewTest {
       HitPrediction forecast = held(member, applier, 2 * i);
       assertThat(forecast.expectedTokens(6 * BLOCK)).isEqualTo(4 * BLOCK);
       tell(member, applier, 2 * i + 1, new KvEvent.Removed(new long[] {1, 2, 3, 4}, Tier.DEVICE, KvEvent.UNSPECIFIED));
-      HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitOutcome _ = member.requestEnded(ANY, new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(member.accuracy().trust()).isEqualTo(1);
   }
@@ -959,7 +961,7 @@ final class CellViewTest {
   }
 
   private static @Nullable HitOutcome ended(Member member, HitPrediction forecast, int cached) {
-    return member.requestEnded(null, "m", new Outcome.Completed(PROMPT, cached, 5, 1), PROMPT, forecast);
+    return member.requestEnded(ANY, new Outcome.Completed(PROMPT, cached, 5, 1), PROMPT, forecast);
   }
 
   @Test
@@ -969,7 +971,7 @@ final class CellViewTest {
     for (int i = 0; i < 40; i++) {
       HitPrediction forecast = held(member, applier, 2 * i);
       tell(member, applier, 2 * i + 1, fourBlocks());
-      HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitOutcome _ = member.requestEnded(ANY, new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(member.accuracy().trust()).isZero();
   }
@@ -995,12 +997,12 @@ final class CellViewTest {
 
     for (int i = 0; i < 20; i++) {
       HitPrediction forecast = member.cache().predict(oldest, 0, PROMPT);
-      HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
+      HitOutcome _ = member.requestEnded(ANY, new Outcome.Completed(6 * BLOCK, 0, 5, 1), 6 * BLOCK, forecast);
     }
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isZero();
 
     HitPrediction again = member.cache().predict(oldest, 0, PROMPT);
-    HitOutcome _ = member.requestEnded(null, "m", new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
+    HitOutcome _ = member.requestEnded(ANY, new Outcome.Completed(6 * BLOCK, 4 * BLOCK, 5, 1), 6 * BLOCK, again);
     assertThat(members.view().fleet().hintedBlocks(oldest, member.worker().slot())).isEqualTo(4);
   }
 

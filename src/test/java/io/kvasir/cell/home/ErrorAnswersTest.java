@@ -13,6 +13,7 @@ import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.MemberDescription;
+import io.kvasir.cell.worker.ServedRequest;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -121,6 +123,51 @@ final class ErrorAnswersTest {
     ended("last", failing, ERROR);
 
     assertThat(chosen()).containsExactly("a", "b");
+  }
+
+  @Test
+  void errorsWithAnothersBlocks_countWhereAWorkerAnswersThatTookThemFromTheSame() {
+    Member prefiller = admit("p");
+    Member broken = admit("a");
+    Member well = admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("r" + i, broken, prefiller, ERROR);
+      ended("r" + i, well, prefiller, ANSWER);
+    }
+
+    assertThat(chosen()).containsExactly("p", "b");
+  }
+
+  @Test
+  void errorsWithAnothersBlocks_doNotCountWhereNobodyElseTookThem() {
+    Member died = admit("p");
+    Member other = admit("q");
+    Member taker = admit("a");
+    Member well = admit("b");
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      ended("r" + i, taker, died, ERROR);
+      ended("r" + i, well, i % 2 == 0 ? null : other, ANSWER);
+    }
+
+    assertThat(chosen()).containsExactly("p", "q", "a", "b");
+  }
+
+  @Test
+  void errorsWithAnothersBlocks_thatNobodyMadeGood_countOnlyWhileThatOneIsWell() {
+    Member died = admit("p");
+    Member well = admit("q");
+    Member taker = admit("a");
+    Member broken = admit("b");
+    admit("c");
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended("r" + i, taker, died, ERROR);
+      ended("s" + i, broken, well, ERROR);
+    }
+    died.health().reachability().onConnectionLost(clock.nanos(), "test");
+    clock.advance(Duration.ofSeconds(10));
+    ended("last", taker, died, ERROR);
+
+    assertThat(chosen()).containsExactly("q", "a", "c");
   }
 
   @Test
@@ -272,7 +319,16 @@ final class ErrorAnswersTest {
   }
 
   private void ended(String request, Member member, Outcome outcome) {
-    HitOutcome _ = member.requestEnded(request, "m", outcome, 1, HitPrediction.none(Chain.EMPTY));
+    ended(request, member, null, outcome);
+  }
+
+  private static void ended(String request, Member member, @Nullable Member prefiller, Outcome outcome) {
+    HitOutcome _ =
+        member.requestEnded(served(request, prefiller), outcome, 1, HitPrediction.none(Chain.EMPTY));
+  }
+
+  private static ServedRequest served(String request, @Nullable Member prefiller) {
+    return new ServedRequest(request, "m", prefiller == null ? null : prefiller.health());
   }
 
   private CellViews views() {

@@ -13,6 +13,7 @@ import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.ServedRequest;
 import io.kvasir.cell.worker.Reachability;
 import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.index.BlockIndex;
@@ -27,7 +28,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** When pods are asked for their engines' figures, and how long these are believed. */
@@ -38,7 +38,7 @@ final class ReportScheduleTest {
   private static final Member.RequestListener NOBODY =
       new Member.RequestListener() {
         @Override
-        public void requestEnded(@Nullable String requestId, Member member, String model, Outcome outcome) {}
+        public void requestEnded(ServedRequest request, Member member, Outcome outcome) {}
 
         @Override
         public void promptRead() {}

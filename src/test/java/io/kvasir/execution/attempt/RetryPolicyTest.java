@@ -110,9 +110,9 @@ final class RetryPolicyTest {
   void aStreamCutByASecondWorkerIsNotResumedAndItsRequestGoesIntoQuarantine() {
     RetryPolicy policy = policy(10, 1);
     Report cut = report(1).with(new Outcome.Failed(true, "cut"));
-    RetryState once = state(policy).afterTruncation(cut);
+    RetryState once = state(policy).afterTruncation(cut, false);
     assertThat(policy.acquireResume(once)).isNull();
-    assertThat(policy.acquireResume(once.afterTruncation(cut))).isEqualTo("disconnects");
+    assertThat(policy.acquireResume(once.afterTruncation(cut, false))).isEqualTo("disconnects");
     assertThat(policy.refusal(state(policy))).isNotNull();
   }
 
@@ -146,7 +146,8 @@ final class RetryPolicyTest {
 
   @Test
   void theTruncatedWorkersRequestGoesOnWithItsCounts() {
-    RetryState state = state(policy(1, 1)).withTry(WORKER).withFailure(WORKER, FAILED).afterTruncation(report(3));
+    RetryState state =
+        state(policy(1, 1)).withTry(WORKER).withFailure(WORKER, FAILED).afterTruncation(report(3), false);
     assertThat(state.tries()).isEqualTo(3);
     assertThat(state.decideNanos()).isEqualTo(77);
     assertThat(state.excluded()).containsExactlyInAnyOrder("never", "w");

@@ -438,6 +438,32 @@ final class WorkflowTransitionsTest {
     workflow.on(new WorkflowEvent.CancelRequested()).assertDone();
   }
 
+  @Test
+  void whereEveryDecodeWorkerFailedAtTheBlocksOneOfThemComputesThePrompt() {
+    WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
+    workflow.ended(DECODE, FAILED);
+    workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
+
+    WorkflowEffect.Decide last = workflow.effect(WorkflowEffect.Decide.class);
+    assertThat(last.query()).isEqualTo(new DecisionQuery.FullPlan(false, true));
+    assertThat(last.request().constraints().excluded()).isEmpty();
+    assertThat(last.request().shape().divisible()).isFalse();
+
+    workflow.decided("decode@d0").ended(DECODE, FAILED);
+    workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, true)));
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().excluded()).containsExactly("d0");
+    workflow.noWorker().assertDone();
+  }
+
+  @Test
+  void aDecodeWorkerWhoseConnectionEndedIsNotTriedAgain() {
+    WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
+    workflow.ended(
+        DECODE, new AttemptResult.Failed("reset", "cut", AttemptResult.Failed.Cause.DISCONNECT, true, null));
+    workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
+    workflow.assertDone();
+  }
+
   // What cannot be split.
 
   @Test
