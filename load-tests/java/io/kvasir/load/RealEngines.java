@@ -30,12 +30,12 @@ final class RealEngines implements TruthFleet {
 
   private static final int PAUSE_MILLIS = 500;
 
-  /** No download, no report of use, and a core each. */
+  /** No download, no report of use, a core each, and KV blocks by TCP, which does not wait for a core to spin on. */
   private static final List<String> ENVIRONMENT =
       List.of(
           "env", "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1",
           "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind", "OMP_NUM_THREADS=1",
-          "SGLANG_USE_CPU_ENGINE=1", "CUDA_VISIBLE_DEVICES=");
+          "SGLANG_USE_CPU_ENGINE=1", "CUDA_VISIBLE_DEVICES=", "UCX_TLS=tcp");
 
   /** Where a model is, or is made. */
   @FunctionalInterface
@@ -49,7 +49,30 @@ final class RealEngines implements TruthFleet {
   private interface Command {
     /** The command for one that serves {@code model} at a port, with these endpoints of events, in JSON. */
     List<String> of(Path model, int port, int blockSize, String events);
+
+    /** The same for one of a pair that hands KV blocks over, a prefill engine or a decode engine. */
+    default Command ofPair(boolean prefill) {
+      return (model, port, blockSize, events) -> {
+        List<String> words = new ArrayList<>(List.of("VLLM_NIXL_SIDE_CHANNEL_PORT=" + Ports.free()));
+        words.addAll(of(model, port, blockSize, events));
+        words.add("--kv-transfer-config");
+        words.add(
+            """
+            {"kv_connector": "NixlConnector", "kv_role": "%s", "kv_buffer_device": "cpu",\
+             "kv_connector_extra_config": {"num_threads": 0}}"""
+            .formatted(prefill ? "kv_producer" : "kv_consumer"));
+        return words;
+      };
+    }
   }
+
+  /**
+   * Engines of one kind.
+   *
+   * @param whole those that do both
+   * @param pairs of a prefill engine and a decode engine, which are vLLM's and take NIXL
+   */
+  record Count(int whole, int pairs) {}
 
   private final String kind;
   private final List<ChildProcess> processes = new ArrayList<>();
@@ -59,13 +82,14 @@ final class RealEngines implements TruthFleet {
    * Starts engines of vLLM and waits until all of them answer.
    *
    * @param vllm the program
+   * @param count of engines; those of pairs have the first size of blocks
    * @param blockSizes tokens in a block, in turn; none for the least that it takes
    * @param source of the model that they serve, by the name of the {@link WordModel}
    * @param features of that model: whether engines speculate with its draft model, and serve its adapters
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines vllm(
-      Path vllm, int count, List<Integer> blockSizes, ModelSource source, WordModel.Features features, HttpClient http)
+      Path vllm, Count count, List<Integer> blockSizes, ModelSource source, WordModel.Features features, HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "vLLM",
@@ -109,19 +133,23 @@ final class RealEngines implements TruthFleet {
           }
           return words;
         },
-        count, blockSizes.isEmpty() ? List.of(SGLANG_PAGE_SIZE) : blockSizes, source, http);
+        new Count(count, 0), blockSizes.isEmpty() ? List.of(SGLANG_PAGE_SIZE) : blockSizes, source, http);
   }
 
   private static RealEngines start(
-      String kind, Command command, int count, List<Integer> blockSizes, ModelSource source, HttpClient http)
+      String kind, Command command, Count count, List<Integer> blockSizes, ModelSource source, HttpClient http)
       throws IOException, InterruptedException {
     RealEngines engines = new RealEngines(kind);
     try {
       Path all = Files.createDirectories(Path.of("target", "engines").toAbsolutePath());
       Path work = Files.createTempDirectory(all, kind.toLowerCase(Locale.ROOT) + "-");
       Path model = source.in(work);
-      for (int i = 0; i < count; i++) {
-        engines.launch(command, model, blockSizes.get(i % blockSizes.size()), work.resolve("engine-" + i + ".log"));
+      for (int i = 0; i < count.whole; i++) {
+        engines.launch(command, "both", model, blockSizes.get(i % blockSizes.size()), work);
+      }
+      for (int i = 0; i < count.pairs; i++) {
+        engines.launch(command.ofPair(true), "prefill", model, blockSizes.getFirst(), work);
+        engines.launch(command.ofPair(false), "decode", model, blockSizes.getFirst(), work);
       }
       engines.awaitHealthy(http, work);
       return engines;
@@ -145,7 +173,8 @@ final class RealEngines implements TruthFleet {
     processes.forEach(ChildProcess::close);
   }
 
-  private void launch(Command command, Path model, int blockSize, Path log) throws IOException {
+  private void launch(Command command, String role, Path model, int blockSize, Path work) throws IOException {
+    Path log = work.resolve("engine-" + processes.size() + ".log");
     int port = Ports.free();
     String events = "tcp://127.0.0.1:" + Ports.free();
     String replay = "tcp://127.0.0.1:" + Ports.free();
@@ -155,7 +184,9 @@ final class RealEngines implements TruthFleet {
     ChildProcess process = ChildProcess.quiet(name, log, words);
     processes.add(process);
     addresses.add(
-        new EngineAddress(URI.create("http://127.0.0.1:" + port), events, replay, true, "both", null));
+        new EngineAddress(
+            URI.create("http://127.0.0.1:" + port), events, replay, true, role,
+            role.equals("both") ? null : new EngineAddress.Transfer("vllm-nixl", 0, "")));
     System.err.printf("%s, process %d: events at %s, replay at %s, log %s%n", name, process.pid(), events, replay, log);
   }
 

@@ -47,8 +47,9 @@ final class Truth implements Callable<Integer> {
       names = "--with-vllm",
       paramLabel = "N",
       description = "Engines of vLLM on this machine's CPUs, installed by load-tests/install-vllm (6 GB of disk) if"
-          + " need be, with a tiny model: as many, 3 GB of memory each. --vllm-version V is another version of it.")
-  private int vllms;
+          + " need be, with a tiny model: as many, 3 GB of memory each. --vllm-version V is another version of it."
+          + " With --pairs some more, which hand KV blocks over by NIXL.")
+  private @Nullable Integer vllms;
 
   @Option(names = "--vllm", paramLabel = "PROGRAM", description = "Where vLLM is; load-tests/truth says it.")
   private Path vllm = Path.of("vllm");
@@ -106,8 +107,11 @@ final class Truth implements Callable<Integer> {
   @Option(names = "--simulators", defaultValue = "3", description = "Simulated engines, when none are named.")
   private int simulators;
 
-  @Option(names = "--pairs", defaultValue = "1", description = "And pairs of a prefill and a decode engine.")
-  private int pairs;
+  @Option(
+      names = "--pairs",
+      paramLabel = "N",
+      description = "And pairs of a prefill and a decode engine: 1 of simulated engines, none of others unless named.")
+  private @Nullable Integer pairs;
 
   @Option(names = "--blocks", defaultValue = "4096", description = "KV blocks of a simulated engine.")
   private int blocks;
@@ -194,7 +198,7 @@ final class Truth implements Callable<Integer> {
   private @Nullable TruthFleet fleet() throws IOException, InterruptedException {
     List<CacheGroup> groups = cacheGroups.stream().map(CacheGroup::parse).toList();
     Speculation drafts = Speculation.parse(speculation);
-    if (vllms > 0 || sglangs > 0) {
+    if (vllms != null || sglangs > 0) {
       if (modelDirectory != null && (!groups.isEmpty() || drafts != Speculation.NONE || adapters)) {
         throw new IOException(
             "--model-dir: --cache-groups, --speculation and --adapters are for a model that this makes");
@@ -203,7 +207,7 @@ final class Truth implements Callable<Integer> {
         throw new IOException(
             "--with-vllm or --with-sglang starts the engines, and a router before them: name no others");
       }
-      if (groups.size() > (vllms > 0 ? 1 : 0)) {
+      if (groups.size() > (vllms != null ? 1 : 0)) {
         throw new IOException(
             "--cache-groups: engines of vLLM have one beside full attention, window=TOKENS or state, and those of"
                 + " SGLang none");
@@ -223,18 +227,23 @@ final class Truth implements Callable<Integer> {
       return null;
     }
     return new TruthSimulators(
-        simulators, pairs, blocks, blockSizes.isEmpty() ? List.of(16) : blockSizes, groups, drafts, conditions());
+        simulators, pairs == null ? 1 : pairs, blocks, blockSizes.isEmpty() ? List.of(16) : blockSizes, groups, drafts, conditions());
   }
 
   /** Those of vLLM, and after them those of SGLang, which have the sizes of blocks that are left. */
   private TruthFleet realEngines(WordModel.Features features) throws IOException, InterruptedException {
+    int before = vllms == null ? 0 : vllms;
+    RealEngines.Count count = new RealEngines.Count(before, pairs == null ? 0 : pairs);
+    if (count.whole() + count.pairs() + sglangs == 0 || (vllms == null && count.pairs() > 0)) {
+      throw new IOException("--with-vllm N --pairs N: one of them is to be positive, and pairs are vLLM's");
+    }
     RealEngines first =
-        vllms == 0 ? null : RealEngines.vllm(vllm, vllms, blockSizes, model(features), features, http);
+        vllms == null ? null : RealEngines.vllm(vllm, count, blockSizes, model(features), features, http);
     if (sglangs == 0) {
       return Objects.requireNonNull(first);
     }
     try {
-      List<Integer> left = blockSizes.size() > vllms ? blockSizes.subList(vllms, blockSizes.size()) : blockSizes;
+      List<Integer> left = blockSizes.size() > before ? blockSizes.subList(before, blockSizes.size()) : blockSizes;
       WordModel.Features plain = new WordModel.Features(null, false, adapters);
       RealEngines second = RealEngines.sglang(sglang, sglangs, left, model(plain), plain, http);
       return first == null ? second : TruthFleet.of(first, second);

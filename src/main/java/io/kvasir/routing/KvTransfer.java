@@ -61,6 +61,11 @@ public record KvTransfer(
       return concurrent;
     }
 
+    /** Whether a prefill worker answers only once the decode worker has taken the blocks, which may have to wait. */
+    public boolean prefillAwaitsDecode() {
+      return this == SGLANG;
+    }
+
     /** Whether a decode worker can compute prompts itself; SGLang's refuses requests that name no prefill worker. */
     public boolean decodeCanPrefill() {
       return decodeCanPrefill;

@@ -13,6 +13,7 @@ import io.kvasir.cell.worker.ServedRequest;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.Booking;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Selection;
 import java.util.concurrent.TimeUnit;
@@ -60,7 +61,10 @@ public final class BookedReservation implements Reservation {
   private final int depth;
   private final double queueMs;
 
-  /** Whether the worker's silence counts before the first token, too: it computes the prompt and streams. */
+  /**
+   * Whether the worker's silence counts before the first token, too: it computes the prompt and streams, or hands the
+   * prompt over and waits for nobody.
+   */
   private final boolean stallWatched;
 
   /**
@@ -120,7 +124,7 @@ public final class BookedReservation implements Reservation {
     this.ofBatch = request.shape().severalPrompts();
     this.place = prefills() && chain.length() > 0 ? member.sendOrder().add(chain) : null;
     this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.cache().held(chain) : predict();
-    this.stallWatched = request.stream() && prefills() && generates();
+    this.stallWatched = prefills() && (generates() ? request.stream() : !awaitsDecode(member));
     this.silent = !request.stream() && prefills() && generates();
     if (prefills()) {
       member.beginReading(booking);
@@ -427,6 +431,11 @@ public final class BookedReservation implements Reservation {
   /** Whether the worker computes the prompt itself; otherwise another one hands it over. */
   private boolean prefills() {
     return role != Role.ENCODE && booking.equals(localPrefill);
+  }
+
+  private static boolean awaitsDecode(Member prefill) {
+    KvTransfer transfer = prefill.worker().kvTransfer();
+    return transfer == null || transfer.dialect().prefillAwaitsDecode();
   }
 
   /** Whether the worker's answer is the client's. */

@@ -5,12 +5,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Detects workers that make no progress. A worker is wedged when streams are open on it, none of them has delivered
- * anything for some seconds, and it got more requests since its last progress: its server may still answer probes while
- * its engine hangs. It then gets nothing new until it progresses or, once all of its requests have ended, until the
- * next trial.
+ * Detects workers that make no progress. A worker is wedged when streams, or prompts that it reads for others, are open
+ * on it, none of them has delivered anything for some seconds, and it got more requests since its last progress: its
+ * server may still answer probes while its engine hangs. It then gets nothing new until it progresses or, once all of
+ * its requests have ended, until the next trial.
  *
- * <p>Silence counts only against streams, for an answer that comes whole is silent until its end. Prompts take time
+ * <p>Silence counts only against these, for an answer that comes whole is silent until its end. Prompts take time
  * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
  * do not prolong it, or a worker that gets more all the time would never be detected.
  *

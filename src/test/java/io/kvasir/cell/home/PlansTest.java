@@ -26,6 +26,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -41,6 +42,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Plans of two workers against a cell's ledger: what they book and predict, and that all of it is given back. */
@@ -108,6 +110,13 @@ final class PlansTest {
     return (Decision.Planned) decision;
   }
 
+  /** Others generate there already, so that reading a prompt there would hold them up. */
+  private void generateOnDecode() {
+    for (int i = 0; i < 20; i++) {
+      decide(100 + i, Set.of("p"), null);
+    }
+  }
+
   private static Outcome completed() {
     return new Outcome.Completed(PROMPT, 0, 5, 1);
   }
@@ -144,6 +153,29 @@ final class PlansTest {
     assertNothingBooked();
   }
 
+  /** A prefill worker of SGLang may wait for a decode worker that is busy. */
+  @ParameterizedTest
+  @EnumSource(value = Dialect.class, names = {"VLLM_NIXL", "VLLM_PUSH", "TENSORRT_LLM", "SGLANG"})
+  void prefillWorkerThatHangs_getsNoMorePrompts(Dialect dialect) {
+    Member prefill = seat("p", Role.PREFILL, dialect, "", 100);
+    seat("d", Role.DECODE, dialect, "", 100);
+    generateOnDecode();
+    Decision.Planned planned = plan(1);
+    assertThat(planned.steps()).hasSize(2);
+    long later = Duration.ofMinutes(10).toNanos();
+    prefill.health().stallDetector().check(1_000_000_000L, 0, 0);
+    prefill.health().stallDetector().check(later, prefill.load().inFlight(), prefill.load().queueMs());
+
+    Decision next = decide(2, Set.of(), null);
+    assertThat(((Decision.Planned) next).steps()).hasSize(dialect == Dialect.SGLANG ? 2 : 1);
+
+    planned.close(completed());
+    ((Decision.Planned) next).close(completed());
+    prefill.health().stallDetector().check(later, 0, 0);
+    prefill.health().stallDetector().check(2 * later, 0, 0);
+    assertThat(plan(3).steps()).hasSize(2);
+  }
+
   @Test
   void burst_ofOnePrompt_meetsWhereItIsRead_thoughNobodyHasItYet() {
     seat("p0", Role.PREFILL, Dialect.SGLANG, "", 100);
@@ -165,10 +197,7 @@ final class PlansTest {
   void readsPrompt_countsItWhereItIsReadAfterAll() {
     Member prefill = seat("p", Role.PREFILL, Dialect.VLLM_NIXL, "", 100);
     Member decode = seat("d", Role.DECODE, Dialect.VLLM_NIXL, "", 100);
-    // Somebody generates there already, so that reading a prompt there would hold them up.
-    for (int i = 0; i < 20; i++) {
-      decide(100 + i, Set.of("p"), null);
-    }
+    generateOnDecode();
     long before = decode.load().pendingTokens();
     Decision.Planned planned = plan(1);
     assertThat(planned.steps()).hasSize(2);
