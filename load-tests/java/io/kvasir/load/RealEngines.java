@@ -89,7 +89,8 @@ final class RealEngines implements TruthFleet {
    * @throws IOException when one does not come up; its log is named
    */
   static RealEngines vllm(
-      Path vllm, Count count, List<Integer> blockSizes, ModelSource source, WordModel.Features features, HttpClient http)
+      Path vllm, Count count, List<Integer> blockSizes, ModelSource source, WordModel.Features features,
+      HttpClient http)
       throws IOException, InterruptedException {
     return start(
         "vLLM",

@@ -227,7 +227,8 @@ final class Truth implements Callable<Integer> {
       return null;
     }
     return new TruthSimulators(
-        simulators, pairs == null ? 1 : pairs, blocks, blockSizes.isEmpty() ? List.of(16) : blockSizes, groups, drafts, conditions());
+        simulators, pairs == null ? 1 : pairs, blocks, blockSizes.isEmpty() ? List.of(16) : blockSizes, groups, drafts,
+        conditions());
   }
 
   /** Those of vLLM, and after them those of SGLang, which have the sizes of blocks that are left. */
