@@ -181,13 +181,15 @@ final class HttpApi implements SimHttpHandler {
     GenerationRequest request = GenerationRequest.of(body, List.of(prompt), body.integer("max_output_tokens"), 0,
         settings.maxModelLen(), lora);
     JsonNode instructions = body.get("instructions");
-    String id = requestId(exchange, body);
+    // The header says nothing there.
+    String given = body.text("request_id");
+    String id = given != null ? given : "resp_" + UUID.randomUUID().toString().replace("-", "");
     ResponseFormat format =
         new ResponsesFormat(
             id, servedModel(body), now(),
             instructions == null ? JsonNodeFactory.instance.nullNode()
                 : instructions, request.sampling().maxTokens());
-    dispatcher.dispatch(exchange, body, "resp_" + id, request, format, fault);
+    dispatcher.dispatch(exchange, body, id, request, format, fault);
   }
 
   private void message(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)

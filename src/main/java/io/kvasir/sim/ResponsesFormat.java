@@ -18,10 +18,10 @@ final class ResponsesFormat implements ResponseFormat {
   private GeneratedSequence.FinishReason finish = GeneratedSequence.FinishReason.STOP;
   private int sequence;
 
-  /** The format of one answer; {@code id} without the prefixes that responses and their items have. */
+  /** The format of one answer; its item's id is made of its own {@code id}. */
   ResponsesFormat(String id, String model, long created, JsonNode instructions, int maxOutputTokens) {
-    this.id = "resp_" + id;
-    this.item = "msg_" + id;
+    this.id = id;
+    this.item = "msg_" + id.replaceFirst("^resp_", "");
     this.model = model;
     this.created = created;
     this.instructions = instructions;

@@ -520,7 +520,9 @@ final class TransferTest extends EngineTest {
     ObjectNode body = JSON.createObjectNode().put("model", "kvasir-demo");
     switch (path) {
       case COMPLETIONS -> body.put("prompt", TEXT).put("max_tokens", 40);
-      case "/v1/responses" -> body.put("input", "An answer. " + TEXT).put("max_output_tokens", 40);
+      // By the id, which is read in the body only, engines that push find each other.
+      case "/v1/responses" ->
+          body.put("input", "An answer. " + TEXT).put("max_output_tokens", 40).put("request_id", "resp_r");
       default -> body.put("max_tokens", 40).putArray("messages").addObject().put("role", "user")
           .put("content", path + TEXT);
     }

@@ -1,5 +1,6 @@
 package io.kvasir.execution.dialect;
 
+import io.kvasir.http.ApiPath;
 import io.kvasir.routing.KvTransfer;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 final class NixlPush implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new NixlPush();
 
+  /** The id of a response's request: vLLM reads no {@code X-Request-Id} there (0.32). */
+  private static final String REQUEST_ID = "request_id";
 
   @Override
   public @Nullable String unsupportedReason(ClientRequest request) {
@@ -19,8 +22,8 @@ final class NixlPush implements KvTransferProtocol {
 
   @Override
   public EngineRequest prefill(SplitRequest split) {
-    JsonMembers body = SingleTokenRequest.of(split.request()).with(NixlPull.PARAMETERS, NixlPull.PREFILL_PARAMETERS);
-    return EngineRequest.of(split.request(), body);
+    JsonMembers body = identified(split, SingleTokenRequest.of(split.request()));
+    return EngineRequest.of(split.request(), body.with(NixlPull.PARAMETERS, NixlPull.PREFILL_PARAMETERS));
   }
 
   @Override
@@ -36,7 +39,14 @@ final class NixlPush implements KvTransferProtocol {
         .with("tp_size", Integer.toString(transfer.tensorParallel()))
         .with("pp_size", Integer.toString(transfer.pipelineParallel()))
         .withText("remote_request_id", split.id());
-    JsonMembers body = split.request().members().with(NixlPull.PARAMETERS, parameters.toString());
-    return EngineRequest.of(split.request(), body);
+    JsonMembers body = identified(split, split.request().members());
+    return EngineRequest.of(split.request(), body.with(NixlPull.PARAMETERS, parameters.toString()));
+  }
+
+  /** The body with the id that both engines are to know its request by, where the header does not say it. */
+  private static JsonMembers identified(SplitRequest split, JsonMembers body) {
+    return split.request().api() == ApiPath.RESPONSES && !body.hasValue(REQUEST_ID)
+        ? body.withText(REQUEST_ID, "resp_" + split.id())
+        : body;
   }
 }

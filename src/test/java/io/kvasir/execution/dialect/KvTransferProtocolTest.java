@@ -181,6 +181,19 @@ final class KvTransferProtocolTest {
     assertThat(Dialect.VLLM_PUSH.concurrent()).isTrue();
   }
 
+  /** The engines find each other by the id, which is in the body of a response's request only. */
+  @Test
+  void push_bothLegsOfAResponse_haveItsId() {
+    KvTransferProtocol legs = KvTransferProtocol.of(Dialect.VLLM_PUSH);
+    SplitRequest split = split(Dialect.VLLM_PUSH, "/v1/responses", "{\"input\":\"a\",\"store\":false}");
+    SplitRequest named = split(Dialect.VLLM_PUSH, "/v1/responses", "{\"input\":\"a\",\"request_id\":\"mine\"}");
+
+    assertThat(text(legs.prefill(split))).contains("\"request_id\":\"resp_req-1\"");
+    assertThat(text(legs.decode(split, PrefillResult.KvBlocks.NOT_AWAITED)))
+        .contains("\"request_id\":\"resp_req-1\"");
+    assertThat(text(legs.prefill(named))).contains("\"request_id\":\"mine\"").doesNotContain("resp_");
+  }
+
   // vLLM, Mooncake.
 
   @Test
