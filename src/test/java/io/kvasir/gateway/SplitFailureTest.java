@@ -282,6 +282,25 @@ final class SplitFailureTest {
     settled();
   }
 
+  /** vLLM's engines wait eight minutes for blocks that are pushed. */
+  @ParameterizedTest
+  @EnumSource(value = Dialect.class, names = {"VLLM_NIXL", "VLLM_PUSH", "VLLM_MOONCAKE"})
+  void prefillWorkerDiesInTheHandOver_decodeWaitsNoMore(Dialect dialect) throws Exception {
+    router.cells.splitter("p1", p1.url(), Role.PREFILL, dialect, "m");
+    router.cells.splitter("d1", d1.url(), Role.DECODE, dialect, "m");
+    d1.script(failsAtBlocks((request, out) -> {
+      router.cells.setIll("p1", true);
+      out.awaitClosed();
+    }));
+
+    HttpResponse<String> response = router.post("/v1/completions", BODY, "X-Request-Id", "r");
+
+    assertThat(response.body()).isEqualTo(String.join("", STREAM));
+    assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).isEmpty();
+    assertThat(d1.seen).hasSize(2);
+    settled();
+  }
+
   /** A decode worker that fails as long as it is to take another's blocks, and else streams. */
   private ScriptedPod.Script failsAtBlocks(ScriptedPod.Script failure) {
     return (request, out) -> {

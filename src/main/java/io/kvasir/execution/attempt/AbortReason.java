@@ -10,6 +10,8 @@ public enum AbortReason {
   FIRST_BYTE_TIMEOUT("no first byte in time", true),
   IDLE_TIMEOUT("the answer stood still for too long", true),
   STEP_TIMEOUT("the step took too long", true),
+  /** The worker waits for KV blocks that nobody will hand over. */
+  PREFILLER_LOST("the worker that was to hand the prompt over is gone", true),
   TOTAL_TIMEOUT("the request took too long", true);
 
   private final String text;
@@ -24,7 +26,7 @@ public enum AbortReason {
     return text;
   }
 
-  /** Whether the worker was too slow, so that the abort counts as its failure. */
+  /** Whether the worker was too slow, so that the abort counts as a failure. */
   boolean isTimeout() {
     return timeout;
   }

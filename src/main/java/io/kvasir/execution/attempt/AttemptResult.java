@@ -44,9 +44,9 @@ public sealed interface AttemptResult {
       return new Failed(why, detail, Cause.ANSWER, retryable, null);
     }
 
-    /** Whether the worker answered, with an error that is not just that it is full. */
-    public boolean isError() {
-      return cause == Cause.ANSWER && why.equals(ERROR);
+    /** Whether the worker answered with an error that is not just that it is full, or not in time. */
+    public boolean isErrorOrTimeout() {
+      return (cause == Cause.ANSWER && why.equals(ERROR)) || cause == Cause.TIMEOUT;
     }
 
     /** Whether the connection failed, and so the whole pod. */

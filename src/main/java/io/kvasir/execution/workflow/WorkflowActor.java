@@ -7,6 +7,7 @@ import io.kvasir.execution.attempt.Attempt;
 import io.kvasir.execution.attempt.Execution;
 import io.kvasir.http.Cancellation;
 import io.kvasir.telemetry.RedactedException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,10 +34,16 @@ import org.slf4j.LoggerFactory;
 final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private static final Logger LOG = LoggerFactory.getLogger(WorkflowActor.class);
 
+  /** Between two looks at a prefill worker whose blocks a decode worker waits for; a hand-over takes much less. */
+  private static final Duration PREFILLER_CHECKS = Duration.ofSeconds(2);
+
   /** A message to the actor. */
   sealed interface Message {
     /** An event of a timer or of the client. */
     record Occurred(WorkflowEvent event) implements Message {}
+
+    /** It is time to look whether a prefill worker is still there. */
+    record CheckDue(WorkflowEffect.CheckPrefiller check) implements Message {}
 
     /** The event that follows an effect carried out on another thread. */
     final class Completed implements Message {
@@ -105,6 +112,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private Behavior<Message> receive(Message message) {
     switch (message) {
       case Message.Occurred(WorkflowEvent event) -> on(event);
+      case Message.CheckDue(WorkflowEffect.CheckPrefiller(int run, String prefiller)) ->
+          on(new WorkflowEvent.PrefillerChecked(run, prefiller, io.isLost(prefiller)));
       case Message.Completed completed -> {
         pending--;
         undelivered.remove(completed);
@@ -152,6 +161,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
           attempts.getOrDefault(run, List.of()).get(number).abandon();
       case WorkflowEffect.Release(Decision.Chosen step, var outcome) -> step.reservation().close(outcome);
       case WorkflowEffect.PrefillLocally(Decision.Chosen step) -> step.reservation().prefillLocally();
+      case WorkflowEffect.CheckPrefiller check ->
+          timers.startSingleTimer(new Message.CheckDue(check), PREFILLER_CHECKS);
       case WorkflowEffect.Schedule(var delay, WorkflowEvent event) ->
           timers.startSingleTimer(new Message.Occurred(event), delay);
       case WorkflowEffect.Finish(var result, var retries) ->

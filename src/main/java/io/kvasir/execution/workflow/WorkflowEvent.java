@@ -37,6 +37,13 @@ sealed interface WorkflowEvent {
   record StepTimedOut(int run) implements WorkflowEvent {}
 
   /**
+   * It was looked up whether the prefill worker of a decode run is still there.
+   *
+   * @param prefiller its id
+   */
+  record PrefillerChecked(int run, String prefiller, boolean lost) implements WorkflowEvent {}
+
+  /**
    * The cells have decided.
    *
    * @param nanos how long that took

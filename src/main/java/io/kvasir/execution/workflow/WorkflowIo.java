@@ -3,6 +3,7 @@ package io.kvasir.execution.workflow;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
+import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Result;
@@ -83,6 +84,12 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
             step,
             preprocessing.annotated(request),
             preprocessing.requests(request, effect.plan().rendezvous().requestId()));
+  }
+
+  /** Whether a worker cannot be reached, or has been removed. Does not block. */
+  boolean isLost(String worker) {
+    return services.cells().workers().stream()
+        .noneMatch(known -> known.id().equals(worker) && known.health() != WorkerStatus.Health.UNHEALTHY);
   }
 
   WorkflowEvent fetchBootstrap(URI server) {

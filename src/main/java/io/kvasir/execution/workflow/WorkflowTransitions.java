@@ -30,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A failed step's siblings are aborted at once. A retry of a split request repeats its prefill: KV blocks are handed
  * over once. A plan that goes on without prefill has the decode worker compute the prompt. So has the last try where
- * all decode workers failed that were to receive blocks: the fault may be the prefill worker's. When a client cancels
- * between prefill and decode, the prefill engine gets no message: its lease expires.
+ * all decode workers failed that were to receive blocks: the fault may be the prefill worker's. A decode worker that
+ * waits for the blocks of a prefill worker that is gone, which engines do for minutes, is stopped. When a client
+ * cancels between prefill and decode, the prefill engine gets no message: its lease expires.
  */
 final class WorkflowTransitions {
   /**
@@ -86,6 +87,13 @@ final class WorkflowTransitions {
       case WorkflowEvent.StepTimedOut(int run) -> {
         if (state().steps().run(run) != null) {
           next.add(new WorkflowEffect.Abort(run, AbortReason.STEP_TIMEOUT));
+        }
+      }
+      case WorkflowEvent.PrefillerChecked(int run, String prefiller, boolean lost) -> {
+        if (!state().finished() && next.activeRun(run) != null) {
+          next.add(
+              lost ? new WorkflowEffect.Abort(run, AbortReason.PREFILLER_LOST)
+                  : new WorkflowEffect.CheckPrefiller(run, prefiller));
         }
       }
       case WorkflowEvent.DecisionReceived decided -> decided(decided);
@@ -207,7 +215,8 @@ final class WorkflowTransitions {
 
   private void startDecode(Decision.Chosen prefill, PrefillResult.KvBlocks blocks, Report prefillReport) {
     PlanState plan = state().requirePlan();
-    next.start(plan, plan.last(), new StepWork.Decode(prefill, blocks, prefillReport), false);
+    StepRun run = next.start(plan, plan.last(), new StepWork.Decode(prefill, blocks, prefillReport), false);
+    next.add(new WorkflowEffect.CheckPrefiller(run.id(), prefill.worker().id()));
   }
 
   /** The report of a prefill that runs beside decode: only what was predicted is known. */
@@ -353,7 +362,7 @@ final class WorkflowTransitions {
 
   private void failed(Decision.Chosen chosen, AttemptResult.Failed failure) {
     PlanState plan = state().requirePlan();
-    boolean receiver = plan.receives(chosen) && failure.isError();
+    boolean receiver = plan.receives(chosen) && failure.isErrorOrTimeout();
     RetryState failed = state().retries().withFailure(chosen.worker(), failure);
     next.set(state().with(receiver ? failed.withFailedReceiver(chosen.worker()) : failed));
     URI server = plan.bootstrapServer();

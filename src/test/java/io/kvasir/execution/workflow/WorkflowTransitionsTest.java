@@ -456,6 +456,26 @@ final class WorkflowTransitionsTest {
   }
 
   @Test
+  void aDecodeWorkerThatWaitsForTheBlocksOfAWorkerThatIsGoneIsStopped() {
+    WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
+    WorkflowEffect.CheckPrefiller check = workflow.effect(WorkflowEffect.CheckPrefiller.class);
+    assertThat(check.prefiller()).isEqualTo("p0");
+
+    workflow.on(new WorkflowEvent.PrefillerChecked(check.run(), "p0", false));
+    assertThat(workflow.effects).containsExactly(check);
+    workflow.on(new WorkflowEvent.PrefillerChecked(check.run(), "p0", true));
+    assertThat(workflow.effects)
+        .containsExactly(new WorkflowEffect.Abort(check.run(), AbortReason.PREFILLER_LOST));
+
+    workflow.ended(
+        DECODE, new AttemptResult.Failed("timeout", "gone", AttemptResult.Failed.Cause.TIMEOUT, true, null));
+    workflow.on(new WorkflowEvent.PrefillerChecked(check.run(), "p0", true));
+    assertThat(workflow.effects).isEmpty();
+    workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
+    workflow.decided("decode@d0").ended(DECODE, buffered(200)).assertDone();
+  }
+
+  @Test
   void aDecodeWorkerWhoseConnectionEndedIsNotTriedAgain() {
     WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
     workflow.ended(
