@@ -43,7 +43,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     record Occurred(WorkflowEvent event) implements Message {}
 
     /** It is time to look whether a prefill worker is still there. */
-    record CheckDue(WorkflowEffect.CheckPrefiller check) implements Message {}
+    record CheckDue(PrefillerWatch watch) implements Message {}
 
     /** The event that follows an effect carried out on another thread. */
     final class Completed implements Message {
@@ -112,8 +112,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private Behavior<Message> receive(Message message) {
     switch (message) {
       case Message.Occurred(WorkflowEvent event) -> on(event);
-      case Message.CheckDue(WorkflowEffect.CheckPrefiller(int run, String prefiller)) ->
-          on(new WorkflowEvent.PrefillerChecked(run, prefiller, io.isLost(prefiller)));
+      case Message.CheckDue(PrefillerWatch watch) ->
+          on(new WorkflowEvent.PrefillerChecked(watch, io.isLost(watch.prefiller())));
       case Message.Completed completed -> {
         pending--;
         undelivered.remove(completed);
@@ -161,8 +161,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
           attempts.getOrDefault(run, List.of()).get(number).abandon();
       case WorkflowEffect.Release(Decision.Chosen step, var outcome) -> step.reservation().close(outcome);
       case WorkflowEffect.PrefillLocally(Decision.Chosen step) -> step.reservation().prefillLocally();
-      case WorkflowEffect.CheckPrefiller check ->
-          timers.startSingleTimer(new Message.CheckDue(check), PREFILLER_CHECKS);
+      case WorkflowEffect.CheckPrefiller(PrefillerWatch watch) ->
+          timers.startSingleTimer(new Message.CheckDue(watch), PREFILLER_CHECKS);
       case WorkflowEffect.Schedule(var delay, WorkflowEvent event) ->
           timers.startSingleTimer(new Message.Occurred(event), delay);
       case WorkflowEffect.Finish(var result, var retries) ->

@@ -46,13 +46,8 @@ sealed interface WorkflowEffect {
   /** Books the prompt's load on a worker that computes it although another was to. */
   record PrefillLocally(Decision.Chosen step) implements WorkflowEffect {}
 
-  /**
-   * Looks up, a moment later, whether the prefill worker of a decode run is still there; {@link
-   * WorkflowEvent.PrefillerChecked} follows.
-   *
-   * @param prefiller its id
-   */
-  record CheckPrefiller(int run, String prefiller) implements WorkflowEffect {}
+  /** Looks, a moment later, for a decode run's prefill worker; {@link WorkflowEvent.PrefillerChecked} follows. */
+  record CheckPrefiller(PrefillerWatch watch) implements WorkflowEffect {}
 
   /** Delivers an event after a delay. */
   record Schedule(Duration delay, WorkflowEvent event) implements WorkflowEffect {}

@@ -36,12 +36,8 @@ sealed interface WorkflowEvent {
   /** A step's own deadline has passed. */
   record StepTimedOut(int run) implements WorkflowEvent {}
 
-  /**
-   * It was looked up whether the prefill worker of a decode run is still there.
-   *
-   * @param prefiller its id
-   */
-  record PrefillerChecked(int run, String prefiller, boolean lost) implements WorkflowEvent {}
+  /** It was looked for a decode run's prefill worker, which is lost when it is gone or cannot be reached. */
+  record PrefillerChecked(PrefillerWatch watch, boolean lost) implements WorkflowEvent {}
 
   /**
    * The cells have decided.

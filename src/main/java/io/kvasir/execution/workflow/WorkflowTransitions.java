@@ -89,11 +89,9 @@ final class WorkflowTransitions {
           next.add(new WorkflowEffect.Abort(run, AbortReason.STEP_TIMEOUT));
         }
       }
-      case WorkflowEvent.PrefillerChecked(int run, String prefiller, boolean lost) -> {
-        if (!state().finished() && next.activeRun(run) != null) {
-          next.add(
-              lost ? new WorkflowEffect.Abort(run, AbortReason.PREFILLER_LOST)
-                  : new WorkflowEffect.CheckPrefiller(run, prefiller));
+      case WorkflowEvent.PrefillerChecked(PrefillerWatch watch, boolean lost) -> {
+        if (!state().finished() && next.activeRun(watch.run()) != null) {
+          prefillerChecked(watch, lost);
         }
       }
       case WorkflowEvent.DecisionReceived decided -> decided(decided);
@@ -216,7 +214,17 @@ final class WorkflowTransitions {
   private void startDecode(Decision.Chosen prefill, PrefillResult.KvBlocks blocks, Report prefillReport) {
     PlanState plan = state().requirePlan();
     StepRun run = next.start(plan, plan.last(), new StepWork.Decode(prefill, blocks, prefillReport), false);
-    next.add(new WorkflowEffect.CheckPrefiller(run.id(), prefill.worker().id()));
+    next.add(new WorkflowEffect.CheckPrefiller(
+        PrefillerWatch.of(run.id(), prefill.worker().id(), rules.call().decision().stream())));
+  }
+
+  private void prefillerChecked(PrefillerWatch watch, boolean lost) {
+    PrefillerWatch rest = watch.next();
+    if (lost) {
+      next.add(new WorkflowEffect.Abort(watch.run(), AbortReason.PREFILLER_LOST));
+    } else if (rest != null) {
+      next.add(new WorkflowEffect.CheckPrefiller(rest));
+    }
   }
 
   /** The report of a prefill that runs beside decode: only what was predicted is known. */

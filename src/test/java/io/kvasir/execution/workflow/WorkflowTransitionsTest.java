@@ -458,21 +458,37 @@ final class WorkflowTransitionsTest {
   @Test
   void aDecodeWorkerThatWaitsForTheBlocksOfAWorkerThatIsGoneIsStopped() {
     WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
-    WorkflowEffect.CheckPrefiller check = workflow.effect(WorkflowEffect.CheckPrefiller.class);
-    assertThat(check.prefiller()).isEqualTo("p0");
+    PrefillerWatch watch = workflow.effect(WorkflowEffect.CheckPrefiller.class).watch();
+    assertThat(watch.prefiller()).isEqualTo("p0");
 
-    workflow.on(new WorkflowEvent.PrefillerChecked(check.run(), "p0", false));
-    assertThat(workflow.effects).containsExactly(check);
-    workflow.on(new WorkflowEvent.PrefillerChecked(check.run(), "p0", true));
+    workflow.on(new WorkflowEvent.PrefillerChecked(watch, false));
+    PrefillerWatch again = workflow.effect(WorkflowEffect.CheckPrefiller.class).watch();
+    assertThat(again.looks()).isEqualTo(watch.looks() - 1);
+    workflow.on(new WorkflowEvent.PrefillerChecked(again, true));
     assertThat(workflow.effects)
-        .containsExactly(new WorkflowEffect.Abort(check.run(), AbortReason.PREFILLER_LOST));
+        .containsExactly(new WorkflowEffect.Abort(watch.run(), AbortReason.PREFILLER_LOST));
 
     workflow.ended(
         DECODE, new AttemptResult.Failed("timeout", "gone", AttemptResult.Failed.Cause.TIMEOUT, true, null));
-    workflow.on(new WorkflowEvent.PrefillerChecked(check.run(), "p0", true));
+    workflow.on(new WorkflowEvent.PrefillerChecked(again, true));
     assertThat(workflow.effects).isEmpty();
     workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
     workflow.decided("decode@d0").ended(DECODE, buffered(200)).assertDone();
+  }
+
+  @Test
+  void whileAnAnswerComesWholeThePrefillWorkerIsLookedForNotForLong() {
+    WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
+    PrefillerWatch watch = PrefillerWatch.of(
+        workflow.effect(WorkflowEffect.CheckPrefiller.class).watch().run(), "p0", false);
+    int looks = 0;
+    while (watch != null) {
+      workflow.on(new WorkflowEvent.PrefillerChecked(watch, false));
+      watch = watch.next();
+      assertThat(workflow.effects).hasSize(watch == null ? 0 : 1);
+      looks++;
+    }
+    assertThat(looks).isEqualTo(5);
   }
 
   @Test
