@@ -5,6 +5,7 @@ import io.kvasir.http.Cancellation;
 import io.kvasir.telemetry.DecisionRecord;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node's client of every cell, for requests: decides inline where this node is the cell's home, has its home decide
@@ -38,6 +39,16 @@ public interface Cells {
 
   /** Every worker of the roster, from this node's memory: never waits. */
   List<WorkerSummary> workers();
+
+  /** The health of a worker, from this node's memory: null for one that is not in the roster. Never waits. */
+  default WorkerStatus.@Nullable Health health(String worker) {
+    for (WorkerSummary known : workers()) {
+      if (known.id().equals(worker)) {
+        return known.health();
+      }
+    }
+    return null;
+  }
 
   /** The workers of the roster that serve a model, from this node's memory: never waits. */
   List<WorkerSummary> workers(String model);

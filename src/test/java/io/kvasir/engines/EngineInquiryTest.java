@@ -106,13 +106,13 @@ final class EngineInquiryTest {
   @Test
   void vllm_inDeveloperMode_mayTakeItsTimeToTell() throws Exception {
     Duration slow = Duration.ofSeconds(2);
-    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch never = new CountDownLatch(1);
     try (ScriptedPod pod = new ScriptedPod((request, out) -> {
       switch (request.target()) {
         case "/v1/models" -> out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\"}]}");
         case "/version" -> out.json(200, "{\"version\":\"0.32.0\"}");
         case "/server_info?config_format=json" -> {
-          boolean _ = asked.await(slow.toMillis() * 5 / 4, TimeUnit.MILLISECONDS);
+          boolean _ = never.await(slow.toMillis() * 5 / 4, TimeUnit.MILLISECONDS);
           out.json(200, "{\"vllm_config\":{\"cache_config\":{\"block_size\":32}}}");
         }
         default -> out.json(404, "{}");

@@ -10,6 +10,7 @@ import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.SendOrder;
 import io.kvasir.cell.worker.ServedRequest;
+import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.Booking;
@@ -41,7 +42,10 @@ public final class BookedReservation implements Reservation {
   private static final long NEVER = Long.MIN_VALUE;
 
   private final Member member;
+
+  /** Without the worker that was to hand the prompt over once it is computed here after all. */
   private volatile ServedRequest served;
+
   /** As the worker's engine prepares the prompt; empty where nothing can be predicted of it. */
   private final Chain chain;
 
@@ -93,7 +97,7 @@ public final class BookedReservation implements Reservation {
   /**
    * Takes over a booking that has been made on the member's load, and predicts what it leads to.
    *
-   * @param prefiller whose KV blocks the worker is to receive; null where it computes the prompt
+   * @param prefiller health of the worker whose KV blocks this one is to receive; null where it computes the prompt
    * @param local keeps it while it is open if it is a request of this node
    * @param seenPrefixes gets the prompt when it has been served: not before, since nobody waits for that
    */
@@ -101,12 +105,11 @@ public final class BookedReservation implements Reservation {
       Member member,
       Selection.Chosen chosen,
       DecisionRequest request,
-      @Nullable Member prefiller,
+      @Nullable WorkerHealth prefiller,
       LocalReservations local,
       SeenPrefixes seenPrefixes) {
     this.member = member;
-    this.served = new ServedRequest(
-        request.requestId(), request.model(), prefiller == null ? null : prefiller.health());
+    this.served = new ServedRequest(request.requestId(), request.model(), prefiller);
     this.prompt = request.prompt().chain();
     this.seenPrefixes = seenPrefixes;
     // Nothing is predicted of a rank that may not be the one, nor of blocks that events would never confirm.

@@ -9,6 +9,7 @@ import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.ledger.PullingReservation;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.KvPull;
 import io.kvasir.routing.PlanResult;
@@ -61,10 +62,10 @@ final class BookedPlan {
     }
   }
 
-  /** The worker whose KV blocks a step's worker is to receive; null where it computes the prompt. */
-  private @Nullable Member prefiller(int step) {
+  /** Health of the worker whose KV blocks a step's worker is to receive; null where it computes the prompt. */
+  private @Nullable WorkerHealth prefiller(int step) {
     Selection.Chosen before = step == 0 || found.chosen().get(step).readsPrompt() ? null : found.chosen().get(step - 1);
-    return before != null && before.role() == Role.PREFILL ? fleet.member(before.slot()) : null;
+    return before != null && before.role() == Role.PREFILL ? fleet.member(before.slot()).health() : null;
   }
 
   /** Whether a worker turned out to hold more of the prompt than it was chosen for. */

@@ -287,8 +287,7 @@ public final class Dispatcher implements AutoCloseable {
   }
 
   private boolean isDown(String worker) {
-    return cells.workers().stream()
-        .anyMatch(summary -> summary.id().equals(worker) && summary.health() == WorkerStatus.Health.UNHEALTHY);
+    return cells.health(worker) == WorkerStatus.Health.UNHEALTHY;
   }
 
   /** Stops the workflows and the timer: deadlines are not kept any more. */

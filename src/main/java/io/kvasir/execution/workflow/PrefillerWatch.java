@@ -7,19 +7,19 @@ import org.jspecify.annotations.Nullable;
  *
  * @param run the decode run's id
  * @param prefiller the prefill worker's id
- * @param looks how often it is looked for at most
+ * @param checks how often it is checked yet, at most
  */
-record PrefillerWatch(int run, String prefiller, int looks) {
-  /** An answer that comes whole shows nothing before its end: after these the run is believed to have its blocks. */
-  private static final int LOOKS_FOR_WHOLE_ANSWERS = 5;
+record PrefillerWatch(int run, String prefiller, int checks) {
+  /** An answer that does not stream shows nothing before its end: the run is believed to have its blocks by then. */
+  private static final int CHECKS_WITHOUT_STREAM = 5;
 
   /** A watch that begins. */
   static PrefillerWatch of(int run, String prefiller, boolean stream) {
-    return new PrefillerWatch(run, prefiller, stream ? Integer.MAX_VALUE : LOOKS_FOR_WHOLE_ANSWERS);
+    return new PrefillerWatch(run, prefiller, stream ? Integer.MAX_VALUE : CHECKS_WITHOUT_STREAM);
   }
 
-  /** What is left after a look; null when that was the last. */
+  /** What is left after a check; null when that was the last. */
   @Nullable PrefillerWatch next() {
-    return looks == 1 ? null : new PrefillerWatch(run, prefiller, looks - 1);
+    return checks == 1 ? null : new PrefillerWatch(run, prefiller, checks - 1);
   }
 }

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private static final Logger LOG = LoggerFactory.getLogger(WorkflowActor.class);
 
-  /** Between two looks at a prefill worker whose blocks a decode worker waits for; a hand-over takes much less. */
+  /** Between two checks of a prefill worker whose blocks a decode worker waits for; a hand-over takes much less. */
   private static final Duration PREFILLER_CHECKS = Duration.ofSeconds(2);
 
   /** A message to the actor. */
@@ -42,7 +42,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     /** An event of a timer or of the client. */
     record Occurred(WorkflowEvent event) implements Message {}
 
-    /** It is time to look whether a prefill worker is still there. */
+    /** It is time to check a prefill worker. */
     record CheckDue(PrefillerWatch watch) implements Message {}
 
     /** The event that follows an effect carried out on another thread. */

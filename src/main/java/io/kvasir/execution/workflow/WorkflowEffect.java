@@ -46,7 +46,7 @@ sealed interface WorkflowEffect {
   /** Books the prompt's load on a worker that computes it although another was to. */
   record PrefillLocally(Decision.Chosen step) implements WorkflowEffect {}
 
-  /** Looks, a moment later, for a decode run's prefill worker; {@link WorkflowEvent.PrefillerChecked} follows. */
+  /** Checks a decode run's prefill worker a moment later; {@link WorkflowEvent.PrefillerChecked} follows. */
   record CheckPrefiller(PrefillerWatch watch) implements WorkflowEffect {}
 
   /** Delivers an event after a delay. */

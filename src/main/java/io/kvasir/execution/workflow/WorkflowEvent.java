@@ -36,7 +36,7 @@ sealed interface WorkflowEvent {
   /** A step's own deadline has passed. */
   record StepTimedOut(int run) implements WorkflowEvent {}
 
-  /** It was looked for a decode run's prefill worker, which is lost when it is gone or cannot be reached. */
+  /** A decode run's prefill worker was checked: it is lost when it has been removed or cannot be reached. */
   record PrefillerChecked(PrefillerWatch watch, boolean lost) implements WorkflowEvent {}
 
   /**

@@ -88,8 +88,8 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
 
   /** Whether a worker cannot be reached, or has been removed. Does not block. */
   boolean isLost(String worker) {
-    return services.cells().workers().stream()
-        .noneMatch(known -> known.id().equals(worker) && known.health() != WorkerStatus.Health.UNHEALTHY);
+    WorkerStatus.Health health = services.cells().health(worker);
+    return health == null || health == WorkerStatus.Health.UNHEALTHY;
   }
 
   WorkflowEvent fetchBootstrap(URI server) {

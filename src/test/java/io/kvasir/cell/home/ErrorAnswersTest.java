@@ -126,7 +126,7 @@ final class ErrorAnswersTest {
   }
 
   @Test
-  void errorsWithAnothersBlocks_countWhereAWorkerAnswersThatTookThemFromTheSame() {
+  void errorsAtAHandOver_countWhereAnotherWorkerReceivesFromTheSame() {
     Member prefiller = admit("p");
     Member broken = admit("a");
     Member well = admit("b");
@@ -139,13 +139,13 @@ final class ErrorAnswersTest {
   }
 
   @Test
-  void errorsWithAnothersBlocks_doNotCountWhereNobodyElseTookThem() {
+  void errorsAtAHandOver_doNotCountWhereNobodyElseReceivesFromTheSame() {
     Member died = admit("p");
     Member other = admit("q");
-    Member taker = admit("a");
+    Member receiver = admit("a");
     Member well = admit("b");
     for (int i = 0; i < 10 * THRESHOLD; i++) {
-      ended("r" + i, taker, died, ERROR);
+      ended("r" + i, receiver, died, ERROR);
       ended("r" + i, well, i % 2 == 0 ? null : other, ANSWER);
     }
 
@@ -153,19 +153,19 @@ final class ErrorAnswersTest {
   }
 
   @Test
-  void errorsWithAnothersBlocks_thatNobodyMadeGood_countOnlyWhileThatOneIsWell() {
+  void errorsAtAHandOver_thatNobodyMadeGood_countOnlyWhileThePrefillerIsWell() {
     Member died = admit("p");
     Member well = admit("q");
-    Member taker = admit("a");
+    Member receiver = admit("a");
     Member broken = admit("b");
     admit("c");
     for (int i = 0; i < THRESHOLD; i++) {
-      ended("r" + i, taker, died, ERROR);
+      ended("r" + i, receiver, died, ERROR);
       ended("s" + i, broken, well, ERROR);
     }
     died.health().reachability().onConnectionLost(clock.nanos(), "test");
     clock.advance(Duration.ofSeconds(10));
-    ended("last", taker, died, ERROR);
+    ended("last", receiver, died, ERROR);
 
     assertThat(chosen()).containsExactly("q", "a", "c");
   }

@@ -463,7 +463,7 @@ final class WorkflowTransitionsTest {
 
     workflow.on(new WorkflowEvent.PrefillerChecked(watch, false));
     PrefillerWatch again = workflow.effect(WorkflowEffect.CheckPrefiller.class).watch();
-    assertThat(again.looks()).isEqualTo(watch.looks() - 1);
+    assertThat(again.checks()).isEqualTo(watch.checks() - 1);
     workflow.on(new WorkflowEvent.PrefillerChecked(again, true));
     assertThat(workflow.effects)
         .containsExactly(new WorkflowEffect.Abort(watch.run(), AbortReason.PREFILLER_LOST));
@@ -477,18 +477,18 @@ final class WorkflowTransitionsTest {
   }
 
   @Test
-  void whileAnAnswerComesWholeThePrefillWorkerIsLookedForNotForLong() {
+  void withoutAStreamThePrefillWorkerIsCheckedFiveTimes() {
     WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
     PrefillerWatch watch = PrefillerWatch.of(
         workflow.effect(WorkflowEffect.CheckPrefiller.class).watch().run(), "p0", false);
-    int looks = 0;
+    int checks = 0;
     while (watch != null) {
       workflow.on(new WorkflowEvent.PrefillerChecked(watch, false));
       watch = watch.next();
       assertThat(workflow.effects).hasSize(watch == null ? 0 : 1);
-      looks++;
+      checks++;
     }
-    assertThat(looks).isEqualTo(5);
+    assertThat(checks).isEqualTo(5);
   }
 
   @Test
