@@ -64,7 +64,6 @@ final class KeyFileWatch implements AutoCloseable {
     try {
       KeyEntryReader.KeysFile next = reader.readFile(file);
       files.readAs(FileFingerprints.of(file, next.source()));
-      faults = 0;
       boolean changed = !next.keys().equals(keys);
       reloads.labelValues(changed ? "changed" : "unchanged").inc();
       if (changed) {
@@ -72,6 +71,8 @@ final class KeyFileWatch implements AutoCloseable {
         onChange.accept(keys);
         LOG.info("the file of keys was reloaded: it has {} keys", keys.size());
       }
+      // Only now: who sees the fault mended finds the new keys in force.
+      faults = 0;
     } catch (ConfigException faulty) {
       faults = faulty.faults().size();
       reloads.labelValues("refused").inc();

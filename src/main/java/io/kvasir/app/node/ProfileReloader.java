@@ -143,8 +143,9 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   }
 
   private ReloadResult applied(Profiles next) {
-    faults = 0;
     LiveProfiles.Change change = profiles.replace(next);
+    // Only now: who sees the fault mended finds the new profiles in service.
+    faults = 0;
     reloads.labelValues(change.isNone() ? "unchanged" : "changed").inc();
     if (!change.isNone()) {
       changedNanos = nanos.getAsLong();
