@@ -42,6 +42,9 @@ public final class Candidates {
   /** Share of the KV cache in use as the engine reports it, 0 to 1, {@link #UNKNOWN} where it does not. */
   public final double[] kvUse;
 
+  /** Bitmap of the workers that compute no prompts for others now, as those fail to receive them; null for none. */
+  public long @Nullable [] notHandingOver;
+
   /**
    * Share of what the worker evicted lately that had to be computed again, 0 to 1: how likely a block that is stored
    * there evicts one that will be missed. 0 where memory has room or nothing is known. Where the fleet learns it, not a

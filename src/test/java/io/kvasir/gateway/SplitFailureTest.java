@@ -277,6 +277,8 @@ final class SplitFailureTest {
       assertThat(response.body()).isEqualTo(String.join("", STREAM));
       assertThat(response.headers().firstValue("X-Router-Backend")).hasValue("d1");
       assertThat(response.headers().firstValue("X-Router-Prefill-Backend")).isEmpty();
+      assertThat(response.headers().firstValue("X-Router-Reason").orElseThrow())
+          .endsWith("; without prefill: its KV blocks were not received");
       assertThat(d1.seen).hasSize(2);
     }
     settled();

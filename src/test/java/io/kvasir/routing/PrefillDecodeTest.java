@@ -207,6 +207,30 @@ final class PrefillDecodeTest {
     assertThat(booked()).isZero();
   }
 
+  @ParameterizedTest
+  @EnumSource(Dialect.class)
+  void plan_prefillWorkersWhosePromptsAreNotReceived_areLeftOut_whereDecodeWorkersCanComputeThem(Dialect dialect) {
+    fleet = fleet(dialect);
+    String always = "prefill-decode.workflow.remote-prefill = always";
+    fleet.notHandingOver = new long[] {0b01};
+    PlanResult.PlanFound other = made(always);
+    assertThat(steps(other)).containsExactly("prefill", "decode");
+    if (dialect.decodeCanPrefill()) {
+      assertThat(other.plan().steps().getFirst().worker().id()).isEqualTo("w1");
+      assertThat(other.reason()).endsWith("; not-handing-over=1");
+    }
+
+    fleet.notHandingOver = new long[] {0b11};
+    PlanResult.PlanFound made = made(always);
+
+    if (dialect.decodeCanPrefill()) {
+      assertThat(steps(made)).containsExactly("decode");
+      assertThat(made.reason()).contains("; prefill=local:no-worker; ").endsWith("; not-handing-over=2");
+    } else {
+      assertThat(steps(made)).containsExactly("prefill", "decode");
+    }
+  }
+
   @Test
   void aProfileOfOneStep_namesTheOneThatDividesRequests() {
     assertThat(routing.selector("expected-cost").select(fleet(Dialect.VLLM_NIXL), Routing.request(1, 16, 20)))

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SequencedSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** A fleet for tests: workers in order of their slots, with settable load and depths. */
 final class TestFleet implements Fleet {
@@ -22,6 +23,7 @@ final class TestFleet implements Fleet {
   final double[] kvUse;
   final double[] evictionLoss;
   final boolean[] alive;
+  long @Nullable [] notHandingOver;
   final List<Booking> booked = new ArrayList<>();
   final List<Integer> bookedSlots = new ArrayList<>();
   final Worker[] workers;
@@ -90,6 +92,7 @@ final class TestFleet implements Fleet {
   @Override
   public void snapshot(Candidates candidates) {
     candidates.workers = workers;
+    candidates.notHandingOver = notHandingOver;
     Arrays.fill(candidates.live, 0);
     for (int slot = 0; slot < slots; slot++) {
       if (alive[slot]) {

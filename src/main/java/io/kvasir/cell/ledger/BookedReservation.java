@@ -109,7 +109,7 @@ public final class BookedReservation implements Reservation {
       LocalReservations local,
       SeenPrefixes seenPrefixes) {
     this.member = member;
-    this.served = new ServedRequest(request.requestId(), request.model(), prefiller);
+    this.served = new ServedRequest(request.requestId(), request.model(), generates(chosen.role()), prefiller);
     this.prompt = request.prompt().chain();
     this.seenPrefixes = seenPrefixes;
     // Nothing is predicted of a rank that may not be the one, nor of blocks that events would never confirm.
@@ -142,7 +142,7 @@ public final class BookedReservation implements Reservation {
 
   private BookedReservation(Member member, String model, Booking booking, Booking localPrefill) {
     this.member = member;
-    this.served = new ServedRequest(null, model, null);
+    this.served = new ServedRequest(null, model, true, null);
     this.chain = Chain.EMPTY;
     this.prompt = Chain.EMPTY;
     this.seenPrefixes = null;
@@ -443,6 +443,10 @@ public final class BookedReservation implements Reservation {
 
   /** Whether the worker's answer is the client's. */
   private boolean generates() {
+    return generates(role);
+  }
+
+  private static boolean generates(Role role) {
     return role == Role.DECODE || role == Role.BOTH;
   }
 

@@ -3,8 +3,11 @@ package io.kvasir.cell.view;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.worker.ChangeCounter;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.WorkerHealth;
+import io.kvasir.http.CircuitBreaker;
 import io.kvasir.routing.Candidates;
 import java.util.Arrays;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +28,12 @@ final class HealthSnapshot {
    */
   private final long @Nullable [] tripped;
 
+  /**
+   * A bit for each worker whose hand-overs have failed: whether it computes prompts for others depends on the time.
+   * Null when none has.
+   */
+  private final long @Nullable [] handOversTripped;
+
   private final int[] waiting;
   private final double[] kvUse;
 
@@ -42,9 +51,11 @@ final class HealthSnapshot {
   HealthSnapshot(MemberTable table, long revision) {
     int slots = table.slots();
     long[] trippedBits = new long[slots >>> 6];
+    long[] handOverBits = new long[slots >>> 6];
     double[] trustBySlot = new double[slots];
     long[] limitedBits = new long[slots >>> 6];
     boolean anyTripped = false;
+    boolean anyHandOver = false;
     boolean anyLimited = false;
     boolean anyDoubt = false;
     this.table = table;
@@ -67,6 +78,10 @@ final class HealthSnapshot {
         trippedBits[slot >>> 6] |= 1L << slot;
         anyTripped = true;
       }
+      if (!member.health().handOvers().isClosed()) {
+        handOverBits[slot >>> 6] |= 1L << slot;
+        anyHandOver = true;
+      }
       if (member.cache().isLimited()) {
         limitedBits[slot >>> 6] |= 1L << slot;
         anyLimited = true;
@@ -78,6 +93,7 @@ final class HealthSnapshot {
       anyDoubt |= trustBySlot[slot] < 1;
     }
     this.tripped = anyTripped ? trippedBits : null;
+    this.handOversTripped = anyHandOver ? handOverBits : null;
     this.trust = anyDoubt ? trustBySlot : null;
     this.limited = anyLimited ? limitedBits : null;
   }
@@ -93,6 +109,8 @@ final class HealthSnapshot {
     System.arraycopy(healthy, 0, candidates.live, 0, healthy.length);
     System.arraycopy(waiting, 0, candidates.waiting, 0, waiting.length);
     System.arraycopy(kvUse, 0, candidates.kvUse, 0, kvUse.length);
+    candidates.notHandingOver =
+        handOversTripped == null ? null : open(handOversTripped, WorkerHealth::handOvers);
     long[] leftOut = leftOut();
     if (leftOut != null) {
       for (int word = 0; word < leftOut.length; word++) {
@@ -109,7 +127,7 @@ final class HealthSnapshot {
 
   /** Whether enough workers are left without it that could do what a worker does. */
   boolean canSpare(int slot) {
-    long[] open = openCircuits();
+    long[] open = tripped == null ? new long[healthy.length] : open(tripped, WorkerHealth::breaker);
     return mayLeaveOut(slot, open, has(healthy, slot) && !has(open, slot) ? 1 : 0);
   }
 
@@ -122,7 +140,7 @@ final class HealthSnapshot {
     if (tripped == null) {
       return null;
     }
-    long[] open = openCircuits();
+    long[] open = open(tripped, WorkerHealth::breaker);
     long[] leftOut = open.clone();
     for (int word = 0; word < open.length; word++) {
       for (long bits = open[word]; bits != 0; bits &= bits - 1) {
@@ -148,13 +166,13 @@ final class HealthSnapshot {
     return left > 0 && 3 * left >= able;
   }
 
-  /** A bit for each worker whose circuit permits no requests now. */
-  private long[] openCircuits() {
-    long[] open = new long[healthy.length];
-    for (int word = 0; tripped != null && word < open.length; word++) {
-      for (long bits = tripped[word]; bits != 0; bits &= bits - 1) {
+  /** A bit for each of those workers whose circuit permits nothing now. */
+  private long[] open(long[] those, Function<WorkerHealth, CircuitBreaker> circuit) {
+    long[] open = new long[those.length];
+    for (int word = 0; word < open.length; word++) {
+      for (long bits = those[word]; bits != 0; bits &= bits - 1) {
         Member member = table.members()[(word << 6) + Long.numberOfTrailingZeros(bits)];
-        if (member != null && !member.health().breaker().permits()) {
+        if (member != null && !circuit.apply(member.health()).permits()) {
           open[word] |= Long.lowestOneBit(bits);
         }
       }

@@ -3,9 +3,11 @@ package io.kvasir.cell.worker;
 import io.kvasir.cell.Outcome;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A worker that is to receive the prompt's KV blocks from another fails, too, when that one has died or does not
  * hand them over. Its error counts when another worker has received them from the same one; where nobody tries that,
- * while that one is well.
+ * while that one is well. Where the prompt has been computed elsewhere, be it by the worker that failed, the error
+ * counts as a failed {@linkplain WorkerHealth#handOvers hand-over} of the one that computed it first.
  *
  * <p>A worker that is unavailable (503) while it has nothing else to do is not full: that is an error answer, too.
  *
@@ -40,10 +43,18 @@ public final class ErrorAnswers {
   /**
    * An error answer whose blame is not known.
    *
-   * @param member the worker; null when another one failed at the request, too
-   * @param prefiller health of the worker whose KV blocks it was to receive; null where it computed the prompt itself
+   * @param member the worker
+   * @param repeated whether another one failed at the request before it
+   * @param prefillers health of the workers whose KV blocks were to be received when the request failed
+   * @param detail of the answer
    */
-  private record ErrorAnswer(@Nullable Member member, @Nullable WorkerHealth prefiller, long at) {}
+  private record ErrorAnswer(
+      Member member, boolean repeated, Set<WorkerHealth> prefillers, String detail, long at) {
+    /** Whether an answer shows that the request could be served: another worker's, or the same one's in another way. */
+    boolean isMadeGoodBy(Member answering) {
+      return answering == member ? !prefillers.isEmpty() : answering.serves(member);
+    }
+  }
 
   /**
    * No errors yet.
@@ -57,21 +68,22 @@ public final class ErrorAnswers {
 
   /** A request has ended at a worker. Without effect for one whose id is not known here. */
   public void requestEnded(ServedRequest request, Member member, Outcome outcome) {
-    if (request.id() != null) {
-      requestEnded(request.id(), request.prefiller(), member, outcome);
+    if (request.id() == null) {
+      return;
     }
-  }
-
-  private void requestEnded(String requestId, @Nullable WorkerHealth prefiller, Member member, Outcome outcome) {
     switch (outcome) {
-      case Outcome.Completed _ -> {
-        if (!empty) {
-          answered(requestId, prefiller, member);
+      case Outcome.Completed completed -> {
+        if (request.prefiller() != null && completed.outputTokens() > 0) {
+          request.prefiller().onHandedOver();
+        }
+        if (!empty && request.generates()) {
+          answered(request.id(), request.prefiller(), member);
         }
       }
-      case Outcome.Failed failed when !failed.transport() -> failed(requestId, prefiller, member);
-      case Outcome.Refused refused when refused.status() == UNAVAILABLE && member.load().inFlight() == 0 ->
-          failed(requestId, prefiller, member);
+      case Outcome.Failed(boolean transport, String detail) when !transport ->
+          failed(request.id(), request, member, detail);
+      case Outcome.Refused(int status) when status == UNAVAILABLE && member.load().inFlight() == 0 ->
+          failed(request.id(), request, member, "status " + status);
       case Outcome.UnknownModel unknown -> {
         if (canSpare.test(member)) {
           member.health().onFailure(clock.nanos(), "a run of answers that it does not serve '" + unknown.model() + "'");
@@ -83,24 +95,38 @@ public final class ErrorAnswers {
     }
   }
 
-  private synchronized void failed(String requestId, @Nullable WorkerHealth prefiller, Member member) {
+  private synchronized void failed(String id, ServedRequest request, Member member, String detail) {
     long now = clock.nanos();
     settle(now);
-    ErrorAnswer earlier = open.remove(requestId);
-    boolean repeated = earlier != null && earlier.member != member;
-    if (earlier != null && !repeated) {
+    ErrorAnswer earlier = open.remove(id);
+    boolean repeated = false;
+    Set<WorkerHealth> prefillers = new HashSet<>();
+    if (earlier != null && (earlier.member != member || !earlier.prefillers.isEmpty())) {
+      repeated = true;
+      prefillers.addAll(earlier.prefillers);
+    } else if (earlier != null) {
       blameUnmadeGood(earlier);
     }
-    open.put(requestId, new ErrorAnswer(repeated ? null : member, prefiller, now));
+    if (request.prefiller() != null) {
+      prefillers.add(request.prefiller());
+    }
+    open.put(id, new ErrorAnswer(member, repeated, prefillers, detail, now));
     empty = false;
   }
 
-  private synchronized void answered(String requestId, @Nullable WorkerHealth prefiller, Member member) {
+  private synchronized void answered(String id, @Nullable WorkerHealth prefiller, Member member) {
     settle(clock.nanos());
-    ErrorAnswer earlier = open.get(requestId);
-    if (earlier != null && earlier.member != null && member.serves(earlier.member)) {
-      open.remove(requestId);
-      if (earlier.prefiller == null || earlier.prefiller == prefiller) {
+    ErrorAnswer earlier = open.get(id);
+    if (earlier != null && earlier.isMadeGoodBy(member)) {
+      open.remove(id);
+      for (WorkerHealth sender : earlier.prefillers) {
+        if (sender != prefiller && sender.isHealthy()) {
+          sender.onNotHandedOver("%s of worker %s".formatted(earlier.detail, earlier.member.worker().id()));
+        }
+      }
+      boolean ownFault =
+          earlier.prefillers.isEmpty() || (prefiller != null && earlier.prefillers.contains(prefiller));
+      if (!earlier.repeated && ownFault) {
         blame(earlier);
       }
     }
@@ -121,13 +147,13 @@ public final class ErrorAnswers {
 
   /** Counts an error whose request no other worker has answered. */
   private void blameUnmadeGood(ErrorAnswer error) {
-    if (error.prefiller == null || error.prefiller.isHealthy()) {
+    if (!error.repeated && error.prefillers.stream().allMatch(WorkerHealth::isHealthy)) {
       blame(error);
     }
   }
 
   private void blame(ErrorAnswer error) {
-    if (error.member != null && canSpare.test(error.member)) {
+    if (canSpare.test(error.member)) {
       error.member.health().onFailure(error.at, ERRORS);
     }
   }

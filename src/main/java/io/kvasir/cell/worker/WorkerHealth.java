@@ -16,6 +16,7 @@ public final class WorkerHealth {
   private final Reachability reachability;
   private final StallDetector stallDetector;
   private final CircuitBreaker breaker;
+  private final CircuitBreaker handOvers;
   private final ChangeCounter changes;
   private volatile long lastSuccess;
   private volatile Outcome.@Nullable UnknownModel unknownModel;
@@ -28,12 +29,11 @@ public final class WorkerHealth {
   public WorkerHealth(HealthSettings settings, Reachability reachability, NanoClock clock, ChangeCounter changes) {
     this.reachability = reachability;
     this.stallDetector = new StallDetector(settings.stall(), clock.nanos(), changes);
-    this.breaker =
-        new CircuitBreaker(
-            new CircuitBreaker.Settings(
-                settings.breakerFailures(), settings.breakerOpen(), settings.breakerOpen(),
-                settings.breakerSuccesses()),
-            clock);
+    CircuitBreaker.Settings circuit =
+        new CircuitBreaker.Settings(
+            settings.breakerFailures(), settings.breakerOpen(), settings.breakerOpen(), settings.breakerSuccesses());
+    this.breaker = new CircuitBreaker(circuit, clock);
+    this.handOvers = new CircuitBreaker(circuit, clock);
     this.changes = changes;
     this.lastSuccess = clock.nanos();
   }
@@ -53,6 +53,14 @@ public final class WorkerHealth {
     return breaker;
   }
 
+  /**
+   * Open after a run of prompts whose KV blocks other workers were to receive from it and could not. It answers well
+   * all the same: it just computes no prompts for others meanwhile. Half-open as {@link #breaker} is.
+   */
+  public CircuitBreaker handOvers() {
+    return handOvers;
+  }
+
   /** Whether requests may go there as far as its {@link #breaker} passes them. */
   boolean isHealthy() {
     return reachability.isReachable() && !stallDetector.wedged();
@@ -62,12 +70,19 @@ public final class WorkerHealth {
   public @Nullable String answerFault() {
     Outcome.UnknownModel unknown = unknownModel;
     return unknown != null ? unknown.detail()
-        : breaker.isClosed() ? null
-        : "its answers are errors (%s)".formatted(breaker.openReason().orElse(""));
+        : !breaker.isClosed() ? "its answers are errors (%s)".formatted(breaker.openReason().orElse(""))
+        : handOverFault();
+  }
+
+  private @Nullable String handOverFault() {
+    return handOvers.isClosed() ? null
+        : "other workers cannot receive the KV blocks that it computes (%s), and compute prompts themselves"
+            .formatted(handOvers.openReason().orElse(""));
   }
 
   State state(long now) {
     Outcome.UnknownModel unknown = unknownModel;
+    String fault = unknown == null ? handOverFault() : unknown.detail();
     return !reachability.isReachable() ? new State(reachability.state(), reachability.reason())
         : stallDetector.wedged()
             ? new State(
@@ -79,7 +94,7 @@ public final class WorkerHealth {
                 Health.UNHEALTHY,
                 "its circuit is open after %s and enough others are left"
                     .formatted(breaker.openReason().orElse("")))
-        : new State(Health.HEALTHY, unknown == null ? "" : unknown.detail());
+        : new State(Health.HEALTHY, fault == null ? "" : fault);
   }
 
   /** Its state if it is another than at the last call, otherwise null. Called by the cell's actor alone. */
@@ -115,6 +130,25 @@ public final class WorkerHealth {
   void onUnknownModel(Outcome.UnknownModel answer) {
     if (!answer.equals(unknownModel)) {
       unknownModel = answer;
+      changes.increment();
+    }
+  }
+
+  /** Another worker received KV blocks from it. */
+  void onHandedOver() {
+    if (handOvers.onSuccess()) {
+      changes.increment();
+    }
+  }
+
+  /**
+   * Another worker failed to receive a prompt's KV blocks from it, and the prompt was computed elsewhere.
+   *
+   * @param reason what that one answered, for people
+   */
+  void onNotHandedOver(String reason) {
+    handOvers.onFailure(reason);
+    if (!handOvers.isClosed()) {
       changes.increment();
     }
   }

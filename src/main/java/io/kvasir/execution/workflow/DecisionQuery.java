@@ -4,6 +4,7 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DecisionRequest.StepReplacement;
 import io.kvasir.execution.Call;
+import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.routing.RoutingPlan;
 import java.util.HashSet;
@@ -28,6 +29,9 @@ sealed interface DecisionQuery {
   /** A decode worker that computes the prompt itself. */
   record DecodeOnly(String why) implements DecisionQuery {}
 
+  /** One worker that computes the prompt itself, where all failed that were to receive its KV blocks. */
+  record LastResort() implements DecisionQuery {}
+
   /** A second worker beside the one of the run {@code first}. */
   record Hedge(int first, String worker) implements DecisionQuery {}
 
@@ -44,6 +48,7 @@ sealed interface DecisionQuery {
       case SingleStep(String name) ->
           original.replacing(
               new StepReplacement(name, Objects.requireNonNull(plan).workersOfOtherSteps(name)), excluded);
+      case LastResort _ -> original.onSingleWorker().without(excluded);
       case DecodeOnly _ -> original.replacing(new StepReplacement(RoutingPlan.DECODE, Map.of()), excluded);
       case Hedge(int _, String worker) -> {
         Set<String> all = new HashSet<>(excluded);
@@ -62,6 +67,7 @@ sealed interface DecisionQuery {
       case SingleStep _ -> Objects.requireNonNull(before).with(planned.last(), requestId);
       case DecodeOnly(String why) ->
           PlanState.of(call, planned, requestId, known, false).withNote("without prefill: " + why);
+      case LastResort _ -> PlanState.of(call, planned, requestId, known, true).withNote(RetryState.NOT_RECEIVED);
     };
   }
 }

@@ -15,6 +15,7 @@ import io.kvasir.execution.dialect.PreprocessingStep;
 import io.kvasir.execution.workflow.DecisionQuery.DecodeOnly;
 import io.kvasir.execution.workflow.DecisionQuery.FullPlan;
 import io.kvasir.execution.workflow.DecisionQuery.Hedge;
+import io.kvasir.execution.workflow.DecisionQuery.LastResort;
 import io.kvasir.execution.workflow.DecisionQuery.SingleStep;
 import io.kvasir.routing.RoutingPlan;
 import java.net.URI;
@@ -134,7 +135,7 @@ final class WorkflowTransitions {
       case Decision.Planned planned when state().finished() || plan == null -> next.releaseAll(planned.steps());
       case Decision.Planned planned -> {
         switch (decided.query()) {
-          case FullPlan _ -> begin(plan);
+          case FullPlan _, LastResort _ -> begin(plan);
           case DecodeOnly _ -> {
             next.add(new WorkflowEffect.PrefillLocally(planned.last()));
             begin(plan);
@@ -152,16 +153,16 @@ final class WorkflowTransitions {
   private void noWorker(DecisionQuery query, Decision.NoWorker none) {
     switch (query) {
       case FullPlan(boolean orDecodeOnly, boolean _) when orDecodeOnly -> decide(new DecodeOnly("nobody left"));
-      case FullPlan _ when !state().retries().failedReceivers().isEmpty() -> {
+      case FullPlan _, DecodeOnly _ when !state().retries().failedReceivers().isEmpty() -> {
         next.set(state().with(state().retries().readmittingReceivers()));
-        decide(new FullPlan(false, true));
+        decide(new LastResort());
       }
       case SingleStep(String name) when !state().finished() && state().requirePlan().isOptional(name) ->
           skip(name, "nobody left");
       case Hedge _ -> {
         // The first run goes on.
       }
-      case FullPlan _, SingleStep _, DecodeOnly _ -> next.finish(state().retries().noWorker(none));
+      case FullPlan _, SingleStep _, DecodeOnly _, LastResort _ -> next.finish(state().retries().noWorker(none));
     }
   }
 

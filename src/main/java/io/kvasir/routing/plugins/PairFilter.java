@@ -12,6 +12,7 @@ import io.kvasir.routing.Slot;
 import io.kvasir.routing.Slots;
 import io.kvasir.routing.UnmetNeed;
 import io.kvasir.routing.Worker;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -19,13 +20,15 @@ import java.util.Set;
 /**
  * Keeps the workers that can transfer KV blocks with that of the plan's other step. For prefill: workers that can send
  * to the decode worker, or to any worker when none is chosen yet. For decode: workers that can receive from the prefill
- * worker, or compute the prompt themselves.
+ * worker, or compute the prompt themselves. Workers whose prompts others fail to receive are not chosen for prefill
+ * while some worker computes prompts without it.
  */
 final class PairFilter implements Filter {
   private final PerMembership<PairMasks> pairs = new PerMembership<>(PairMasks::of);
 
   /** Bitmaps of the workers that can transfer to each other. */
-  private record PairMasks(Map<TransferDomain, long[]> domains, long[] transferring, long[] prefilling) {
+  private record PairMasks(
+      Map<TransferDomain, long[]> domains, long[] transferring, long[] prefilling, boolean canDoWithout) {
     static PairMasks of(Worker[] table) {
       Map<TransferDomain, long[]> domains = new HashMap<>();
       for (Worker worker : table) {
@@ -37,7 +40,9 @@ final class PairFilter implements Filter {
       return new PairMasks(
           domains,
           Bitmaps.of(table, worker -> worker.kvTransfer() != null),
-          Bitmaps.of(table, Worker::canPrefill));
+          Bitmaps.of(table, Worker::canPrefill),
+          Arrays.stream(table)
+              .anyMatch(worker -> worker != null && worker.role().takes(Role.DECODE) && worker.canPrefill()));
     }
 
     private static boolean isIn(Worker worker, TransferDomain domain) {
@@ -61,6 +66,9 @@ final class PairFilter implements Filter {
       for (TransferDomain domain : partner.avoidedDomains()) {
         Bitmaps.remove(candidates, masks.domains.getOrDefault(domain, Bitmaps.NONE));
       }
+      if (candidates.notHandingOver != null && masks.canDoWithout) {
+        removeNotHandingOver(context, candidates, candidates.notHandingOver);
+      }
     } else if (context.role() == Role.DECODE) {
       if (worker == null) {
         Bitmaps.keep(candidates, masks.prefilling);
@@ -72,6 +80,15 @@ final class PairFilter implements Filter {
     }
     if (worker != null && (context.role() == Role.PREFILL || partner.isRequired())) {
       removePod(candidates, worker);
+    }
+  }
+
+  private static void removeNotHandingOver(RoutingContext context, Candidates candidates, long[] those) {
+    int before = candidates.count();
+    Bitmaps.remove(candidates, those);
+    int removed = before - candidates.count();
+    if (removed > 0) {
+      context.note("not-handing-over", Integer.toString(removed));
     }
   }
 

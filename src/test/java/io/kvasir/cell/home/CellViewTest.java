@@ -73,7 +73,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Decisions against a cell of four workers: what they predict, and what becomes of it. */
 @Tag("lock-free")
 final class CellViewTest {
-  private static final ServedRequest ANY = new ServedRequest(null, "m", null);
+  private static final ServedRequest ANY = new ServedRequest(null, "m", true, null);
   private static final int BLOCK = 16;
   private static final int PROMPT = 64 * BLOCK + 5;
 

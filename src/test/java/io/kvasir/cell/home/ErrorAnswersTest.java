@@ -276,6 +276,86 @@ final class ErrorAnswersTest {
   }
 
   @Test
+  void promptsThatNobodyReceives_areTheWorkersThatComputedThem_untilOneIsReceived() {
+    Member prefiller = admit("p");
+    Member receiver = admit("a");
+    Member other = admit("b");
+    for (int i = 0; i < THRESHOLD; i++) {
+      assertThat(notHandingOver()).isEmpty();
+      ended("r" + i, receiver, prefiller, ERROR);
+      if (i % 2 == 0) {
+        ended("r" + i, other, prefiller, ERROR);
+      }
+      ended("r" + i, receiver, ANSWER);
+    }
+
+    assertThat(notHandingOver()).containsExactly("p");
+    assertThat(chosen()).containsExactly("p", "a", "b");
+    String fault = "other workers cannot receive the KV blocks that it computes (status 500 of worker a), and compute"
+        + " prompts themselves";
+    assertThat(MemberDescription.of(prefiller, "m", null, 0, 0).reason()).isEqualTo(fault);
+    assertThat(views().problems()).extracting(Problem::what).containsExactly("worker p: " + fault);
+
+    clock.advance(TestSettings.CELL.health().breakerOpen());
+    assertThat(notHandingOver()).isEmpty();
+    ended("later", receiver, prefiller, ERROR);
+    ended("later", receiver, ANSWER);
+    assertThat(notHandingOver()).containsExactly("p");
+
+    clock.advance(TestSettings.CELL.health().breakerOpen());
+    for (int i = 0; i < TestSettings.CELL.health().breakerSuccesses(); i++) {
+      ended("later", receiver, prefiller, ANSWER);
+    }
+    assertThat(views().problems()).isEmpty();
+  }
+
+  @Test
+  void promptThatIsReceived_endsARunOfThoseThatAreNot() {
+    Member prefiller = admit("p");
+    Member receiver = admit("a");
+    Member other = admit("b");
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      ended("r" + i, receiver, prefiller, ERROR);
+      ended("r" + i, receiver, ANSWER);
+      if (i % (THRESHOLD - 1) == 0) {
+        ended("s" + i, other, prefiller, ANSWER);
+      }
+    }
+
+    assertThat(notHandingOver()).isEmpty();
+  }
+
+  @Test
+  void errorsThatNobodyMakesGood_areNoHandOvers() {
+    Member prefiller = admit("p");
+    Member receiver = admit("a");
+    Member other = admit("b");
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      ended("r" + i, receiver, prefiller, ERROR);
+      ended("r" + i, other, prefiller, ERROR);
+      ended("r" + i, receiver, ERROR);
+    }
+
+    assertThat(notHandingOver()).isEmpty();
+  }
+
+  @Test
+  void promptsOfAWorkerThatIsGone_areNoFailedHandOvers() {
+    Member prefiller = admit("p");
+    Member receiver = admit("a");
+    admit("b");
+    prefiller.health().reachability().onConnectionLost(clock.nanos(), "test");
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      ended("r" + i, receiver, prefiller, ERROR);
+      ended("r" + i, receiver, ANSWER);
+    }
+    prefiller.health().reachability().onSuccess();
+
+    assertThat(notHandingOver()).isEmpty();
+    assertThat(chosen()).containsExactly("p", "a", "b");
+  }
+
+  @Test
   void aThirdOfTheWorkers_staysWhateverTheyAnswer() {
     List<Member> all = Stream.of("a", "b", "c", "d", "e", "f").map(this::admit).toList();
     for (Member broken : all) {
@@ -323,12 +403,15 @@ final class ErrorAnswersTest {
   }
 
   private static void ended(String request, Member member, @Nullable Member prefiller, Outcome outcome) {
-    HitOutcome _ =
-        member.requestEnded(served(request, prefiller), outcome, 1, HitPrediction.none(Chain.EMPTY));
+    ended(served(request, prefiller), member, outcome);
+  }
+
+  private static void ended(ServedRequest request, Member member, Outcome outcome) {
+    HitOutcome _ = member.requestEnded(request, outcome, 1, HitPrediction.none(Chain.EMPTY));
   }
 
   private static ServedRequest served(String request, @Nullable Member prefiller) {
-    return new ServedRequest(request, "m", prefiller == null ? null : prefiller.health());
+    return new ServedRequest(request, "m", true, prefiller == null ? null : prefiller.health());
   }
 
   private CellViews views() {
@@ -338,12 +421,25 @@ final class ErrorAnswersTest {
   }
 
   private List<String> chosen() {
-    Candidates candidates = new Candidates(members.view().members().length);
-    members.view().fleet().snapshot(candidates);
+    Candidates candidates = candidates();
     return members.all().stream()
         .filter(member -> candidates.has(member.worker().slot()))
         .map(member -> member.worker().id())
         .toList();
+  }
+
+  private List<String> notHandingOver() {
+    long[] those = candidates().notHandingOver;
+    return members.all().stream()
+        .filter(member -> those != null && (those[0] & (1L << member.worker().slot())) != 0)
+        .map(member -> member.worker().id())
+        .toList();
+  }
+
+  private Candidates candidates() {
+    Candidates candidates = new Candidates(members.view().members().length);
+    members.view().fleet().snapshot(candidates);
+    return candidates;
   }
 
   private static KvTransfer transfer() {

@@ -25,6 +25,7 @@ import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,13 +55,14 @@ final class PlansTest {
 
   private final Metrics metrics = new Metrics(new PrometheusRegistry());
   private final ProfileSet profiles = TestProfiles.builtIn("prefill-decode", metrics);
+  private final ManualClock clock = new ManualClock();
   private final Members members = members();
 
   private Members members() {
     return new Members(
         "m",
         TestServices.of(
-            kit, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), () -> 1_000_000_000L));
+            kit, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), clock));
   }
 
   @BeforeAll
@@ -110,6 +112,16 @@ final class PlansTest {
     return (Decision.Planned) decision;
   }
 
+  private Decision.Planned alone(int seed) {
+    Decision decision =
+        members.view().decide(
+            new DecisionRequest(
+                "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(chain(seed), PROMPT),
+                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE)
+                .onSingleWorker());
+    return (Decision.Planned) decision;
+  }
+
   /** Others generate there already, so that reading a prompt there would hold them up. */
   private void generateOnDecode() {
     for (int i = 0; i < 20; i++) {
@@ -151,6 +163,37 @@ final class PlansTest {
     assertThat(decode.cache().blocks().predicted()).isEqualTo(BLOCKS);
     planned.last().reservation().close(new Outcome.Cancelled());
     assertNothingBooked();
+  }
+
+  @Test
+  void prefillWorkerWhosePromptsAreNotReceived_getsNoMore_untilATrialIsReceived() {
+    Member prefill = seat("p", Role.PREFILL, Dialect.VLLM_NIXL, "", 100);
+    seat("d", Role.DECODE, Dialect.VLLM_NIXL, "", 100);
+    generateOnDecode();
+    for (int i = 0; i < TestSettings.CELL.health().breakerFailures(); i++) {
+      Decision.Planned divided = plan(200 + i);
+      assertThat(divided.steps()).hasSize(2);
+      divided.steps().getFirst().reservation().close(completed());
+      divided.last().reservation().close(new Outcome.Failed(false, "status 500"));
+      Decision.Planned alone = alone(200 + i);
+      alone.last().reservation().firstToken();
+      alone.close(completed());
+    }
+
+    Decision.Planned without = plan(300);
+    assertThat(without.steps()).hasSize(1);
+    assertThat(without.reason()).endsWith("; not-handing-over=1");
+    without.close(completed());
+
+    clock.advance(TestSettings.CELL.health().breakerOpen());
+    for (int i = 0; i < TestSettings.CELL.health().breakerSuccesses(); i++) {
+      Decision.Planned trial = plan(400 + i);
+      assertThat(trial.steps()).hasSize(2);
+      trial.steps().getFirst().reservation().close(completed());
+      trial.last().reservation().firstToken();
+      trial.last().reservation().close(completed());
+    }
+    assertThat(prefill.health().handOvers().isClosed()).isTrue();
   }
 
   /** A prefill worker of SGLang may wait for a decode worker that is busy. */

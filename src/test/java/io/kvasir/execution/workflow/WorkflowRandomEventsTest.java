@@ -117,7 +117,7 @@ final class WorkflowRandomEventsTest {
       }
       String[] steps = switch (decide.query()) {
         case DecisionQuery.SingleStep(String name) -> new String[] {name + "@" + worker()};
-        case DecisionQuery.DecodeOnly _ -> new String[] {"decode@" + worker()};
+        case DecisionQuery.DecodeOnly _, DecisionQuery.LastResort _ -> new String[] {"decode@" + worker()};
         case DecisionQuery.FullPlan _, DecisionQuery.Hedge _ -> plan();
       };
       workflow.decided(decide, workflow.planned(steps));

@@ -445,7 +445,7 @@ final class WorkflowTransitionsTest {
     workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
 
     WorkflowEffect.Decide last = workflow.effect(WorkflowEffect.Decide.class);
-    assertThat(last.query()).isEqualTo(new DecisionQuery.FullPlan(false, true));
+    assertThat(last.query()).isEqualTo(new DecisionQuery.LastResort());
     assertThat(last.request().constraints().excluded()).isEmpty();
     assertThat(last.request().shape().divisible()).isFalse();
 
@@ -453,6 +453,24 @@ final class WorkflowTransitionsTest {
     workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, true)));
     assertThat(workflow.effect(WorkflowEffect.Decide.class).request().constraints().excluded()).containsExactly("d0");
     workflow.noWorker().assertDone();
+  }
+
+  @Test
+  void whereAlsoNobodyIsLeftToDecodeAloneThoseThatFailedAtTheBlocksAreAsked() {
+    WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_PUSH);
+    workflow.policies.put(PREFILL, FailurePolicy.NEXT_CANDIDATE_THEN_WITHOUT);
+    workflow.start(SPLIT).ended(DECODE, FAILED);
+    workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(true, false))).noWorker();
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).query())
+        .isEqualTo(new DecisionQuery.DecodeOnly("nobody left"));
+    workflow.noWorker();
+
+    assertThat(workflow.effect(WorkflowEffect.Decide.class).query()).isEqualTo(new DecisionQuery.LastResort());
+    workflow.decided("decode@d0");
+    for (StepRun run : workflow.state.steps().runs().stream().filter(StepRun::stopped).toList()) {
+      workflow.ended(run, 0, ABORTED, null);
+    }
+    workflow.ended(DECODE, buffered(200)).assertDone();
   }
 
   @Test
