@@ -129,6 +129,9 @@ public final class BookedReservation implements Reservation {
     this.hitPrediction = !prefills() ? HitPrediction.none(chain) : pulls ? member.cache().held(chain) : predict();
     this.stallWatched = prefills() && (generates() ? request.stream() : !awaitsDecode(member));
     this.silent = !request.stream() && prefills() && generates();
+    if (prefiller != null) {
+      prefiller.beginHandOver();
+    }
     if (prefills()) {
       member.beginReading(booking);
     }

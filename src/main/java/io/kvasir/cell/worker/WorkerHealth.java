@@ -55,7 +55,8 @@ public final class WorkerHealth {
 
   /**
    * Open after a run of prompts whose KV blocks other workers were to receive from it and could not. It answers well
-   * all the same: it just computes no prompts for others meanwhile. Half-open as {@link #breaker} is.
+   * all the same: it just computes no prompts for others meanwhile. Half-open, it permits one prompt at a time: each
+   * that is not received may cost its client the seconds that engines try for.
    */
   public CircuitBreaker handOvers() {
     return handOvers;
@@ -132,6 +133,11 @@ public final class WorkerHealth {
       unknownModel = answer;
       changes.increment();
     }
+  }
+
+  /** Another worker is to receive KV blocks from it. */
+  public void beginHandOver() {
+    boolean _ = handOvers.tryAcquire();
   }
 
   /** Another worker received KV blocks from it. */

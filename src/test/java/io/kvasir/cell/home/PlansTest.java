@@ -189,6 +189,9 @@ final class PlansTest {
     for (int i = 0; i < TestSettings.CELL.health().breakerSuccesses(); i++) {
       Decision.Planned trial = plan(400 + i);
       assertThat(trial.steps()).hasSize(2);
+      Decision.Planned beside = plan(500 + i);
+      assertThat(beside.steps()).as("one trial at a time").hasSize(1);
+      beside.close(completed());
       trial.steps().getFirst().reservation().close(completed());
       trial.last().reservation().firstToken();
       trial.last().reservation().close(completed());
