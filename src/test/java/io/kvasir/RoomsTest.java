@@ -118,7 +118,7 @@ final class RoomsTest {
           .whereLayer("vllm").mayNotAccessAnyLayer()
           .whereLayer("vllm").mayOnlyBeAccessedByLayers("engines", "sim")
           .whereLayer("doctor").mayOnlyAccessLayers(
-              "engines", "events", "prompt", "index", "http", "telemetry", "time")
+              "engines", "events", "prompt", "index", "routing", "execution", "http", "telemetry", "time")
           .whereLayer("doctor").mayOnlyBeAccessedByLayers("app")
           .whereLayer("sim").mayOnlyAccessLayers(
               "lab", "events", "prompt", "routing", "index", "telemetry", "time", "vllm")

@@ -9,6 +9,9 @@ import io.kvasir.doctor.exam.EngineExaminer;
 import io.kvasir.doctor.exam.EngineTarget;
 import io.kvasir.doctor.exam.Examination;
 import io.kvasir.doctor.exam.Examination.LoadedModel;
+import io.kvasir.doctor.exam.HandOverExam;
+import io.kvasir.doctor.exam.HandOverExaminer;
+import io.kvasir.doctor.exam.HandOverExaminer.EnginePair;
 import io.kvasir.doctor.exam.ModelPrompts;
 import io.kvasir.doctor.exam.RouterExam;
 import io.kvasir.http.HttpCalls;
@@ -19,11 +22,13 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.function.DoubleConsumer;
 import org.jspecify.annotations.Nullable;
@@ -66,9 +71,9 @@ public final class Doctor {
   }
 
   /**
-   * Examines all engines at the same time, each for as long as its timeouts allow.
+   * Examines all engines at the same time, each for as long as its timeouts allow, and then hand-overs between them.
    *
-   * @param progress is told the share that is done, by one thread
+   * @param progress is told the share of the engines that is done, by one thread
    */
   public Diagnosis examine(Subjects subjects, DoubleConsumer progress) throws InterruptedException {
     List<ModelPrompts> prompts =
@@ -78,8 +83,9 @@ public final class Doctor {
             ? null
             : prompts.stream().map(model -> new LoadedModel(model.config(), model.failure())).toList();
     List<EngineExam> engines = engines(subjects.engines(), byName(prompts), progress);
+    List<HandOverExam> handOvers = handOvers(HandOverExaminer.pairs(engines));
     Examination examination =
-        new Examination(clock.instant(), engines, loaded, subjects.certificates(), subjects.router());
+        new Examination(clock.instant(), engines, handOvers, loaded, subjects.certificates(), subjects.router());
     List<Finding> findings = new ArrayList<>();
     for (Check check : Checks.ALL) {
       findings.addAll(check.findings(examination));
@@ -126,5 +132,20 @@ public final class Doctor {
       throw new IllegalStateException("an engine could not be examined", failed.getCause());
     }
     return List.of(exams);
+  }
+
+  private List<HandOverExam> handOvers(List<EnginePair> pairs) throws InterruptedException {
+    HandOverExaminer examiner = new HandOverExaminer(calls, timeouts.request(), clock.millis());
+    List<Callable<HandOverExam>> trials =
+        pairs.stream().<Callable<HandOverExam>>map(pair -> () -> examiner.examine(pair)).toList();
+    List<HandOverExam> exams = new ArrayList<>();
+    try (ExecutorService threads = Executors.newFixedThreadPool(ENGINES_AT_A_TIME, Thread.ofVirtual().factory())) {
+      for (Future<HandOverExam> exam : threads.invokeAll(trials)) {
+        exams.add(exam.get());
+      }
+    } catch (ExecutionException failed) {
+      throw new IllegalStateException("engines could not be examined", failed.getCause());
+    }
+    return exams;
   }
 }

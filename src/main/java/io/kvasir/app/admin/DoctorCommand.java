@@ -34,8 +34,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Examines engines and nodes: prints what is wrong, why it matters, and the flag or line that mends it.",
       "Each engine gets two short requests, four where no events come. With --config the engines of a",
-      "configuration, as it describes them; else those of the running router at --management, and all of its nodes,",
-      "which any of them answers for; with both, all."
+      "configuration, as it describes them, prefill and decode engines also together; else those of the running",
+      "router at --management, and all of its nodes, which any of them answers for; with both, all."
     },
     exitCodeListHeading = "Exit status:%n",
     exitCodeList = {"0:nothing is wrong", "1:the worst is a warning", "2:there is an error, or no examination"},

@@ -61,7 +61,7 @@ final class ExaminedConfig {
   private static EngineTarget target(PodSpec pod, KvasirConfig config) {
     return new EngineTarget(
         pod.name(), pod.url(), config.fleet().podKeys().of(pod.url()), pod.models(), pod.engine().blockSize(),
-        pod.engine().ranks(), pod.events());
+        pod.engine().ranks(), pod.events(), pod.worker(0, 0));
   }
 
   private static EngineTarget target(BarePod pod, KvasirConfig config, EngineSurvey survey)

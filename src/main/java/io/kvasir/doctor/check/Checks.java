@@ -24,6 +24,7 @@ public final class Checks {
           new SnapshotCheck(),
           new CachedTokensCheck(),
           new DeliveredTokensCheck(),
+          new HandOverCheck(),
           new ClockCheck(),
           new HashSeedCheck(),
           new PromptLengthCheck(),

@@ -98,7 +98,13 @@ public final class EngineExaminer {
     }
   }
 
-  private static int blockSize(EngineTarget target, EngineDescription told) {
+  /** The model that requests to an engine that answered are for. */
+  static String model(EngineDescription told) {
+    return told.baseModels().getFirst().name();
+  }
+
+  /** Tokens in a block of an engine that answered. */
+  static int blockSize(EngineTarget target, EngineDescription told) {
     Integer size = told.cache().blockSize();
     Integer known = size == null ? target.blockSize() : size;
     return known == null ? USUAL_BLOCK_SIZE : known;
@@ -117,7 +123,7 @@ public final class EngineExaminer {
   private ProbeExam probe(
       EngineRequests requests, EngineDescription told, ProbeSequence prompt, boolean hears)
       throws InterruptedException {
-    String model = told.baseModels().getFirst().name();
+    String model = model(told);
     Integer longest = told.baseModels().getFirst().contextLength();
     if (longest != null && longest <= prompt.tokens().length) {
       return new ProbeExam(

@@ -1,6 +1,7 @@
 package io.kvasir.doctor.exam;
 
 import io.kvasir.events.EventFeed;
+import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.util.List;
 import java.util.Set;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param blockSize tokens in a KV block as the router counts them, null when that is not known
  * @param ranks its data-parallel ranks
  * @param events where the router takes its events from; null when that is not known
+ * @param worker its first rank as the router knows it; null when its role is not known
  */
 public record EngineTarget(
     String pod,
@@ -24,7 +26,15 @@ public record EngineTarget(
     Set<String> models,
     @Nullable Integer blockSize,
     int ranks,
-    @Nullable List<EventFeed> events) {
+    @Nullable List<EventFeed> events,
+    @Nullable Worker worker) {
+  /** An engine whose role is not known. */
+  public EngineTarget(
+      String pod, URI url, @Nullable String key, Set<String> models, @Nullable Integer blockSize, int ranks,
+      @Nullable List<EventFeed> events) {
+    this(pod, url, key, models, blockSize, ranks, events, null);
+  }
+
   /** Copies the collections. */
   public EngineTarget {
     models = Set.copyOf(models);

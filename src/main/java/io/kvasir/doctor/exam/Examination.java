@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param at when
  * @param engines one each
+ * @param handOvers between prefill and decode engines
  * @param models the models of the router's configuration, with why their files cannot be loaded; null when the
  *     configuration is not known
  * @param certificates those that the configuration names
@@ -21,12 +22,14 @@ import org.jspecify.annotations.Nullable;
 public record Examination(
     Instant at,
     List<EngineExam> engines,
+    List<HandOverExam> handOvers,
     @Nullable List<LoadedModel> models,
     List<CertificateExam> certificates,
     @Nullable RouterExam router) {
   /** Copies the lists. */
   public Examination {
     engines = List.copyOf(engines);
+    handOvers = List.copyOf(handOvers);
     models = models == null ? null : List.copyOf(models);
     certificates = List.copyOf(certificates);
   }

@@ -36,7 +36,7 @@ final class RouterChecksTest {
   }
 
   private static List<Finding> findings(RouterExam router, CertificateExam... certificates) {
-    Examination examination = new Examination(NOW, List.of(), null, List.of(certificates), router);
+    Examination examination = new Examination(NOW, List.of(), List.of(), null, List.of(certificates), router);
     return Checks.ALL.stream().flatMap(check -> check.findings(examination).stream()).toList();
   }
 
