@@ -95,18 +95,23 @@ public final class HandOverExaminer {
     return Objects.requireNonNull(engine.target().worker());
   }
 
-  /** Examines a pair. */
+  /** Examines a pair; what fails is tried once more. */
   public HandOverExam examine(EnginePair pair) throws InterruptedException {
-    Worker sender = worker(pair.prefill);
-    KvTransfer transfer = Objects.requireNonNull(sender.kvTransfer());
-    Attempt attempt = new Attempt(pair, sender, transfer);
+    HandOverExam first = attempt(pair, seed);
+    // vLLM's first contact with another engine was seen to fail where the next succeeded.
+    return first.failure() == null ? first : attempt(pair, seed + 1);
+  }
+
+  private HandOverExam attempt(EnginePair pair, long promptSeed) throws InterruptedException {
+    Attempt attempt = new Attempt(pair, promptSeed);
     String failure = null;
     try {
       attempt.run();
     } catch (IOException | IllegalArgumentException failed) {
       failure = String.valueOf(failed.getMessage());
     }
-    return new HandOverExam(pair.prefill.target(), pair.decode.target(), transfer.dialect(), attempt.address, failure);
+    return new HandOverExam(
+        pair.prefill.target(), pair.decode.target(), attempt.transfer.dialect(), attempt.address, failure);
   }
 
   /** One request, divided. */
@@ -121,15 +126,15 @@ public final class HandOverExaminer {
     private final long room;
     private @Nullable String address;
 
-    Attempt(EnginePair pair, Worker sender, KvTransfer transfer) {
-      Random random = new Random(Objects.hash(seed, pair.prefill.target(), pair.decode.target()));
+    Attempt(EnginePair pair, long promptSeed) {
+      Random random = new Random(Objects.hash(promptSeed, pair.prefill.target(), pair.decode.target()));
       EngineDescription told = Objects.requireNonNull(pair.prefill.description());
       ProbeSequence prompt =
           new ProbeSequence(
-              random, "kvasir-doctor-" + seed, EngineExaminer.blockSize(pair.prefill.target(), told));
+              random, "kvasir-doctor-" + promptSeed, EngineExaminer.blockSize(pair.prefill.target(), told));
+      this.sender = worker(pair.prefill);
+      this.transfer = Objects.requireNonNull(sender.kvTransfer());
       this.protocol = KvTransferProtocol.of(transfer.dialect());
-      this.sender = sender;
-      this.transfer = transfer;
       this.prefill = new EngineRequests(calls, pair.prefill.target(), timeout);
       this.decode = new EngineRequests(calls, pair.decode.target(), timeout);
       this.room = random.nextLong(Long.MAX_VALUE);
