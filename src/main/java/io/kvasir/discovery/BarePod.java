@@ -6,6 +6,7 @@ import com.typesafe.config.ConfigValueFactory;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.engines.EngineAddress;
+import io.kvasir.engines.TransferDescription.Role;
 import java.net.URI;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -19,8 +20,10 @@ import org.jspecify.annotations.Nullable;
 public record BarePod(URI url, Config described) {
   /** Where its engine is asked. */
   public EngineAddress address() {
-    boolean asked = described.hasPath(EngineAddress.GRPC_PORT);
-    return new EngineAddress(url, asked ? Integer.valueOf(described.getInt(EngineAddress.GRPC_PORT)) : null);
+    return new EngineAddress(
+        url,
+        described.hasPath(EngineAddress.GRPC_PORT) ? Integer.valueOf(described.getInt(EngineAddress.GRPC_PORT)) : null,
+        described.hasPath(EngineAddress.ROLE) ? Role.of(described.getString(EngineAddress.ROLE)) : null);
   }
 
   /** The pod with what its engine told; null when that does not go together. */

@@ -1,6 +1,7 @@
 package io.kvasir.engines;
 
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +56,31 @@ public record EngineDescription(
   /** The same, by an engine that was asked over gRPC, too. */
   EngineDescription withGrpcPort(int port) {
     return new EngineDescription(url, identity, models, cache, events, load, transfer, unknowns, port);
+  }
+
+  /**
+   * The same of an engine whose role its operator says. Where it does not tell by what it hands KV blocks over, that is
+   * taken to be what engines of its kind mostly have.
+   */
+  EngineDescription as(TransferDescription.Role role) {
+    String usual = switch (identity.kind()) {
+      case VLLM, LLM_D_SIMULATOR -> TransferDescription.NIXL;
+      case TENSORRT_LLM -> TransferDescription.TRANSCEIVER;
+      case SGLANG, LLAMA_CPP, DYNAMO, UNKNOWN -> null;
+    };
+    List<Unknown> left = new ArrayList<>(unknowns);
+    boolean connectorUntold = left.removeIf(unknown -> unknown.what().equals(Unknown.ROLE_AND_CONNECTOR));
+    left.removeIf(unknown -> unknown.what().equals(Unknown.ROLE));
+    TransferDescription own = transfer;
+    if (own == null && usual != null) {
+      own = new TransferDescription(usual, role, null, null);
+      if (connectorUntold) {
+        left.add(new Unknown("connector", usual + " is assumed: where its --kv-transfer-config has another, set"
+            + " kv-transfer of the pod."));
+      }
+    }
+    return new EngineDescription(
+        url, identity, models, cache, events, load, own == null ? null : own.as(role), left, grpcPort);
   }
 
   /** Whether it told where its cache events are and of what size its blocks are, which a router cannot do without. */

@@ -60,7 +60,8 @@ public final class EngineSurvey {
       throws HttpCallException, InterruptedException {
     EngineDescription engine;
     try {
-      engine = inquiry.describe(address, key, known);
+      EngineDescription told = inquiry.describe(address, key, known);
+      engine = address.role() == null ? told : told.as(address.role());
     } catch (HttpCallException failed) {
       HttpCallException remedied =
           new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, address.url(), key));

@@ -4,14 +4,14 @@ import io.kvasir.engines.TransferDescription.Role;
 import java.util.Optional;
 
 /**
- * How an engine whose role is only one of prefill and decode hands KV blocks over, as {@code pods[].kv-transfer} says.
+ * How an engine that is for prefill or for decode only hands KV blocks over, as {@code pods[].kv-transfer} says.
  *
  * @param role what the engine is for
  * @param dialect the router's word for its connector
  * @param transfer what the engine told
  */
 public record KvHandover(Role role, String dialect, TransferDescription transfer) {
-  /** Of an engine that told its role, by a connector that the router knows; empty for all others. */
+  /** Of an engine whose role is told or given, by a connector that the router knows; empty for all others. */
   public static Optional<KvHandover> of(SurveyedEngine engine) {
     TransferDescription told = engine.description().transfer();
     if (told == null || told.role() == null) {
@@ -24,7 +24,7 @@ public record KvHandover(Role role, String dialect, TransferDescription transfer
   private static Optional<String> dialect(SurveyedEngine engine, TransferDescription told, Role role) {
     return switch (engine.description().identity().kind()) {
       case VLLM, LLM_D_SIMULATOR -> switch (told.connector()) {
-        case "NixlConnector" -> Optional.of("vllm-nixl");
+        case TransferDescription.NIXL -> Optional.of("vllm-nixl");
         case "MooncakeConnector" -> Optional.of("vllm-mooncake");
         case TransferDescription.PEERS -> Optional.of("vllm-p2p");
         // Whoever takes over has to name the engine that has read the prompt.
@@ -33,7 +33,8 @@ public record KvHandover(Role role, String dialect, TransferDescription transfer
         default -> Optional.empty();
       };
       case SGLANG -> Optional.of("sglang");
-      case TENSORRT_LLM, LLAMA_CPP, DYNAMO, UNKNOWN -> Optional.empty();
+      case TENSORRT_LLM -> Optional.of("tensorrt-llm");
+      case LLAMA_CPP, DYNAMO, UNKNOWN -> Optional.empty();
     };
   }
 }

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.engines.TransferDescription.Role;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** What an engine told, as the settings of its pod that the configuration's {@code pods[]} have. */
@@ -52,7 +51,7 @@ public final class PodSettings {
 
   private static void put(ObjectNode settings, KvHandover handover) {
     TransferDescription told = handover.transfer();
-    settings.put("role", handover.role().name().toLowerCase(Locale.ROOT));
+    settings.put("role", handover.role().label());
     ObjectNode transfer = settings.putObject("kv-transfer").put("dialect", handover.dialect());
     if (told.bootstrapPort() != null && handover.role() == Role.PREFILL) {
       transfer.put("bootstrap-port", told.bootstrapPort());

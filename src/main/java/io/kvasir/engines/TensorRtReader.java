@@ -23,8 +23,7 @@ final class TensorRtReader implements DescriptionReader {
         + " kv_cache_config.kv_events_config, where it serves no adapters and gets no salts: those events leave out"
         + " both."));
     unknowns.add(new Unknown("ranks", "Set ranks of the pod as its attention data parallelism has."));
-    unknowns.add(new Unknown("role", "Set role and kv-transfer of the pod, as its configuration divides prefill and"
-        + " decode."));
+    unknowns.add(new Unknown(Unknown.ROLE, "Where it is for prefill or for decode only, set role of the pod."));
     return new EngineDescription(
         answers.url(), answers.identity(), answers.servedModels(),
         new CacheDescription(

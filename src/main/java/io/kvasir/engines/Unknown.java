@@ -9,4 +9,10 @@ package io.kvasir.engines;
 public record Unknown(String what, String remedy) {
   /** What {@code what} is where an engine does not tell how it publishes cache events. */
   public static final String EVENTS = "cache events";
+
+  /** What {@code what} is where an engine does not tell whether it is for prefill or for decode. */
+  static final String ROLE = "role";
+
+  /** The same where it does not tell its connector either. */
+  static final String ROLE_AND_CONNECTOR = "role and connector";
 }

@@ -48,8 +48,9 @@ final class VllmReader implements DescriptionReader {
               : "which it does not tell over HTTP.")));
     }
     if (!config.isObject()) {
-      unknowns.add(new Unknown("role and connector", "Set role and kv-transfer of the pod as its --kv-transfer-config"
-          + " has them, " + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
+      unknowns.add(new Unknown(Unknown.ROLE_AND_CONNECTOR, "Where it is for prefill or for decode only, set role of the"
+          + " pod, and kv-transfer where its --kv-transfer-config has another connector than NixlConnector, "
+          + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
     }
     return new EngineDescription(
         answers.url(), answers.identity(), models(answers, config), cache, events,

@@ -78,4 +78,9 @@ public record ModelConfig(
   public static ModelConfig text(String name) {
     return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.TEXT, FileSources.NONE, Map.of(), 0, false);
   }
+
+  /** The settings of a model without files, whose engines tokenise its prompts. */
+  public static ModelConfig engine(String name) {
+    return new ModelConfig(name, Set.of(), TextChunks.TOKENS, PromptMode.ENGINE, FileSources.NONE, Map.of(), 0, false);
+  }
 }

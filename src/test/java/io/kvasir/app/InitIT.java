@@ -208,6 +208,22 @@ final class InitIT {
   }
 
   @Test
+  void rolesThatEnginesDoNotTell_areGivenBehindTheirUrls() throws Exception {
+    SimSettings.Builder nixl = settings().transfer(TransferSettings.of(TransferDialect.VLLM_NIXL));
+    try (SimEngine prefill = SimEngine.start(nixl.role(Role.PREFILL).build());
+        SimEngine decode = SimEngine.start(nixl.role(Role.DECODE).build())) {
+      String written = init(prefill.url() + ",role=prefill", decode.url() + ",role=decode").out();
+      assertThat(ConfigFactory.parseString(written).getString("kvasir.routing.profile")).isEqualTo("prefill-decode");
+      assertThat(pod(written, 0).getString("role")).isEqualTo("prefill");
+      assertThat(pod(written, 1).getString("role")).isEqualTo("decode");
+      assertThat(pod(written, 1).getString("kv-transfer.dialect")).isEqualTo("vllm-nixl");
+      assertThat(words(written)).contains("Not told: connector. NixlConnector is assumed");
+      assertThat(init(prefill.url().toString(), decode.url().toString()).out()).doesNotContain("role = prefill\n");
+      assertThat(init(prefill.url() + ",role=encode").err()).contains("prefill or decode");
+    }
+  }
+
+  @Test
   void enginesThatPullFromEachOther_areSaidTo() throws Exception {
     TransferSettings peers = TransferSettings.of(TransferDialect.VLLM_P2P).withAddress(Ports.free(), null);
     try (SimEngine engine = SimEngine.start(settings().developerMode(true).transfer(peers).build())) {

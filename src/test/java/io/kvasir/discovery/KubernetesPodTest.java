@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.engines.EngineAddress;
+import io.kvasir.engines.TransferDescription;
 import io.kvasir.kubernetes.ObjectKey;
 import java.io.IOException;
 import java.net.URI;
@@ -68,6 +69,11 @@ final class KubernetesPodTest {
     assertThat(new BarePod(url, pod).address()).isEqualTo(new EngineAddress(url, 50_051));
     Config without = pod("10.1.2.3", "").toPodConfig(OWN, List.of(), DEFAULTS);
     assertThat(new BarePod(url, without).address()).isEqualTo(EngineAddress.of(url));
+    Config role = pod("10.1.2.3", "\"kvasir.io/role\": \"decode\"").toPodConfig(OWN, List.of(), DEFAULTS);
+    assertThat(new BarePod(url, role).address())
+        .isEqualTo(new EngineAddress(url, null, TransferDescription.Role.DECODE));
+    Config both = pod("10.1.2.3", "\"kvasir.io/role\": \"both\"").toPodConfig(OWN, List.of(), DEFAULTS);
+    assertThat(new BarePod(url, both).address()).isEqualTo(EngineAddress.of(url));
   }
 
   @ParameterizedTest

@@ -29,6 +29,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What engines of every kind tell of themselves, over real sockets. */
 final class EngineInquiryTest {
@@ -329,6 +331,33 @@ final class EngineInquiryTest {
           .anyMatch(remark -> remark.startsWith("The grpc-port of its pod, 50051, has no effect: only vLLM"));
       assertThat(survey.survey(EngineAddress.of(engine.url()), null, true, null).remarks())
           .noneMatch(remark -> remark.contains("grpc-port"));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "VLLM, false, NixlConnector, vllm-nixl", "VLLM, true, MooncakeConnector, vllm-mooncake",
+    "LLM_D, false, NixlConnector, vllm-nixl", "TENSORRT_LLM, false, cache transceiver, tensorrt-llm"
+  })
+  void roleThatIsGiven_goesFirst_andTheConnectorIsTheUsualOneWhereItIsNotTold(
+      EngineApi api, boolean developerMode, String connector, String dialect) throws Exception {
+    SimSettings.Builder settings = settings().api(api).developerMode(developerMode);
+    if (developerMode) {
+      settings.role(Role.DECODE).transfer(TransferSettings.of(TransferDialect.VLLM_MOONCAKE));
+    }
+    try (SimEngine engine = SimEngine.start(settings.build())) {
+      EngineAddress address = new EngineAddress(engine.url(), null, TransferDescription.Role.PREFILL);
+      SurveyedEngine surveyed = new EngineSurvey(calls, TIMEOUT).survey(address, null, true, null);
+
+      TransferDescription transfer = surveyed.description().transfer();
+      assertThat(transfer.role()).isEqualTo(TransferDescription.Role.PREFILL);
+      assertThat(transfer.connector()).isEqualTo(connector);
+      assertThat(KvHandover.of(surveyed).orElseThrow().dialect()).isEqualTo(dialect);
+      assertThat(surveyed.remarks()).noneMatch(remark -> remark.contains("does not tell its role"));
+      assertThat(surveyed.remarks().stream().anyMatch(remark -> remark.contains("NixlConnector is assumed")))
+          .isEqualTo(dialect.equals("vllm-nixl"));
+      assertThat(PodSettings.of(surveyed).at("/kv-transfer/dialect").asText()).isEqualTo(dialect);
+      assertThat(PodSettings.of(surveyed).path("role").asText()).isEqualTo("prefill");
     }
   }
 

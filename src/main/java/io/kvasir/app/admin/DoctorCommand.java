@@ -74,11 +74,12 @@ public final class DoctorCommand implements Callable<Integer> {
   private Subjects subjects(@Nullable KvasirConfig config, boolean asksRouter, HttpCalls calls)
       throws AdminFailedException, InterruptedException {
     if (!asksRouter) {
-      return config == null
-          ? new Subjects(List.of(), null, List.of(), null)
-          : new Subjects(
-              ExaminedConfig.engines(config, calls), config.prompts().models(),
-              ExaminedConfig.certificates(config), null);
+      if (config == null) {
+        return new Subjects(List.of(), null, List.of(), null);
+      }
+      List<EngineTarget> engines = ExaminedConfig.engines(config, calls);
+      return new Subjects(
+          engines, ExaminedConfig.models(config, engines), ExaminedConfig.certificates(config), null);
     }
     try (AdminClient client = options.client()) {
       ExaminedRouter router = new ExaminedRouter(client);
@@ -86,7 +87,7 @@ public final class DoctorCommand implements Callable<Integer> {
       List<EngineTarget> engines = config == null ? router.engines() : ExaminedConfig.engines(config, calls);
       return new Subjects(
           engines,
-          config == null ? null : config.prompts().models(),
+          config == null ? null : ExaminedConfig.models(config, engines),
           config == null ? List.of() : ExaminedConfig.certificates(config),
           said);
     }

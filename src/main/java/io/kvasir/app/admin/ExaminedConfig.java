@@ -11,9 +11,11 @@ import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
+import io.kvasir.prompt.ModelConfig;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -21,6 +23,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +59,26 @@ final class ExaminedConfig {
       throw new IllegalStateException("an engine could not be asked what it is", failed.getCause());
     }
     return engines;
+  }
+
+  /**
+   * Its models, and those that a router would learn from engines that it asks: it finds their files, or has the engines
+   * tokenise, and tells at {@code /ready} where it can do neither.
+   */
+  static List<ModelConfig> models(KvasirConfig config, List<EngineTarget> engines) {
+    List<ModelConfig> models = new ArrayList<>(config.prompts().models());
+    Set<String> named = new HashSet<>();
+    models.forEach(model -> {
+      named.add(model.name());
+      named.addAll(model.adapters());
+    });
+    Set<URI> asked = config.fleet().discovery().bare().stream().map(BarePod::url).collect(Collectors.toSet());
+    for (EngineTarget engine : engines) {
+      if (asked.contains(engine.url())) {
+        engine.models().stream().filter(named::add).map(ModelConfig::engine).forEach(models::add);
+      }
+    }
+    return models;
   }
 
   private static EngineTarget target(PodSpec pod, KvasirConfig config) {

@@ -2,16 +2,22 @@ package io.kvasir.app.admin;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.doctor.exam.EngineTarget;
-import io.kvasir.doctor.exam.RouterExam;
 import io.kvasir.doctor.exam.RouterExam.Problem;
 import io.kvasir.doctor.exam.RouterExam.Prompts;
 import io.kvasir.doctor.exam.RouterExam.WorkerSource.State;
 import io.kvasir.doctor.exam.RouterExam.WorkerSource;
+import io.kvasir.doctor.exam.RouterExam;
+import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.KvTransfer;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -96,12 +102,39 @@ final class ExaminedRouter {
       Set<String> models = new LinkedHashSet<>();
       worker.path("models").forEach(model -> models.add(model.asText()));
       String pod = worker.path("pod").asText();
+      URI url = URI.create(worker.path("url").asText());
       engines.putIfAbsent(
           pod,
           new EngineTarget(
-              pod, URI.create(worker.path("url").asText()), null, models, null,
-              Math.max(1, worker.path("ranks").asInt()), null));
+              pod, url, null, models, null, Math.max(1, worker.path("ranks").asInt()), null,
+              handingOver(worker, url, models)));
     }
     return List.copyOf(engines.values());
+  }
+
+  /** A worker that hands KV blocks over, or receives them; null for others, and for what only a newer router knows. */
+  private static @Nullable Worker handingOver(JsonNode told, URI url, Set<String> models) {
+    JsonNode transfer = told.path("kv_transfer");
+    Role role = constant(Role.class, told.path("role").asText());
+    Dialect dialect = constant(Dialect.class, transfer.path("dialect").asText());
+    return role == null || dialect == null
+        ? null
+        : new Worker(
+            told.path("id").asText(), told.path("pod").asText(), url, told.path("rank").asInt(),
+            Math.max(1, told.path("ranks").asInt()), told.path("slot").asInt(), role, models, Map.of(),
+            told.path("max_in_flight").asInt(), told.path("engine").asText(),
+            new KvTransfer(
+                dialect, transfer.path("group").asText(), transfer.path("host").asText(),
+                transfer.path("bootstrap_port").asInt(), transfer.path("engine_id").asText(),
+                Math.max(1, transfer.path("tensor_parallel").asInt()),
+                Math.max(1, transfer.path("pipeline_parallel").asInt()), new KvTransfer.TransferCost(0, 0)));
+  }
+
+  /** The constant that JSON calls so; null when there is none. */
+  private static <E extends Enum<E>> @Nullable E constant(Class<E> type, String label) {
+    return Arrays.stream(type.getEnumConstants())
+        .filter(each -> each.name().equals(label.toUpperCase(Locale.ROOT).replace('-', '_')))
+        .findFirst()
+        .orElse(null);
   }
 }

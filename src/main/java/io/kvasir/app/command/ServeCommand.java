@@ -49,8 +49,8 @@ public final class ServeCommand implements Callable<Integer> {
       names = "--engine",
       paramLabel = "URL",
       description = {
-        "Instead of a configuration: an engine, which is asked what it is, as kvasir init does.",
-        "Several with --engine URL --engine URL."
+        "Instead of a configuration: an engine, which is asked what it is, as kvasir init does; one that is for",
+        "prefill or for decode only as URL,role=prefill or URL,role=decode. Several with --engine URL --engine URL."
       })
   private List<String> engines = List.of();
 

@@ -49,7 +49,7 @@ final class KvTransferSettingsReader {
         given == null || given.isNull()
             ? defaults
             : AdminJsonConfig.configuration(KEY, given, faults).withFallback(defaults);
-    KvTransfer transfer = read(new ConfigSection(config, "", faults), role, url);
+    KvTransfer transfer = read(new ConfigSection(config, "", faults), role, url, false);
     AdminJsonConfig.report(faults, onFault);
     return transfer;
   }
@@ -69,8 +69,12 @@ final class KvTransferSettingsReader {
     return !takers.isEmpty() && takers.stream().noneMatch(own::pairsWith);
   }
 
-  /** What stands in a pod's section, laid over the defaults; null when it hands nothing over. */
-  @Nullable KvTransfer read(ConfigSection pod, Role role, URI url) {
+  /**
+   * What stands in a pod's section, laid over the defaults; null when it hands nothing over.
+   *
+   * @param asked whether the engine will be asked for what is left out
+   */
+  @Nullable KvTransfer read(ConfigSection pod, Role role, URI url, boolean asked) {
     ConfigSection section = pod.section(KEY);
     Dialect dialect = section.choice("dialect", DialectSetting.class).dialect;
     String host = section.text("host");
@@ -85,7 +89,7 @@ final class KvTransferSettingsReader {
     costs.rejectUnread();
     section.rejectUnread();
     if (dialect == null) {
-      if (role == Role.PREFILL || role == Role.DECODE) {
+      if (!asked && (role == Role.PREFILL || role == Role.DECODE)) {
         section.fault(
             "dialect",
             "is missing: a pod whose role is " + (role == Role.PREFILL ? "prefill" : "decode")

@@ -139,7 +139,8 @@ final class PodListReader {
     Set<String> names = new HashSet<>();
     for (ConfigSection section : sections) {
       boolean named = section.has("name");
-      PodSpec pod = pod(section.has("models") ? section : section.withFallback(STAND_IN));
+      boolean whole = section.has("models");
+      PodSpec pod = pod(whole ? section : section.withFallback(STAND_IN), !whole);
       if (named && !pod.name().isEmpty() && !names.add(pod.name())) {
         section.fault("name", "'" + pod.name() + "' is taken by another pod; names are unique");
       }
@@ -154,7 +155,8 @@ final class PodListReader {
     return pods;
   }
 
-  private PodSpec pod(ConfigSection section) {
+  /** A pod; of one that will be {@code asked} only what is described counts. */
+  private PodSpec pod(ConfigSection section, boolean asked) {
     Set<String> models = new LinkedHashSet<>(section.texts("models"));
     if (models.isEmpty() && section.has("models")) {
       section.fault("models", "is empty; name the model the pod serves, as requests call it");
@@ -172,7 +174,7 @@ final class PodListReader {
             section.labels("labels"),
             engine(section, ranks, blockSize(section, first)),
             section.has("events") ? feeds.read(section, "events", ranks) : List.of(),
-            transfers.read(section, role, url));
+            transfers.read(section, role, url, asked));
     if (section.has(EngineAddress.GRPC_PORT)) {
       // Read from what is described, where the engine is asked.
       section.count(EngineAddress.GRPC_PORT, 1, EngineAddress.MAX_PORT);

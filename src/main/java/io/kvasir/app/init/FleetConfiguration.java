@@ -19,7 +19,6 @@ import io.kvasir.gateway.admin.PodDefaults;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -196,7 +195,7 @@ final class FleetConfiguration {
     Optional<KvHandover> known = KvHandover.of(engine.surveyed());
     TransferDescription told = engine.description().transfer();
     if (known.isPresent()) {
-      text.comment("Role and connector: told by its configuration.");
+      text.comment("Role and connector, as they were given or told by its configuration.");
       handover(known.get());
     } else if (told != null && told.connector().equals(TransferDescription.PEERS)) {
       text.comment("Its offloading has a tier of peers, as its configuration told: workers take from each other what"
@@ -216,7 +215,7 @@ final class FleetConfiguration {
 
   private void handover(KvHandover handover) {
     TransferDescription told = handover.transfer();
-    text.choice("role", handover.role().name().toLowerCase(Locale.ROOT));
+    text.choice("role", handover.role().label());
     text.open("kv-transfer {");
     text.choice("dialect", handover.dialect());
     if (told.bootstrapPort() != null && handover.role() == Role.PREFILL) {

@@ -36,8 +36,10 @@ public final class InitCommand implements Callable<Integer> {
       arity = "1..*",
       paramLabel = "URL",
       description = {
-        "The engines, such as http://10.0.0.5:8000; vLLM with a --grpc-port that does not tell its cache events over",
-        "HTTP (before 0.31) as http://10.0.0.5:8000,grpc-port=50051."
+        "The engines, such as http://10.0.0.5:8000; one that only reads prompts for others as",
+        "http://10.0.0.5:8000,role=prefill, one that generates for these with role=decode, which most do not tell;",
+        "vLLM with a --grpc-port that does not tell its cache events over HTTP (before 0.31) as",
+        "http://10.0.0.5:8000,grpc-port=50051."
       })
   private List<String> urls = List.of();
 

@@ -7,6 +7,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.LearntPod;
 import io.kvasir.discovery.PodInquiry;
 import io.kvasir.engines.EngineAddress;
+import io.kvasir.engines.TransferDescription.Role;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.EngineTokens;
@@ -53,7 +54,8 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   @Override
   public Completed complete(ObjectNode given, URI url, @Nullable Integer grpcPort)
       throws IOException, InterruptedException {
-    SurveyedEngine surveyed = survey(new EngineAddress(url, grpcPort), null);
+    SurveyedEngine surveyed = survey(
+        new EngineAddress(url, grpcPort, Role.of(given.path(EngineAddress.ROLE).asText())), null);
     LearntPod pod = LearntPod.of(surveyed);
     ObjectNode described = given.deepCopy();
     if (!described.has("name")) {

@@ -9,11 +9,12 @@ import io.kvasir.answers.AnswerSettings;
 import io.kvasir.app.Certificates;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.PoolSettings;
+import io.kvasir.engines.TransferDescription;
 import io.kvasir.events.EventFeed;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.http.client.PodKeys;
-import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
+import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.OutputLengths;
 import io.kvasir.routing.plugins.BuiltInPlugins;
@@ -285,6 +286,22 @@ final class KvasirConfigTest {
             new KvTransfer(Dialect.SGLANG, "east", "p.test", 8998, "", 1, 1, new KvTransfer.TransferCost(3, 5)),
             new KvTransfer(Dialect.SGLANG, "east", "d.test", 9, "", 1, 1, new KvTransfer.TransferCost(6, 5)),
             null);
+  }
+
+  @Test
+  void load_podsWhoseEnginesAreAsked_mayHaveARoleAlone() throws Exception {
+    KvasirConfig config =
+        KvasirConfig.load(
+            write(
+                """
+                kvasir.pods = [
+                  { url = "http://h:1", role = prefill }
+                  { url = "http://h:2", role = decode }
+                  { url = "http://h:3" }
+                ]
+                """));
+    assertThat(config.fleet().discovery().bare()).extracting(pod -> pod.address().role())
+        .containsExactly(TransferDescription.Role.PREFILL, TransferDescription.Role.DECODE, null);
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.engines.EngineAddress;
+import io.kvasir.engines.TransferDescription.Role;
 import java.net.URI;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +30,21 @@ final class EngineUrlTest {
     assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,grpc-port=0")).hasMessageContaining("1 to 65535");
     assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,grpc-port=65536")).hasMessageContaining("1 to 65535");
     assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,grpc=1")).hasMessageContaining("grpc-port=50051");
+  }
+
+  @Test
+  void role_isBehindTheUrl_andWrittenSo() {
+    URI url = URI.create("http://10.0.0.5:8000");
+    assertThat(EngineUrl.parse("http://10.0.0.5:8000/v1,role=prefill"))
+        .isEqualTo(new EngineAddress(url, null, Role.PREFILL));
+    EngineAddress both = EngineUrl.parse("http://10.0.0.5:8000,role=decode,grpc-port=50051");
+    assertThat(both).isEqualTo(new EngineAddress(url, 50_051, Role.DECODE));
+    assertThat(both).hasToString("http://10.0.0.5:8000,grpc-port=50051,role=decode");
+    assertThat(EngineUrl.parse(both.toString())).isEqualTo(both);
+    assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,role=both")).hasMessageContaining("prefill or decode");
+    assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,role=decode,role=prefill"))
+        .hasMessageContaining("role=prefill");
+    assertThatThrownBy(() -> EngineUrl.parse("http://a:8000,")).hasMessageContaining("such as http://10.0.0.5:8000");
   }
 
   @ParameterizedTest
