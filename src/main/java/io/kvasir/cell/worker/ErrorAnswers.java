@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The error answers of a cell's workers, by request: whether one counts for its worker's circuit breaker is known when
@@ -44,15 +43,19 @@ public final class ErrorAnswers {
    * An error answer whose blame is not known.
    *
    * @param member the worker
+   * @param generates whether its answer was to be the client's
    * @param repeated whether another one failed at the request before it
    * @param prefillers health of the workers whose KV blocks were to be received when the request failed
    * @param detail of the answer
    */
   private record ErrorAnswer(
-      Member member, boolean repeated, Set<WorkerHealth> prefillers, String detail, long at) {
-    /** Whether an answer shows that the request could be served: another worker's, or the same one's in another way. */
-    boolean isMadeGoodBy(Member answering) {
-      return answering == member ? !prefillers.isEmpty() : answering.serves(member);
+      Member member, boolean generates, boolean repeated, Set<WorkerHealth> prefillers, String detail, long at) {
+    /** Whether an answer shows that the request could be served: another pod's, or the same one's in another way. */
+    boolean isMadeGoodBy(ServedRequest answered, Member answering) {
+      return answered.generates() == generates
+          && (answering.worker().pod().equals(member.worker().pod())
+              ? !prefillers.isEmpty()
+              : answering.serves(member));
     }
   }
 
@@ -76,8 +79,8 @@ public final class ErrorAnswers {
         if (request.prefiller() != null && completed.outputTokens() > 0) {
           request.prefiller().onHandedOver();
         }
-        if (!empty && request.generates()) {
-          answered(request.id(), request.prefiller(), member);
+        if (!empty) {
+          answered(request.id(), request, member);
         }
       }
       case Outcome.Failed(boolean transport, String detail) when !transport ->
@@ -110,14 +113,15 @@ public final class ErrorAnswers {
     if (request.prefiller() != null) {
       prefillers.add(request.prefiller());
     }
-    open.put(id, new ErrorAnswer(member, repeated, prefillers, detail, now));
+    open.put(id, new ErrorAnswer(member, request.generates(), repeated, prefillers, detail, now));
     empty = false;
   }
 
-  private synchronized void answered(String id, @Nullable WorkerHealth prefiller, Member member) {
+  private synchronized void answered(String id, ServedRequest request, Member member) {
     settle(clock.nanos());
     ErrorAnswer earlier = open.get(id);
-    if (earlier != null && earlier.isMadeGoodBy(member)) {
+    if (earlier != null && earlier.isMadeGoodBy(request, member)) {
+      WorkerHealth prefiller = request.prefiller();
       open.remove(id);
       for (WorkerHealth sender : earlier.prefillers) {
         if (sender != prefiller && sender.isHealthy()) {

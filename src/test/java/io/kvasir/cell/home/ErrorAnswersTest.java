@@ -276,6 +276,33 @@ final class ErrorAnswersTest {
   }
 
   @Test
+  void errorsOfAPrefill_areMadeGoodByAnotherPrefill() {
+    Member failing = admit(TestPods.pod("p").role(Role.PREFILL).kvTransfer(transfer()));
+    Member other = admit(TestPods.pod("q").role(Role.PREFILL).kvTransfer(transfer()));
+    for (int i = 0; i < THRESHOLD; i++) {
+      ended(new ServedRequest("r" + i, "m", false, null), failing, ERROR);
+      ended(new ServedRequest("r" + i, "m", false, null), other, ANSWER);
+    }
+
+    assertThat(chosen()).containsExactly("q");
+  }
+
+  @Test
+  void anotherWorkersPrefill_makesNoFailedHandOverGood() {
+    Member failing = admit("p");
+    Member receiver = admit("a");
+    Member other = admit("q");
+    for (int i = 0; i < 10 * THRESHOLD; i++) {
+      ended("r" + i, receiver, failing, ERROR);
+      ended(new ServedRequest("r" + i, "m", false, null), other, ANSWER);
+      ended("r" + i, receiver, ERROR);
+    }
+
+    assertThat(notHandingOver()).isEmpty();
+    assertThat(chosen()).containsExactly("p", "a", "q");
+  }
+
+  @Test
   void promptsThatNobodyReceives_areTheWorkersThatComputedThem_untilOneIsReceived() {
     Member prefiller = admit("p");
     Member receiver = admit("a");
