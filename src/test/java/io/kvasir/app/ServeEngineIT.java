@@ -7,15 +7,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.init.FleetOptions;
 import io.kvasir.app.init.LearntConfiguration;
 import io.kvasir.app.node.Node;
 import io.kvasir.prompt.tokens.HarmonyVocabulary;
+import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.transfer.TransferDialect;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -145,6 +149,49 @@ final class ServeEngineIT {
         HttpRequest.newBuilder(url)
             .header("Content-Type", "application/json")
             .POST(BodyPublishers.ofString(body.toString())));
+  }
+
+  /** Engines that tell neither role nor connector. */
+  @Test
+  void prefillAndDecodeEngines_needTheirRolesAlone_andWhatTheDefaultsSayIsNotAssumedOtherwise() throws Exception {
+    SimSettings.Builder nixl = settings().transfer(TransferSettings.of(TransferDialect.VLLM_NIXL));
+    try (SimEngine prefill = SimEngine.start(nixl.role(Role.PREFILL).build());
+        SimEngine decode = SimEngine.start(nixl.role(Role.DECODE).build());
+        SimEngine added = SimEngine.start(nixl.role(Role.DECODE).build())) {
+      Config pods =
+          ConfigFactory.parseString(
+              "kvasir.pods = [{ url = \"%s\", role = prefill }, { url = \"%s\", role = decode }]"
+                  .formatted(prefill.url(), decode.url()));
+      Config always =
+          ConfigFactory.parseString(
+              "kvasir.routing { profile = prefill-decode, profiles.prefill-decode.workflow.remote-prefill = always }");
+      try (Node node = TestNodes.start(always.withFallback(pods))) {
+        await("prompts that are handed over", () ->
+            header(chat(node.gatewayUrl(), "kvasir-demo", "What is open?"), "X-Router-Reason")
+                .contains("split=vllm-nixl"));
+        assertThat(decode.transferStats().received()).isPositive();
+        TestCommand add =
+            TestCommand.run(
+                "admin", "workers", "add", "--role", "decode", added.url().toString(), "--management",
+                node.managementUrl().toString());
+        assertThat(add.status()).as(add.err()).isZero();
+        assertThat(add.out()).contains("NixlConnector is assumed");
+        assertThat(dialect(node, added.url())).isEqualTo("vllm-nixl");
+      }
+      Config others = ConfigFactory.parseString("kvasir.pod-defaults.kv-transfer.dialect = vllm-mooncake");
+      try (Node node = TestNodes.start(others.withFallback(pods))) {
+        await("the decode engine", () -> dialect(node, decode.url()).equals("vllm-mooncake"));
+      }
+    }
+  }
+
+  private static String dialect(Node node, URI engine) throws Exception {
+    for (JsonNode worker : JSON.readTree(TestNodes.manage(node, "/admin/workers").body()).path("workers")) {
+      if (worker.path("url").asText().equals(engine.toString())) {
+        return worker.at("/kv_transfer/dialect").asText();
+      }
+    }
+    return "";
   }
 
   /** The same of a router that runs, without any word about models; then another engine comes behind the address. */

@@ -7,6 +7,7 @@ import io.kvasir.discovery.BarePod;
 import io.kvasir.discovery.LearntPod;
 import io.kvasir.doctor.exam.CertificateExam;
 import io.kvasir.doctor.exam.EngineTarget;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCallException;
@@ -92,7 +93,9 @@ final class ExaminedConfig {
     String key = config.fleet().podKeys().of(pod.url());
     String name = pod.described().hasPath("name") ? pod.described().getString("name") : pod.url().getAuthority();
     try {
-      SurveyedEngine engine = survey.survey(pod.address(), key, isAlone(pod, config), null);
+      EngineAddress address =
+          config.fleet().podDefaults().transfer() ? pod.address().withoutRole() : pod.address();
+      SurveyedEngine engine = survey.survey(address, key, isAlone(pod, config), null);
       PodSpec completed =
           pod.completed(
               LearntPod.of(engine), config.fleet().podsReader(),

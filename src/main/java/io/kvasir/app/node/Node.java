@@ -101,7 +101,10 @@ public final class Node implements AutoCloseable {
       this.cells = cells(routing, events, decisions);
       startRouting(routing);
       PodSurvey survey =
-          resources.own(new PodSurvey(SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells.pods()::all));
+          resources.own(
+              new PodSurvey(
+                  SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells.pods()::all,
+                  !config.fleet().podDefaults().transfer()));
       ServedModels models = resources.own(new ServedModels(
               config.prompts(), cells, tls.pods(), config.fleet().podKeys(), survey, metrics,
               readiness));

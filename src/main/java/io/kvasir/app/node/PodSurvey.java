@@ -30,6 +30,7 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   private final EngineSurvey survey;
   private final PodKeys keys;
   private final Supplier<List<PodSpec>> pods;
+  private final boolean assumesTransfer;
 
   /**
    * A survey.
@@ -37,12 +38,17 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
    * @param timeout of each question
    * @param tls for https pods, null for what the JVM trusts
    * @param pods those that are known: where several are on a host, what is at its default ports is nobody's
+   * @param assumesTransfer whether engines whose role is said hand KV blocks over as most of their kind do, where they
+   *     do not tell; otherwise the configuration says how
    */
-  PodSurvey(Duration timeout, @Nullable SSLContext tls, PodKeys keys, Supplier<List<PodSpec>> pods) {
+  PodSurvey(
+      Duration timeout, @Nullable SSLContext tls, PodKeys keys, Supplier<List<PodSpec>> pods,
+      boolean assumesTransfer) {
     this.calls = new HttpCalls(timeout, tls);
     this.survey = new EngineSurvey(calls, timeout);
     this.keys = keys;
     this.pods = pods;
+    this.assumesTransfer = assumesTransfer;
   }
 
   @Override
@@ -82,7 +88,7 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
       throws IOException, InterruptedException {
     URI url = engine.url();
     boolean alone = EngineSurvey.isAlone(url, pods.get().stream().map(PodSpec::url));
-    return survey.survey(engine, keys.of(url), alone, known);
+    return survey.survey(assumesTransfer ? engine : engine.withoutRole(), keys.of(url), alone, known);
   }
 
   @Override

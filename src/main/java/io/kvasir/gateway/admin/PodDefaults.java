@@ -29,6 +29,8 @@ public record PodDefaults(
     EngineDefaults engine,
     EventsParser events,
     KvTransferParser kvTransfer) {
+  private static final URI ANY = URI.create("http://pod");
+
   /** The most capacity a worker can be given: what the index can name. */
   public static final int MOST_CAPACITY = 1 << 24;
 
@@ -45,6 +47,11 @@ public record PodDefaults(
   public record EngineDefaults(
       String name, int ranks, int maxRanks, ToIntFunction<String> blockSize, int capacityBlocks,
       Retention retention) {}
+
+  /** Whether they say how pods hand KV blocks over: then that is not assumed of an engine that does not tell it. */
+  public boolean transfer() {
+    return kvTransfer.read(null, Role.BOTH, ANY, (_, _) -> {}) != null;
+  }
 
   /** Reads a pod's {@code events} as the configuration does. */
   @FunctionalInterface
