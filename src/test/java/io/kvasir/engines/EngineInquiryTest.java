@@ -362,6 +362,18 @@ final class EngineInquiryTest {
   }
 
   @Test
+  void roleThatIsGiven_ofAnEngineThatTellsOfNoConnector_isNotTaken() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().developerMode(true).build())) {
+      EngineAddress address = new EngineAddress(engine.url(), null, TransferDescription.Role.PREFILL);
+      SurveyedEngine surveyed = new EngineSurvey(calls, TIMEOUT).survey(address, null, true, null);
+
+      assertThat(KvHandover.of(surveyed)).isEmpty();
+      assertThat(surveyed.remarks())
+          .anyMatch(remark -> remark.contains("start it with --kv-transfer-config, or leave out its role"));
+    }
+  }
+
+  @Test
   void sglang_tellsAll() throws Exception {
     EngineDescription sglang = describe(settings().api(EngineApi.SGLANG).cachedTokens(CachedTokensUsage.NEVER));
 

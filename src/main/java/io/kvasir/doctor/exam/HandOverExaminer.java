@@ -156,14 +156,18 @@ public final class HandOverExaminer {
       if (transfer.dialect().concurrent()) {
         address = transfer.bareHost() + ":" + transfer.bootstrapPort();
         CompletableFuture<HttpCalls.Reply> computed = prefill.sendAsync(protocol.prefill(split), id);
-        byte[] _ = decode.send(protocol.decode(split, PrefillResult.KvBlocks.NOT_AWAITED), id);
-        byte[] _ = EngineRequests.answer(computed);
+        try {
+          byte[] _ = decode.send(protocol.decode(split, PrefillResult.KvBlocks.NOT_AWAITED), id);
+          byte[] _ = EngineRequests.answer(computed);
+        } finally {
+          computed.cancel(true);
+        }
         return;
       }
       EngineRequest first = protocol.prefill(split);
       switch (protocol.prefillResult(split, prefill.send(first, id))) {
         case PrefillResult.KvBlocks blocks -> {
-          address = place(blocks.answer());
+          address = addressIn(blocks.answer());
           byte[] _ = decode.send(protocol.decode(split, blocks), id);
         }
         case PrefillResult.NoBlocks(String why) -> throw new IOException(why);
@@ -172,7 +176,7 @@ public final class HandOverExaminer {
     }
 
     /** Where the prefill engine says that its blocks are. */
-    private @Nullable String place(JsonMembers answer) {
+    private static @Nullable String addressIn(JsonMembers answer) {
       JsonMembers parameters = answer.object("kv_transfer_params");
       return parameters == null || !parameters.hasValue("remote_host") ? null
           : parameters.value("remote_host").asText() + ":" + parameters.value("remote_port").asText();
