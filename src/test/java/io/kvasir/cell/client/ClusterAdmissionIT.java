@@ -244,7 +244,7 @@ final class ClusterAdmissionIT {
     first.close(new Outcome.Completed(10, 0, 10, 1000));
     planned(later.join()).close(new Outcome.Cancelled());
     await(() -> home().waiting() == 0 && inFlight() == 0);
-    assertThat(home().count("kvasir_admission_preemptions", "preempted")).isPositive();
+    await(() -> home().count("kvasir_admission_preemptions", "preempted") > 0);
   }
 
   @Test
@@ -264,7 +264,7 @@ final class ClusterAdmissionIT {
 
     planned(urgent.join()).close(new Outcome.Cancelled());
     await(() -> inFlight() == 0);
-    assertThat(home().count("kvasir_admission_preemptions", "too_late")).isPositive();
+    await(() -> home().count("kvasir_admission_preemptions", "too_late") > 0);
   }
 
   private static Decision.Planned planned(Decision decision) {
