@@ -13,6 +13,7 @@ import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
+import io.kvasir.sim.InjectedFault;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.transfer.TransferDialect;
@@ -99,12 +100,10 @@ final class HandOverTest {
   }
 
   @Test
-  void blocksThatAreGoneWhenTheyAreAskedFor() throws Exception {
-    SimEngine prefill =
-        start(
-            Role.PREFILL,
-            TransferSettings.of(TransferDialect.VLLM_NIXL).withTimes(Duration.ofMillis(1), Duration.ofMillis(1)));
+  void decodeEngineThatAnswersWithAnError() throws Exception {
+    SimEngine prefill = start(Role.PREFILL, TransferSettings.of(TransferDialect.VLLM_NIXL));
     SimEngine decode = start(Role.DECODE, TransferSettings.of(TransferDialect.VLLM_NIXL));
+    decode.setFaults(List.of(InjectedFault.parse("500=1.0")));
 
     List<Finding> findings =
         handOvers(
