@@ -178,7 +178,7 @@ final class ChaosFleet implements AutoCloseable {
           models = [{ name = "%s", directory = "bundled:%s", block-size = 16 }]
           # Prompts are short and decode engines warm: not worth it in earnest, but what is to be tried here.
           routing.profiles.prefill-decode.workflow.remote-prefill = always
-          execution { first-byte-timeout = 4 s, idle-timeout = 3 s, total-timeout = 30 s }
+          execution { first-byte-timeout = 4 s, idle-timeout = 3 s, stranded-timeout = 1 s, total-timeout = 30 s }
           cell.health { probe-timeout = 1 s, breaker-open = 1 s }
           pods = [ %s ]
         }

@@ -31,11 +31,6 @@ public record EngineAddress(URI url, @Nullable Integer grpcPort, TransferDescrip
     return new EngineAddress(url, null);
   }
 
-  /** The same where nothing is said of its role, so that it is for what it tells itself. */
-  public EngineAddress withoutRole() {
-    return new EngineAddress(url, grpcPort);
-  }
-
   /** Such as {@code http://10.0.0.5:8000,grpc-port=50051,role=prefill}. */
   @Override
   public String toString() {

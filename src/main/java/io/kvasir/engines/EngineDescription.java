@@ -1,7 +1,6 @@
 package io.kvasir.engines;
 
 import java.net.URI;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -58,30 +57,9 @@ public record EngineDescription(
     return new EngineDescription(url, identity, models, cache, events, load, transfer, unknowns, port);
   }
 
-  /**
-   * The same of an engine whose role its operator says. Where it does not tell by what it hands KV blocks over, that is
-   * taken to be what engines of its kind mostly have; one that tells that it has nothing of the kind hands none over.
-   */
-  EngineDescription as(TransferDescription.Role role) {
-    List<Unknown> left = new ArrayList<>(unknowns);
-    boolean connectorUntold = left.removeIf(unknown -> unknown.what().equals(Unknown.ROLE_AND_CONNECTOR));
-    left.removeIf(unknown -> unknown.what().equals(Unknown.ROLE));
-    TransferDescription own = transfer;
-    if (own == null) {
-      own = switch (identity.kind()) {
-        case VLLM, LLM_D_SIMULATOR -> {
-          left.add(new Unknown("connector", connectorUntold
-              ? TransferDescription.NIXL + " is assumed: where its --kv-transfer-config has another, set kv-transfer of"
-                  + " the pod."
-              : "Its configuration has none: start it with --kv-transfer-config, or leave out its role."));
-          yield connectorUntold ? new TransferDescription(TransferDescription.NIXL, role, null, null) : null;
-        }
-        case TENSORRT_LLM -> new TransferDescription(TransferDescription.TRANSCEIVER, role, null, null);
-        case SGLANG, LLAMA_CPP, DYNAMO, UNKNOWN -> null;
-      };
-    }
-    return new EngineDescription(
-        url, identity, models, cache, events, load, own == null ? null : own.as(role), left, grpcPort);
+  /** The same with something else known and not known of how it hands KV blocks over. */
+  EngineDescription with(@Nullable TransferDescription other, List<Unknown> otherUnknowns) {
+    return new EngineDescription(url, identity, models, cache, events, load, other, otherUnknowns, grpcPort);
   }
 
   /** Whether it told where its cache events are and of what size its blocks are, which a router cannot do without. */

@@ -61,7 +61,7 @@ public final class EngineSurvey {
     EngineDescription engine;
     try {
       EngineDescription told = inquiry.describe(address, key, known);
-      engine = address.role() == null ? told : told.as(address.role());
+      engine = address.role() == null ? told : GivenRole.taken(told, address.role());
     } catch (HttpCallException failed) {
       HttpCallException remedied =
           new HttpCallException(failed.kind(), failed.getMessage() + remedy(failed, address.url(), key));

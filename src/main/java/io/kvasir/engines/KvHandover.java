@@ -13,22 +13,26 @@ import java.util.Optional;
 public record KvHandover(Role role, String dialect, TransferDescription transfer) {
   /** Of an engine whose role is told or given, by a connector that the router knows; empty for all others. */
   public static Optional<KvHandover> of(SurveyedEngine engine) {
-    TransferDescription told = engine.description().transfer();
+    return of(engine.description());
+  }
+
+  static Optional<KvHandover> of(EngineDescription engine) {
+    TransferDescription told = engine.transfer();
     if (told == null || told.role() == null) {
       return Optional.empty();
     }
     Role role = told.role();
-    return dialect(engine, told, role).map(dialect -> new KvHandover(role, dialect, told));
+    return dialect(engine.identity().kind(), told, role).map(dialect -> new KvHandover(role, dialect, told));
   }
 
-  private static Optional<String> dialect(SurveyedEngine engine, TransferDescription told, Role role) {
-    return switch (engine.description().identity().kind()) {
+  private static Optional<String> dialect(EngineKind kind, TransferDescription told, Role role) {
+    return switch (kind) {
       case VLLM, LLM_D_SIMULATOR -> switch (told.connector()) {
         case TransferDescription.NIXL -> Optional.of("vllm-nixl");
         case "MooncakeConnector" -> Optional.of("vllm-mooncake");
         case TransferDescription.PEERS -> Optional.of("vllm-p2p");
         // Whoever takes over has to name the engine that has read the prompt.
-        case "NixlPushConnector" ->
+        case TransferDescription.NIXL_PUSH ->
             role == Role.DECODE || told.engineId() != null ? Optional.of("vllm-push") : Optional.empty();
         default -> Optional.empty();
       };

@@ -18,6 +18,9 @@ public record TransferDescription(
   /** vLLM's connector that most of its divided engines have: decode pulls from prefill. */
   static final String NIXL = "NixlConnector";
 
+  /** vLLM's connector by which prefill pushes. */
+  static final String NIXL_PUSH = "NixlPushConnector";
+
   /** What TensorRT-LLM's engines hand over by, all of them. */
   static final String TRANSCEIVER = "cache transceiver";
 

@@ -73,12 +73,16 @@ public record Call(
     return new Call(decision, facts, http, all, maxResumes, ifCached, trace);
   }
 
-  /** The call that continues this one's stream where it was cut. */
-  public Call continuation(DecisionRequest next, String target, byte[] body) {
+  /**
+   * The call that continues this one's stream where it was cut.
+   *
+   * @param resumesLeft how often its own stream may be continued
+   */
+  public Call continuation(DecisionRequest next, String target, byte[] body, int resumesLeft) {
     ClientHttp rest = new ClientHttp(http.method, target, http.headers, body);
     if (trace != null) {
       trace.resumes();
     }
-    return new Call(next, facts, rest, rules, maxResumes, false, trace);
+    return new Call(next, facts, rest, rules, resumesLeft, false, trace);
   }
 }

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param firstByte from sending a request to a worker to the first byte of its answer's body: queue and prefill
  *     included
  * @param idle between two pieces of an answer's body
+ * @param stranded how long nothing may come from a worker that is out of service while others could serve; null for as
+ *     long as from any
  * @param total from the first try to the end of the answer
  * @param maxBufferedBytes an answer that is no stream is gathered up to this size before anything goes to the
  *     client, so that one cut short can still be tried elsewhere; longer ones are relayed as they come
@@ -22,6 +24,7 @@ public record ExecutionSettings(
     Retries retries,
     Duration firstByte,
     Duration idle,
+    @Nullable Duration stranded,
     Duration total,
     int maxBufferedBytes,
     @Nullable Duration hedgeAfter,
@@ -73,7 +76,7 @@ public record ExecutionSettings(
     }
   }
 
-  /** Limits with the usual ones for requests under which connections end. */
+  /** Limits with the usual ones for requests under which connections end, and none for stranded requests. */
   public ExecutionSettings(
       Retries retries,
       Duration firstByte,
@@ -83,14 +86,20 @@ public record ExecutionSettings(
       @Nullable Duration hedgeAfter,
       int workflows) {
     this(
-        retries, firstByte, idle, total, maxBufferedBytes, hedgeAfter, workflows, Disconnects.DEFAULTS,
+        retries, firstByte, idle, null, total, maxBufferedBytes, hedgeAfter, workflows, Disconnects.DEFAULTS,
         WEB_SOCKET_IDLE);
   }
 
   /** The same with another limit for silent WebSockets. */
   public ExecutionSettings withWebSocketIdle(Duration other) {
     return new ExecutionSettings(
-        retries, firstByte, idle, total, maxBufferedBytes, hedgeAfter, workflows, disconnects, other);
+        retries, firstByte, idle, stranded, total, maxBufferedBytes, hedgeAfter, workflows, disconnects, other);
+  }
+
+  /** The same with a limit for requests at workers that are out of service. */
+  public ExecutionSettings withStranded(Duration limit) {
+    return new ExecutionSettings(
+        retries, firstByte, idle, limit, total, maxBufferedBytes, hedgeAfter, workflows, disconnects, webSocketIdle);
   }
 
   /** Refuses limits that cannot work. */

@@ -177,6 +177,11 @@ public final class CircuitBreaker {
     }
   }
 
+  /** Closes the circuit: what failed is not there any more. */
+  public void reset() {
+    circuit = Circuit.CLOSED;
+  }
+
   private long longer(long openNanos) {
     return Math.min(2 * openNanos, settings.maxOpenTime.toNanos());
   }

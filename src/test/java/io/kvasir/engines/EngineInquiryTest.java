@@ -373,6 +373,24 @@ final class EngineInquiryTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "SGLANG, , set that to decode", "VLLM, LMCacheConnectorV1, Its LMCacheConnectorV1 hands no KV blocks over",
+    "VLLM, SharedStorageConnector, start it with NixlConnector"
+  })
+  void roleThatIsGiven_ofAnEngineThatCannotHaveIt_isNotTakenAndSaidSo(
+      EngineApi api, @Nullable String connector, String remark) throws Exception {
+    EngineDescription told = describe(settings().api(api).developerMode(true));
+    TransferDescription transfer = connector == null ? null : new TransferDescription(connector, null, null, null);
+    EngineDescription engine =
+        GivenRole.taken(told.with(transfer, told.unknowns()), TransferDescription.Role.DECODE);
+
+    assertThat(engine.transfer()).isEqualTo(transfer);
+    assertThat(KvHandover.of(engine)).isEmpty();
+    assertThat(new SurveyedEngine("e", engine, new EventOrigin.None("none")).remarks())
+        .anyMatch(each -> each.contains(remark));
+  }
+
   @Test
   void sglang_tellsAll() throws Exception {
     EngineDescription sglang = describe(settings().api(EngineApi.SGLANG).cachedTokens(CachedTokensUsage.NEVER));

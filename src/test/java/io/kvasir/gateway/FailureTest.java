@@ -414,6 +414,46 @@ final class FailureTest {
         assertThat(failed.detail()).contains("stood still"));
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":"})
+  void nothingComesOfAWorkerThatIsOutOfService_nextWorkerAnswers(String begun) throws Exception {
+    stop();
+    start(TestRouter.EXECUTION.withStranded(Duration.ofMillis(200)));
+    CountDownLatch gone = new CountDownLatch(1);
+    bad.script((request, out) -> {
+      out.raw(begun).awaitClosed();
+      gone.countDown();
+    });
+    router.cells.setIll("bad", true);
+
+    assertAnsweredByGood();
+
+    assertThat(gone.await(60, TimeUnit.SECONDS)).isTrue();
+    assertThat(router.cells.outcome()).isInstanceOfSatisfying(Outcome.Failed.class, failed -> {
+      assertThat(failed.transport()).as("the pod is tried no more").isTrue();
+      assertThat(failed.detail()).contains("out of service");
+    });
+    assertThat(router.metric("kvasir_retries", "stranded")).isEqualTo(1);
+  }
+
+  @Test
+  void requestThatHangsTwoWorkers_isTriedOnNoThird() throws Exception {
+    stop();
+    start(TestRouter.EXECUTION.withStranded(Duration.ofMillis(100)));
+    bad.script((request, out) -> out.awaitClosed());
+    good.script((request, out) -> out.awaitClosed());
+    try (ScriptedPod third = new ScriptedPod((request, out) -> out.stream(STREAM))) {
+      router.cells.worker("third", third.url(), "m");
+      router.cells.setIll("bad", true);
+      router.cells.setIll("good", true);
+
+      assertThat(router.post("/v1/chat/completions", BODY).statusCode()).isEqualTo(502);
+
+      assertThat(third.seen).isEmpty();
+    }
+  }
+
   @Test
   void totalTime_over_is504() throws Exception {
     stop();

@@ -194,7 +194,7 @@ final class ResumeTest {
     ExecutionSettings usual = TestRouter.EXECUTION;
     router = new TestRouter(
         ResumeTest::prompts, new ExecutionSettings(
-            usual.retries(), usual.firstByte(), usual.idle(), usual.total(), usual.maxBufferedBytes(), null,
+            usual.retries(), usual.firstByte(), usual.idle(), null, usual.total(), usual.maxBufferedBytes(), null,
             usual.workflows(), new ExecutionSettings.Disconnects(most, null), usual.webSocketIdle()),
         PROFILE, CHOICE);
   }
@@ -212,6 +212,21 @@ final class ResumeTest {
     worker("b", engine(0));
 
     assertThat(text(events(router.url(""), COMPLETIONS))).isEqualTo(unbroken);
+  }
+
+  @Test
+  void workerHangs_outOfService_theOtherGoesOn() throws Exception {
+    router.close();
+    router = new TestRouter(
+        ResumeTest::prompts, TestRouter.EXECUTION.withStranded(Duration.ofMillis(500)), PROFILE, CHOICE);
+    String unbroken = text(events(engine(0).url(), COMPLETIONS));
+    worker("a", engine(SLOW, "hang-midway=1x"));
+    worker("b", engine(0));
+    router.cells.setIll("a", true);
+
+    assertThat(text(events(router.url(""), COMPLETIONS))).isEqualTo(unbroken);
+
+    assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
   }
 
   @Test

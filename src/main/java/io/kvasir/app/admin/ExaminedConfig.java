@@ -7,7 +7,6 @@ import io.kvasir.discovery.BarePod;
 import io.kvasir.discovery.LearntPod;
 import io.kvasir.doctor.exam.CertificateExam;
 import io.kvasir.doctor.exam.EngineTarget;
-import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineSurvey;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCallException;
@@ -93,9 +92,8 @@ final class ExaminedConfig {
     String key = config.fleet().podKeys().of(pod.url());
     String name = pod.described().hasPath("name") ? pod.described().getString("name") : pod.url().getAuthority();
     try {
-      EngineAddress address =
-          config.fleet().podDefaults().transfer() ? pod.address().withoutRole() : pod.address();
-      SurveyedEngine engine = survey.survey(address, key, isAlone(pod, config), null);
+      SurveyedEngine engine =
+          survey.survey(config.fleet().surveyAddress(pod.address()), key, isAlone(pod, config), null);
       PodSpec completed =
           pod.completed(
               LearntPod.of(engine), config.fleet().podsReader(),

@@ -7,6 +7,7 @@ import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.Discovery;
+import io.kvasir.engines.EngineAddress;
 import io.kvasir.discovery.PodsReader;
 import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.gateway.ForwardingSettings;
@@ -128,7 +129,15 @@ public record KvasirConfig(
       PodKeys podKeys,
       PodDefaults podDefaults,
       PodsReader podsReader,
-      Discovery.Settings discovery) {}
+      Discovery.Settings discovery) {
+    /**
+     * An engine as it is asked what it is. Where the defaults say how pods hand KV blocks over, nothing is said of its
+     * role, lest the usual way be assumed of an engine that does not tell its own.
+     */
+    public EngineAddress surveyAddress(EngineAddress engine) {
+      return podDefaults.transfer() ? new EngineAddress(engine.url(), engine.grpcPort()) : engine;
+    }
+  }
 
   /**
    * This node among the others.

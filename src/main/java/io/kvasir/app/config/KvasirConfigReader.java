@@ -301,6 +301,7 @@ final class KvasirConfigReader {
         retries,
         execution.duration("first-byte-timeout"),
         execution.duration("idle-timeout"),
+        execution.durationOrOff("stranded-timeout"),
         execution.duration("total-timeout"),
         (int) Math.min(execution.bytes("whole-answer"), 1 << 28),
         execution.flag("hedge") ? hedgeAfter : null,

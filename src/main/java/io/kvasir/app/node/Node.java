@@ -102,9 +102,7 @@ public final class Node implements AutoCloseable {
       startRouting(routing);
       PodSurvey survey =
           resources.own(
-              new PodSurvey(
-                  SURVEY_TIMEOUT, tls.pods(), config.fleet().podKeys(), cells.pods()::all,
-                  !config.fleet().podDefaults().transfer()));
+              new PodSurvey(SURVEY_TIMEOUT, tls.pods(), config.fleet(), cells.pods()::all));
       ServedModels models = resources.own(new ServedModels(
               config.prompts(), cells, tls.pods(), config.fleet().podKeys(), survey, metrics,
               readiness));

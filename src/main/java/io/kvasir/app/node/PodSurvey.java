@@ -3,6 +3,7 @@ package io.kvasir.app.node;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.app.config.AdminJsonConfig;
+import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.LearntPod;
 import io.kvasir.discovery.PodInquiry;
@@ -14,7 +15,6 @@ import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.gateway.admin.PodCompletion;
 import io.kvasir.http.HttpCalls;
-import io.kvasir.http.client.PodKeys;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
@@ -28,27 +28,23 @@ import org.jspecify.annotations.Nullable;
 final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
   private final HttpCalls calls;
   private final EngineSurvey survey;
-  private final PodKeys keys;
+  private final FleetConfig fleet;
   private final Supplier<List<PodSpec>> pods;
-  private final boolean assumesTransfer;
 
   /**
    * A survey.
    *
    * @param timeout of each question
    * @param tls for https pods, null for what the JVM trusts
+   * @param fleet what the configuration says of all pods
    * @param pods those that are known: where several are on a host, what is at its default ports is nobody's
-   * @param assumesTransfer whether engines whose role is said hand KV blocks over as most of their kind do, where they
-   *     do not tell; otherwise the configuration says how
    */
   PodSurvey(
-      Duration timeout, @Nullable SSLContext tls, PodKeys keys, Supplier<List<PodSpec>> pods,
-      boolean assumesTransfer) {
+      Duration timeout, @Nullable SSLContext tls, FleetConfig fleet, Supplier<List<PodSpec>> pods) {
     this.calls = new HttpCalls(timeout, tls);
     this.survey = new EngineSurvey(calls, timeout);
-    this.keys = keys;
+    this.fleet = fleet;
     this.pods = pods;
-    this.assumesTransfer = assumesTransfer;
   }
 
   @Override
@@ -74,13 +70,13 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
         completed.set(name, setting.getValue());
       }
     }
-    String load = survey.load(surveyed.description(), keys.of(url)).words();
+    String load = survey.load(surveyed.description(), fleet.podKeys().of(url)).words();
     return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)), load);
   }
 
   /** What an engine answers to {@code /tokenize}. */
   EngineTokens tokens(SurveyedEngine engine) throws InterruptedException {
-    return survey.tokens(engine.description(), keys.of(engine.description().url()));
+    return survey.tokens(engine.description(), fleet.podKeys().of(engine.description().url()));
   }
 
   /** What is found of an engine; see {@link #learn}. */
@@ -88,7 +84,7 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
       throws IOException, InterruptedException {
     URI url = engine.url();
     boolean alone = EngineSurvey.isAlone(url, pods.get().stream().map(PodSpec::url));
-    return survey.survey(assumesTransfer ? engine : engine.withoutRole(), keys.of(url), alone, known);
+    return survey.survey(fleet.surveyAddress(engine), fleet.podKeys().of(url), alone, known);
   }
 
   @Override

@@ -178,7 +178,10 @@ final class HealthMonitor {
       contact.onProbe(well, sentNanos);
     } else {
       if (isRefused(failure) && gone.add(pod)) {
-        members.all().stream().filter(ofPod -> ofPod.pod().name().equals(pod)).toList().forEach(onProcessGone);
+        for (Member ofPod : members.all().stream().filter(each -> each.pod().name().equals(pod)).toList()) {
+          ofPod.health().onProcessEnded(services.clock().nanos());
+          onProcessGone.accept(ofPod);
+        }
       }
       contact.onConnectionLost(sentNanos, "a probe could not reach it: " + failure.getMessage());
     }

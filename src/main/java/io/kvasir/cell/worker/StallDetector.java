@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * Detects workers that make no progress. A worker is wedged when streams, or prompts that it reads for others, are open
  * on it, none of them has delivered anything for some seconds, and it got more requests since its last progress: its
  * server may still answer probes while its engine hangs. It then gets nothing new until it progresses or, once all of
- * its requests have ended, until the next trial.
+ * its requests have ended, until the next trial: that is one request, and nothing else until something has come of it.
  *
  * <p>Silence counts only against these, for an answer that comes whole is silent until its end. Prompts take time
  * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
@@ -24,6 +24,9 @@ public final class StallDetector {
   /** What is booked up to this long after progress counts as booked then: checks are some time apart. */
   private static final long SETTLING_NANOS = 1_000_000_000L;
 
+  /** Each trial that fails doubles the time to the next one, so many times: whoever is tried pays with a long wait. */
+  private static final int MOST_DOUBLINGS = 3;
+
   private final StallSettings settings;
   private final ChangeCounter changes;
   private final AtomicInteger streams = new AtomicInteger();
@@ -38,6 +41,8 @@ public final class StallDetector {
   private double expectedMs;
   private boolean empty;
   private long emptySince;
+  /** Trials since its last progress. */
+  private int trials;
 
   /** A worker that progresses. Changes of whether it is wedged count in {@code revision}. */
   StallDetector(StallSettings settings, long now, ChangeCounter revision) {
@@ -87,19 +92,25 @@ public final class StallDetector {
   public void check(long now, int inFlight, double queueMs) {
     long last = progressNanos.getOpaque();
     boolean none = streams.get() == 0;
-    if (last - stalledSince > 0 || (none && !wedged)) {
-      stalledSince = none && !wedged ? now : last;
+    boolean atRest = none && !wedged && trials == 0;
+    if (last - stalledSince > 0 || atRest) {
+      stalledSince = atRest ? now : last;
       inFlightAtProgress = inFlight;
       expectedMs = queueMs;
       setWedged(false);
       empty = false;
+      trials = 0;
       return;
     }
-    if (none) {
+    if (none && (trials == 0 || inFlight == 0)) {
       checkIdle(now);
       return;
     }
     empty = false;
+    if (trials > 0) {
+      setWedged(true);
+      return;
+    }
     if (stalledFor(now) <= SETTLING_NANOS) {
       expectedMs = Math.max(expectedMs, queueMs);
     }
@@ -113,7 +124,8 @@ public final class StallDetector {
     if (!empty) {
       empty = true;
       emptySince = now;
-    } else if (now - emptySince >= settings.retry().toNanos()) {
+    } else if (wedged && now - emptySince >= settings.retry().toNanos() << Math.min(trials, MOST_DOUBLINGS)) {
+      trials++;
       setWedged(false);
     }
   }

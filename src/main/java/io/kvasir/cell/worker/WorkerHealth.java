@@ -159,6 +159,15 @@ public final class WorkerHealth {
     }
   }
 
+  /** The engine's process has ended: how it did says nothing of the next one. */
+  public void onProcessEnded(long now) {
+    stallDetector.progressed(now);
+    breaker.reset();
+    handOvers.reset();
+    unknownModel = null;
+    changes.increment();
+  }
+
   /**
    * The worker answered with an error of its own; without effect when it has answered well since.
    *

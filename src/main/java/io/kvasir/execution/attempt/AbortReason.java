@@ -9,6 +9,8 @@ public enum AbortReason {
   NOT_NEEDED("not needed any more", false),
   FIRST_BYTE_TIMEOUT("no first byte in time", true),
   IDLE_TIMEOUT("the answer stood still for too long", true),
+  /** Nothing came while the worker was out of service and others could serve. */
+  STRANDED("nothing came of it, and its worker is out of service", true),
   STEP_TIMEOUT("the step took too long", true),
   /** The worker waits for KV blocks that nobody will hand over. */
   PREFILLER_LOST("the worker that was to hand the prompt over is gone", true),

@@ -27,13 +27,19 @@ public sealed interface AttemptResult {
     /** The kind of failure of a worker that answers with an error. */
     public static final String ERROR = "error";
 
+    /** The kind of failure of a worker that a {@link Rescue} took the request from, with the retry that it needs. */
+    static final String STRANDED = "stranded";
+
     /** What failed. */
     public enum Cause {
       /** The worker's answer, or the router's own part. */
       ANSWER,
       /** There was no connection, or it ended before the request was sent. */
       CONNECTION,
-      /** The connection ended after the request was sent: the request may be what ended the worker. */
+      /**
+       * The connection ended after the request was sent, or might as well have: the request may be what ended the
+       * worker.
+       */
       DISCONNECT,
       /** A deadline passed. */
       TIMEOUT

@@ -22,6 +22,7 @@ import java.util.function.Function;
  * @param engines what is known of the engine of a pod, by its name
  * @param conversion makes chats of requests that are split as chats
  * @param usage what engines are used to tell in their answers' usage
+ * @param rescue decides on requests of which nothing comes
  */
 public record ExecutionServices(
     PodTransport pods,
@@ -32,16 +33,18 @@ public record ExecutionServices(
     Warmup warmup,
     Function<String, LearntEngine> engines,
     ChatConversion conversion,
-    UsageHabits usage) {
+    UsageHabits usage,
+    Rescue rescue) {
   /** Services that have not seen an answer yet. */
   public ExecutionServices(
       PodTransport pods, ExecutionSettings settings, ExecutionMetrics metrics, NanoClock clock, Timer timer,
-      Warmup warmup, Function<String, LearntEngine> engines, ChatConversion conversion) {
-    this(pods, settings, metrics, clock, timer, warmup, engines, conversion, new UsageHabits());
+      Warmup warmup, Function<String, LearntEngine> engines, ChatConversion conversion, Rescue rescue) {
+    this(pods, settings, metrics, clock, timer, warmup, engines, conversion, new UsageHabits(), rescue);
   }
 
-  /** The same with another way to the pods. */
-  public ExecutionServices with(PodTransport other) {
-    return new ExecutionServices(other, settings, metrics, clock, timer, warmup, engines, conversion, usage);
+  /** The same for a request that is handed over once, in another way. */
+  public ExecutionServices handingOver(PodTransport other) {
+    return new ExecutionServices(
+        other, settings, metrics, clock, timer, warmup, engines, conversion, usage, Rescue.NONE);
   }
 }

@@ -60,7 +60,15 @@ final class PodExchange {
     this.services = services;
     this.listener = listener;
     this.retries = retries;
-    this.deadlines = new Deadlines(services, retries.deadline(), this::abort);
+    this.deadlines = new Deadlines(services, retries.deadline(), this::leavesWorker, this::abort);
+  }
+
+  private boolean leavesWorker() {
+    return services.rescue().leaves(chosen.worker(), retries, hasBegun());
+  }
+
+  private synchronized boolean hasBegun() {
+    return begun;
   }
 
   Decision.Chosen chosen() {
@@ -217,7 +225,8 @@ final class PodExchange {
     if (why != null && !why.isTimeout()) {
       return new Outcome.Cancelled();
     }
-    boolean transport = switch (e.kind()) {
+    // An engine that is gone may leave its connections as they are.
+    boolean transport = why == AbortReason.STRANDED || switch (e.kind()) {
       case CONNECT, UNSENT, RESET, TRUNCATED -> true;
       case HEAD_TIMEOUT, IDLE_TIMEOUT, PROTOCOL, ABORTED -> false;
     };

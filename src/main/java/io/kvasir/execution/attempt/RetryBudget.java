@@ -54,20 +54,31 @@ public final class RetryBudget {
     fill(perRequest);
   }
 
+  /** Whether a retry is left, as far as requests and time have been counted. */
+  boolean hasRetry() {
+    fill();
+    return tokens.get() >= RETRY;
+  }
+
   /** Takes a retry; false when none is left. */
   boolean tryAcquire() {
-    long now = clock.nanos();
-    long since = filledAt.get();
-    long millis = TimeUnit.NANOSECONDS.toMillis(now - since);
-    if (millis > 0 && filledAt.compareAndSet(since, since + TimeUnit.MILLISECONDS.toNanos(millis))) {
-      fill(Math.min(millis, seconds * 1000L) * perSecond / 1000);
-    }
+    fill();
     for (long held = tokens.get(); held >= RETRY; held = tokens.get()) {
       if (tokens.compareAndSet(held, held - RETRY)) {
         return true;
       }
     }
     return false;
+  }
+
+  /** Adds what time has brought. */
+  private void fill() {
+    long now = clock.nanos();
+    long since = filledAt.get();
+    long millis = TimeUnit.NANOSECONDS.toMillis(now - since);
+    if (millis > 0 && filledAt.compareAndSet(since, since + TimeUnit.MILLISECONDS.toNanos(millis))) {
+      fill(Math.min(millis, seconds * 1000L) * perSecond / 1000);
+    }
   }
 
   /** Gives back a retry that was taken and not made. */

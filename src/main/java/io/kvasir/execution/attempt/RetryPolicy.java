@@ -122,7 +122,11 @@ public final class RetryPolicy {
       // The model is unknown to two workers: so it will be to others, and retries are few.
       return null;
     }
+    boolean acquired = failure.why().equals(AttemptResult.Failed.STRANDED);
     if (isLastDisconnect(state)) {
+      if (acquired) {
+        budget.release();
+      }
       metrics.retryRefused("disconnects");
       return null;
     }
@@ -132,12 +136,25 @@ public final class RetryPolicy {
     if (state.deadline() - clock.nanos() <= pause) {
       return null;
     }
-    if (!budget.tryAcquire()) {
+    if (!acquired && !budget.tryAcquire()) {
       metrics.retryRefused("budget");
       return null;
     }
     metrics.retried(failure.why());
     return Duration.ofNanos(pause);
+  }
+
+  /**
+   * Takes the retry of a request that is to leave its worker, of which nothing comes: false when there must be none.
+   * Its {@link #acquireRetry} follows, which does not take it again.
+   */
+  public boolean acquireLeaving(RetryState state) {
+    return state.call().rules().retryable() && state.tries() < settings.retries().tries() && budget.tryAcquire();
+  }
+
+  /** Whether a stream may be continued as far as the budget goes. */
+  public boolean mayResume() {
+    return resumes.hasRetry();
   }
 
   /** Takes a second attempt beside a slow one: false when there must be none. */

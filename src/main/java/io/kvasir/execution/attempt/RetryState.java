@@ -49,9 +49,6 @@ public record RetryState(
     }
   }
 
-  /** Note of a plan without prefill, as everybody failed who was to receive the KV blocks that a prefill made. */
-  public static final String NOT_RECEIVED = "without prefill: its KV blocks were not received";
-
   /** The state before the first try. */
   public RetryState(Call call, long deadline) {
     this(call, deadline, Counts.NONE, call.decision().constraints().excluded(), Set.of(), null, null, null);

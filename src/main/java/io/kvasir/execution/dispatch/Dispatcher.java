@@ -80,11 +80,13 @@ public final class Dispatcher implements AutoCloseable {
       Metrics metrics) {
     this.cells = cells;
     NanoClock clock = NanoClock.SYSTEM;
-    this.services = new ExecutionServices(
-        pods, settings, new ExecutionMetrics(metrics), clock, timer, warmup, cells::learntEngine, conversion);
+    ExecutionMetrics own = new ExecutionMetrics(metrics);
     this.retryPolicy = new RetryPolicy(
-        settings, new RetryBudget(settings.retries(), clock), services.metrics(), clock,
+        settings, new RetryBudget(settings.retries(), clock), own, clock,
         () -> ThreadLocalRandom.current().nextDouble());
+    this.services = new ExecutionServices(
+        pods, settings, own, clock, timer, warmup, cells::learntEngine, conversion,
+        new StrandedRequests(cells, retryPolicy, clock));
     this.deaths = new DeathWatch(retryPolicy, this::isDown, services.timer());
     this.resumptions = new Resumption.Services(
         retryPolicy, services.metrics(), new TextBudget(Runtime.getRuntime().maxMemory() / TEXTS), tokens,
@@ -185,9 +187,9 @@ public final class Dispatcher implements AutoCloseable {
       case Decision.Planned planned -> {
         Worker worker = planned.last().worker();
         RetryState state = decided.retries().withTry(worker);
+        ExecutionServices once = services.handingOver(handover.transport(planned));
         yield executeOnce(
-            attempt(call, listener, planned, state, services.with(handover.transport(planned)), begun.nextRequestId()),
-            client, worker, state);
+            attempt(call, listener, planned, state, once, begun.nextRequestId()), client, worker, state);
       }
     };
   }

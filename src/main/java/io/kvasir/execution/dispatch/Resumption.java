@@ -97,7 +97,8 @@ final class Resumption implements StreamingBody {
     this.decider = new CutDecider(call, services.retries(), services.tokens(), services.conversion(), cancellation);
   }
 
-  private static @Nullable ApiPath continuable(String target) {
+  /** The API of a request whose streams can be continued; null for another. */
+  static @Nullable ApiPath continuable(String target) {
     ApiPath api = ApiPath.of(target);
     return api == ApiPath.CHAT || api == ApiPath.COMPLETIONS || api == ApiPath.MESSAGES || api == ApiPath.RESPONSES
         ? api
@@ -218,7 +219,7 @@ final class Resumption implements StreamingBody {
       case CutDecision.Finished(boolean withUsage) -> finished(stream, withUsage, cut);
       case CutDecision.Continued continued -> {
         stream.resume(restOfStream(continued));
-        yield continued(continued, cut);
+        yield continued(continued, cut, call.maxResumes() - resumes - 1);
       }
     };
   }
@@ -240,14 +241,16 @@ final class Resumption implements StreamingBody {
     return null;
   }
 
-  private @Nullable StreamingBody continued(CutDecision.Continued next, Report cut) throws IOException {
+  private @Nullable StreamingBody continued(CutDecision.Continued next, Report cut, int resumesLeft)
+      throws IOException {
     RetryState state = next.retries();
     ProvenRest from = next.rest();
     DecisionRequest decision =
         call.decision().unpreemptible().without(state.excluded()).withPromptTokens(from.generated());
     Continuation continuation = next.continuation();
     Call rest = call.withUsage().continuation(
-        decision, continuation.target(call.http().target()), continuation.body(from.text(), from.generated()));
+        decision, continuation.target(call.http().target()), continuation.body(from.text(), from.generated()),
+        resumesLeft);
     reports.continues(cut);
     Execution execution;
     try {

@@ -4,7 +4,6 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DecisionRequest.StepReplacement;
 import io.kvasir.execution.Call;
-import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.routing.RoutingPlan;
 import java.util.HashSet;
@@ -15,6 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What a workflow needs decided by the cells. */
 sealed interface DecisionQuery {
+  /** Note of a plan without prefill, as everybody failed who was to receive the KV blocks that a prefill made. */
+  String WITHOUT_BLOCKS = "without prefill: its KV blocks were not received";
+
   /**
    * Workers for every step.
    *
@@ -67,7 +69,7 @@ sealed interface DecisionQuery {
       case SingleStep _ -> Objects.requireNonNull(before).with(planned.last(), requestId);
       case DecodeOnly(String why) ->
           PlanState.of(call, planned, requestId, known, false).withNote("without prefill: " + why);
-      case LastResort _ -> PlanState.of(call, planned, requestId, known, true).withNote(RetryState.NOT_RECEIVED);
+      case LastResort _ -> PlanState.of(call, planned, requestId, known, true).withNote(WITHOUT_BLOCKS);
     };
   }
 }

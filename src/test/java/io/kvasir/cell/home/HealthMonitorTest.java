@@ -10,12 +10,15 @@ import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.cell.worker.StallDetector;
+import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -132,6 +135,34 @@ final class HealthMonitorTest {
     unreachable.put(first, new IOException("refused", new ConnectException()));
     run(2 * PROBE_INTERVAL_TICKS);
     assertThat(gone).containsExactly("p0", "p0");
+  }
+
+  @Test
+  void processThatIsGone_takesItsErrorsWithIt() {
+    run(1);
+    Member member = members.all().getFirst();
+    WorkerHealth health = member.health();
+    StallDetector stall = health.stallDetector();
+    stall.streamStarted();
+    stall.check(Duration.ofMinutes(1).toNanos(), 1, 0);
+    stall.streamEnded();
+    assertThat(member.isHealthy()).as("it stands still").isFalse();
+    for (int i = 0; i < 20; i++) {
+      health.onFailure(1, "errors");
+      health.handOvers().onFailure("no blocks");
+    }
+    unreachable.put(member.worker().url(), new IOException("reset"));
+    run(PROBE_INTERVAL_TICKS);
+    assertThat(health.breaker().isClosed()).as("it may live").isFalse();
+    assertThat(health.handOvers().isClosed()).isFalse();
+
+    unreachable.put(member.worker().url(), new IOException("refused", new ConnectException()));
+    run(PROBE_INTERVAL_TICKS);
+    unreachable.clear();
+    run(PROBE_INTERVAL_TICKS);
+
+    assertThat(member.isHealthy()).isTrue();
+    assertThat(health.answerFault()).isNull();
   }
 
   @Test

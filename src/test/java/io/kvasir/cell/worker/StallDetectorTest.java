@@ -125,8 +125,48 @@ final class StallDetectorTest {
     assertThat(after(29_000)).isTrue();
     assertThat(after(2_000)).isFalse();
     book(10);
-    assertThat(after(2_500)).isFalse();
+    assertThat(after(250)).as("one at a time, until something comes").isTrue();
+    progress.progressed(now);
+    assertThat(after(250)).isFalse();
+    book(10);
+    assertThat(after(2_500)).as("as before").isFalse();
     assertThat(after(1_000)).isTrue();
+  }
+
+  @Test
+  void wedged_andWaitingForItsTrial_isInUntilOneComes() {
+    book(10);
+    after(4_000);
+    end();
+    after(31_000);
+    assertThat(after(600_000)).isFalse();
+    inFlight++;
+    assertThat(after(250)).as("an answer that comes whole").isTrue();
+    progress.progressed(now);
+    inFlight--;
+    assertThat(after(250)).isFalse();
+  }
+
+  @Test
+  void trialsThatFail_becomeSeldom() {
+    book(10);
+    after(4_000);
+    end();
+    long[] seconds = {30, 60, 120, 240, 240};
+    for (long pause : seconds) {
+      assertThat(after(pause * 1_000)).isTrue();
+      assertThat(after(1_000)).as("after %d s", pause).isFalse();
+      book(10);
+      assertThat(after(30_000)).isTrue();
+      end();
+    }
+    assertThat(after(239_000)).isTrue();
+    progress.progressed(now);
+    assertThat(after(250)).isFalse();
+    book(10);
+    after(4_000);
+    end();
+    assertThat(after(31_000)).as("it had moved").isFalse();
   }
 
   /** Whatever comes and goes: who brought something within the last 3 s is in, and who stands still gets out. */

@@ -75,6 +75,37 @@ final class RetryPolicyTest {
   }
 
   @Test
+  void whatLeavesItsWorkerTakesItsRetryThenAndNotAgain() {
+    RetryPolicy policy = policy(1, 1);
+    RetryState state = state(policy).withTry(WORKER);
+    AttemptResult.Failed stranded =
+        new AttemptResult.Failed(AttemptResult.Failed.STRANDED, "", Cause.DISCONNECT, true, null);
+    int left = 0;
+    while (policy.acquireLeaving(state)) {
+      left++;
+    }
+    assertThat(left).as("ten seconds' retries").isEqualTo(10);
+    assertThat(policy.acquireRetry(state, FAILED)).isNull();
+    for (int i = 0; i < left; i++) {
+      assertThat(policy.acquireRetry(state.withFailure(WORKER, stranded), stranded)).isNotNull();
+    }
+
+    RetryState twice = state.withFailure(WORKER, stranded).withTry(WORKER).withFailure(WORKER, stranded);
+    assertThat(policy.acquireRetry(twice, stranded)).as("may be what hangs its workers").isNull();
+    assertThat(policy.acquireLeaving(state)).as("its retry, given back").isTrue();
+  }
+
+  @Test
+  void whatMayNotBeTriedAgainStaysAtItsWorker() {
+    RetryPolicy policy = policy(10, 1);
+    RetryState state = state(policy);
+    for (int tries = 0; tries < 5; tries++) {
+      state = state.withTry(WORKER);
+    }
+    assertThat(policy.acquireLeaving(state)).isFalse();
+  }
+
+  @Test
   void aStreamIsResumedWithinTimeAndBudget() {
     RetryPolicy policy = policy(10, 1);
     RetryState state = state(policy);
