@@ -145,9 +145,13 @@ public final class Member {
     return report;
   }
 
-  /** Its engine sent a load report. */
+  /** Its engine sent a load report, or what it sent is too old: {@link EngineReport#NONE}. */
   public void report(EngineReport now) {
-    if (!report.equals(now)) {
+    EngineReport before = report;
+    if (!now.equals(EngineReport.NONE)) {
+      health.stallDetector().reported(before, now, clock.nanos());
+    }
+    if (!before.equals(now)) {
       report = now;
       changes.increment();
     }

@@ -1,6 +1,7 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings.StallSettings;
+import io.kvasir.cell.EngineReport;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -10,7 +11,12 @@ import java.util.concurrent.atomic.AtomicLong;
  * server may still answer probes while its engine hangs. It then gets nothing new until it progresses or, once all of
  * its requests have ended, until the next trial: that is one request, and nothing else until something has come of it.
  *
- * <p>Silence counts only against these, for an answer that comes whole is silent until its end. Prompts take time
+ * <p>Silence counts only against these, for an answer that comes whole is silent until its end, and a stream may be
+ * while its engine holds back what it generates. But what is computed takes more and more of the KV cache: where an
+ * engine has been seen to report that, and neither its requests nor its report have moved for the longest time, the
+ * worker is wedged whatever it has and was given.
+ *
+ * <p>Prompts take time
  * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
  * do not prolong it, or a worker that gets more all the time would never be detected.
  *
@@ -36,6 +42,8 @@ public final class StallDetector {
   private volatile boolean wedged;
 
   // The actor's.
+  /** Whether its engine's reports change as it computes: not where the cache of a model is always as large. */
+  private boolean reportsMove;
   private long stalledSince;
   private int inFlightAtProgress;
   private double expectedMs;
@@ -69,6 +77,18 @@ public final class StallDetector {
     }
   }
 
+  /**
+   * Its engine has reported its load. Called by the cell's actor alone.
+   *
+   * @param before its report before, {@link EngineReport#NONE} where that was too old
+   */
+  void reported(EngineReport before, EngineReport report, long now) {
+    if (!before.equals(EngineReport.NONE) && !before.equals(report)) {
+      reportsMove |= before.running() == report.running() && before.waiting() == report.waiting();
+      progressed(now);
+    }
+  }
+
   /** Time since the worker last delivered something, in nanoseconds, whether or not it has requests. */
   public long silence(long now) {
     return now - progressNanos.getOpaque();
@@ -92,7 +112,8 @@ public final class StallDetector {
   public void check(long now, int inFlight, double queueMs) {
     long last = progressNanos.getOpaque();
     boolean none = streams.get() == 0;
-    boolean atRest = none && !wedged && trials == 0;
+    boolean idle = none && (inFlight == 0 || (!reportsMove && trials == 0));
+    boolean atRest = idle && !wedged && trials == 0;
     if (last - stalledSince > 0 || atRest) {
       stalledSince = atRest ? now : last;
       inFlightAtProgress = inFlight;
@@ -102,7 +123,7 @@ public final class StallDetector {
       trials = 0;
       return;
     }
-    if (none && (trials == 0 || inFlight == 0)) {
+    if (idle) {
       checkIdle(now);
       return;
     }
@@ -114,7 +135,8 @@ public final class StallDetector {
     if (stalledFor(now) <= SETTLING_NANOS) {
       expectedMs = Math.max(expectedMs, queueMs);
     }
-    if (inFlight > inFlightAtProgress && stalledFor(now) >= longestSilence(expectedMs)) {
+    boolean givenMore = !none && inFlight > inFlightAtProgress && stalledFor(now) >= longestSilence(expectedMs);
+    if (givenMore || (reportsMove && stalledFor(now) >= settings.maxSilence().toNanos())) {
       setWedged(true);
     }
   }

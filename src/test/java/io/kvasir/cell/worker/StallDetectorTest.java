@@ -2,6 +2,7 @@ package io.kvasir.cell.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.TestSettings;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -19,6 +20,7 @@ final class StallDetectorTest {
   private long now;
   private int inFlight;
   private double queueMs;
+  private EngineReport last = EngineReport.NONE;
 
   private void book(double prefillMs) {
     inFlight++;
@@ -29,6 +31,12 @@ final class StallDetectorTest {
   private void end() {
     inFlight--;
     progress.streamEnded();
+  }
+
+  private void report(double kvUse) {
+    EngineReport before = last;
+    last = new EngineReport(1, 0, kvUse);
+    progress.reported(before, last, now);
   }
 
   /** Time passes; whether the worker is wedged at its end. */
@@ -77,6 +85,45 @@ final class StallDetectorTest {
     assertThat(after(60_000)).isFalse();
     book(10);
     assertThat(after(250)).as("it was given more, and still nothing comes").isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void standsStill_andSoDoesTheLoadThatItsEngineReports_isWedgedAfterAMinute(boolean stream) {
+    if (stream) {
+      book(10);
+    } else {
+      inFlight++;
+    }
+    after(500);
+    report(.1);
+    report(.2);
+    assertThat(after(59_500)).isFalse();
+    report(.2);
+    assertThat(after(1_000)).isTrue();
+    report(.3);
+    assertThat(after(250)).isFalse();
+  }
+
+  @Test
+  void silentWhileTheLoadThatItsEngineReportsChanges_isNotWedged() {
+    book(10);
+    after(500);
+    for (int minute = 0; minute < 10; minute++) {
+      report(minute / 10.);
+      report(minute / 10. + .05);
+      assertThat(after(59_000)).isFalse();
+    }
+  }
+
+  @Test
+  void loadThatIsReported_andNeverMovesAsItComputes_provesNothing() {
+    book(10);
+    progress.reported(new EngineReport(1, 0, .5), new EngineReport(2, 0, .6), now);
+    progress.reported(new EngineReport(2, 0, .6), new EngineReport(2, 0, .6), now);
+    after(500);
+    progress.progressed(now);
+    assertThat(after(600_000)).isFalse();
   }
 
   @Test
