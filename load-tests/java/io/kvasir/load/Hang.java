@@ -15,6 +15,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ final class Hang implements Runnable {
   @Option(names = "--before", defaultValue = "15", description = "Seconds until it hangs, ${DEFAULT-VALUE}.")
   private int before;
 
-  @Option(names = "--after", defaultValue = "90", description = "Seconds in which requests come then, ${DEFAULT-VALUE}.")
+  @Option(names = "--after", defaultValue = "90", description = "Seconds of requests after that, ${DEFAULT-VALUE}.")
   private int after;
 
   @Option(names = "--patience", defaultValue = "120",
@@ -120,6 +121,7 @@ final class Hang implements Runnable {
 
   private Result measure(Router router) throws IOException, InterruptedException {
     List<SimEngine> engines = new ArrayList<>();
+    Files.createDirectories(Router.OUT);
     try (HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
       for (int i = 0; i < ENGINES; i++) {
         engines.add(engine());

@@ -137,6 +137,7 @@ public final class BookedReservation implements Reservation {
     }
     if (silent) {
       member.beginSilent(booking);
+      member.health().stallDetector().answerStarted();
     }
     if (stallWatched) {
       member.health().stallDetector().streamStarted();
@@ -415,6 +416,9 @@ public final class BookedReservation implements Reservation {
     }
     if (silent) {
       member.load().endSilent(booking);
+      if (seenPrefixes != null) {
+        member.health().stallDetector().answerEnded();
+      }
     }
   }
 

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Silence counts only against these, for an answer that comes whole is silent until its end, and a stream may be
  * while its engine holds back what it generates. But what is computed takes more and more of the KV cache: where an
  * engine has been seen to report that, and neither its requests nor its report have moved for the longest time, the
- * worker is wedged whatever it has and was given.
+ * worker is wedged also when it has whole answers only, and when it was given nothing more.
  *
  * <p>Prompts take time
  * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
@@ -36,6 +36,7 @@ public final class StallDetector {
   private final StallSettings settings;
   private final ChangeCounter changes;
   private final AtomicInteger streams = new AtomicInteger();
+  private final AtomicInteger answers = new AtomicInteger();
 
   private final AtomicLong progressNanos;
 
@@ -68,6 +69,16 @@ public final class StallDetector {
   /** A stream has ended. */
   public void streamEnded() {
     streams.decrementAndGet();
+  }
+
+  /** It computes one more prompt whose answer comes whole: not one that waits for KV blocks of another worker. */
+  public void answerStarted() {
+    answers.incrementAndGet();
+  }
+
+  /** An answer that comes whole has come, or never will. */
+  public void answerEnded() {
+    answers.decrementAndGet();
   }
 
   /** The worker delivered something: a piece of an answer, or events. */
@@ -112,8 +123,8 @@ public final class StallDetector {
   public void check(long now, int inFlight, double queueMs) {
     long last = progressNanos.getOpaque();
     boolean none = streams.get() == 0;
-    boolean idle = none && (inFlight == 0 || (!reportsMove && trials == 0));
-    boolean atRest = idle && !wedged && trials == 0;
+    boolean awaited = !none || (reportsMove && answers.get() > 0) || (trials > 0 && inFlight > 0);
+    boolean atRest = !awaited && !wedged && trials == 0;
     if (last - stalledSince > 0 || atRest) {
       stalledSince = atRest ? now : last;
       inFlightAtProgress = inFlight;
@@ -123,7 +134,7 @@ public final class StallDetector {
       trials = 0;
       return;
     }
-    if (idle) {
+    if (!awaited) {
       checkIdle(now);
       return;
     }

@@ -94,6 +94,7 @@ final class StallDetectorTest {
       book(10);
     } else {
       inFlight++;
+      progress.answerStarted();
     }
     after(500);
     report(.1);
@@ -114,6 +115,14 @@ final class StallDetectorTest {
       report(minute / 10. + .05);
       assertThat(after(59_000)).isFalse();
     }
+  }
+
+  @Test
+  void waitsForBlocksOfAnotherWorker_andNothingElse_isNotWedged() {
+    inFlight++;
+    report(.1);
+    report(.2);
+    assertThat(after(600_000)).isFalse();
   }
 
   @Test
