@@ -124,7 +124,7 @@ final class HungEngineIT {
               models = [{ name = %s, directory = "bundled:kvasir-demo" }]
               pods = [{ name = hung, url = "%s" }, { name = other, url = "%s" }]
               cell.health.reports { interval = 100 ms, stale = 2 s }
-              cell.health.wedge { silence = 2 s, longest = 3 s }
+              cell.health.wedge { silence = 2 s, standstill = 3 s }
               execution.stranded-timeout = 1 s
             }
             """.formatted(MODEL, hung.url(), other.url()));

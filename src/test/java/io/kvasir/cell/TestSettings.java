@@ -20,7 +20,8 @@ public final class TestSettings {
       new AccuracySettings(32, 0.25, 0.1, Duration.ofSeconds(10), Duration.ofSeconds(60));
 
   public static final StallSettings WEDGE =
-      new StallSettings(Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(30));
+      new StallSettings(
+          Duration.ofSeconds(3), 2, Duration.ofSeconds(60), Duration.ofSeconds(20), Duration.ofSeconds(30));
 
   static final ReportSettings REPORTS = new ReportSettings(true, Duration.ofSeconds(1), Duration.ofSeconds(5));
 

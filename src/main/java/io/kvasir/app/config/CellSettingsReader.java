@@ -93,8 +93,13 @@ final class CellSettingsReader {
     if (longest.compareTo(silence) < 0) {
       wedge.fault("longest", "has to be at least silence");
     }
+    Duration standstill = wedge.duration("standstill");
+    if (standstill.compareTo(silence) < 0) {
+      wedge.fault("standstill", "has to be at least silence");
+    }
     StallSettings settings =
-        new StallSettings(silence, wedge.count("prefill-factor", 1, 1000), longest, wedge.duration("retry"));
+        new StallSettings(
+            silence, wedge.count("prefill-factor", 1, 1000), longest, standstill, wedge.duration("retry"));
     wedge.rejectUnread();
     return settings;
   }

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>Silence counts only against these, for an answer that comes whole is silent until its end, and a stream may be
  * while its engine holds back what it generates. But what is computed takes more and more of the KV cache: where an
- * engine has been seen to report that, and neither its requests nor its report have moved for the longest time, the
- * worker is wedged also when it has whole answers only, and when it was given nothing more.
+ * engine has been seen to report that, and neither its requests nor its reports have moved for much longer than they
+ * ever paused before, the worker is wedged also when it has whole answers only, and when it was given nothing more.
  *
  * <p>Prompts take time
  * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
@@ -33,6 +33,9 @@ public final class StallDetector {
   /** Each trial that fails doubles the time to the next one, so many times: whoever is tried pays with a long wait. */
   private static final int MOST_DOUBLINGS = 3;
 
+  /** Slow engines with large blocks report a change now and then: what is so many times their longest pause is none. */
+  private static final int LONGEST_PAUSES = 3;
+
   private final StallSettings settings;
   private final ChangeCounter changes;
   private final AtomicInteger streams = new AtomicInteger();
@@ -45,6 +48,8 @@ public final class StallDetector {
   // The actor's.
   /** Whether its engine's reports change as it computes: not where the cache of a model is always as large. */
   private boolean reportsMove;
+  /** Between two such changes, in nanoseconds. */
+  private long longestPause;
   private long stalledSince;
   private int inFlightAtProgress;
   private double expectedMs;
@@ -94,8 +99,18 @@ public final class StallDetector {
    * @param before its report before, {@link EngineReport#NONE} where that was too old
    */
   void reported(EngineReport before, EngineReport report, long now) {
-    if (!before.equals(EngineReport.NONE) && !before.equals(report)) {
-      reportsMove |= before.running() == report.running() && before.waiting() == report.waiting();
+    if (before.equals(EngineReport.NONE)) {
+      return;
+    }
+    boolean more = report.kvUse() > before.kvUse();
+    if (more && before.running() == report.running() && before.waiting() == report.waiting()) {
+      if (reportsMove) {
+        longestPause = Math.max(longestPause, silence(now));
+      }
+      reportsMove = true;
+    }
+    // Less may be what clients have taken back, and what waits is not computed.
+    if (more || report.running() > before.running()) {
       progressed(now);
     }
   }
@@ -147,7 +162,8 @@ public final class StallDetector {
       expectedMs = Math.max(expectedMs, queueMs);
     }
     boolean givenMore = !none && inFlight > inFlightAtProgress && stalledFor(now) >= longestSilence(expectedMs);
-    if (givenMore || (reportsMove && stalledFor(now) >= settings.maxSilence().toNanos())) {
+    long standstill = Math.max(settings.standstill().toNanos(), LONGEST_PAUSES * longestPause);
+    if (givenMore || (reportsMove && stalledFor(now) >= standstill)) {
       setWedged(true);
     }
   }

@@ -300,7 +300,8 @@ final class ManyCellsTest {
                 new HealthSettings(
                     health.probeInterval(), health.probeIntervalDown(), 10, PATIENCE, 3, PATIENCE, health.reports(),
                     // Requests of these tests stay as long as they like.
-                    new CellSettings.StallSettings(Duration.ofHours(1), 2, Duration.ofHours(2), Duration.ofHours(1))),
+                    new CellSettings.StallSettings(
+                        Duration.ofHours(1), 2, Duration.ofHours(2), Duration.ofHours(2), Duration.ofHours(1))),
                 tests.prediction(), tests.accuracy()),
             PartitionPolicy.SERVE,
             Set.of(),

@@ -89,7 +89,7 @@ final class StallDetectorTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void standsStill_andSoDoesTheLoadThatItsEngineReports_isWedgedAfterAMinute(boolean stream) {
+  void standsStill_andSoDoesTheLoadThatItsEngineReports_isWedgedBeforeLong(boolean stream) {
     if (stream) {
       book(10);
     } else {
@@ -99,9 +99,11 @@ final class StallDetectorTest {
     after(500);
     report(.1);
     report(.2);
-    assertThat(after(59_500)).isFalse();
+    assertThat(after(19_500)).isFalse();
     report(.2);
     assertThat(after(1_000)).isTrue();
+    report(.1);
+    assertThat(after(250)).as("clients have left").isTrue();
     report(.3);
     assertThat(after(250)).isFalse();
   }
@@ -110,11 +112,26 @@ final class StallDetectorTest {
   void silentWhileTheLoadThatItsEngineReportsChanges_isNotWedged() {
     book(10);
     after(500);
-    for (int minute = 0; minute < 10; minute++) {
-      report(minute / 10.);
-      report(minute / 10. + .05);
-      assertThat(after(59_000)).isFalse();
+    progress.progressed(now);
+    report(0);
+    for (double use = .1; use < 1; use += .1) {
+      report(use);
+      assertThat(after(19_000)).isFalse();
     }
+  }
+
+  @Test
+  void slowEngine_isWaitedForThriceAsLongAsItEverPaused() {
+    book(10);
+    after(500);
+    progress.progressed(now);
+    report(0);
+    for (double use = .1; use < .5; use += .1) {
+      report(use);
+      assertThat(after(15_000)).isFalse();
+    }
+    assertThat(after(29_000)).isFalse();
+    assertThat(after(2_000)).isTrue();
   }
 
   @Test
