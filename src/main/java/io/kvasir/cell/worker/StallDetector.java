@@ -16,9 +16,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * engine has been seen to report that, and neither its requests nor its reports have moved for much longer than they
  * ever paused before, the worker is wedged also when it has whole answers only, and when it was given nothing more.
  *
- * <p>Prompts take time
- * before the first token: the timeout grows with what was booked at the last progress, within bounds. Later bookings
- * do not prolong it, or a worker that gets more all the time would never be detected.
+ * <p>Prompts take time before the first token: the timeout grows with what was booked at the last progress, within
+ * bounds. Later bookings do not prolong it, or a worker that gets more all the time would never be detected.
  *
  * <p>{@link #progressNanos} is for every piece of every answer: it reads a clock's last value and now and then writes
  * it, with no lock and no order. {@link #check} is the cell's actor's.
@@ -44,6 +43,8 @@ public final class StallDetector {
   private final AtomicLong progressNanos;
 
   private volatile boolean wedged;
+  /** Whether the next request is the only one it gets. */
+  private volatile boolean onTrial;
 
   // The actor's.
   /** Whether its engine's reports change as it computes: not where the cache of a model is always as large. */
@@ -69,6 +70,7 @@ public final class StallDetector {
   /** One more stream is open, whose silence counts from now on. */
   public void streamStarted() {
     streams.incrementAndGet();
+    tried();
   }
 
   /** A stream has ended. */
@@ -79,11 +81,19 @@ public final class StallDetector {
   /** It computes one more prompt whose answer comes whole: not one that waits for KV blocks of another worker. */
   public void answerStarted() {
     answers.incrementAndGet();
+    tried();
   }
 
   /** An answer that comes whole has come, or never will. */
   public void answerEnded() {
     answers.decrementAndGet();
+  }
+
+  private void tried() {
+    if (onTrial) {
+      onTrial = false;
+      setWedged(true);
+    }
   }
 
   /** The worker delivered something: a piece of an answer, or events. */
@@ -147,6 +157,7 @@ public final class StallDetector {
       setWedged(false);
       empty = false;
       trials = 0;
+      onTrial = false;
       return;
     }
     if (!awaited) {
@@ -175,6 +186,7 @@ public final class StallDetector {
       emptySince = now;
     } else if (wedged && now - emptySince >= settings.retry().toNanos() << Math.min(trials, MOST_DOUBLINGS)) {
       trials++;
+      onTrial = true;
       setWedged(false);
     }
   }

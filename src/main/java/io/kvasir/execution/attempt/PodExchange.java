@@ -245,7 +245,9 @@ final class PodExchange {
     } else if (call != null) {
       call.abort();
     }
-    chosen.reservation().close(outcome);
+    // That its worker is out of service is the cell's own finding, and nothing else is known of it.
+    boolean stranded = outcome instanceof Outcome.Failed && abortReason == AbortReason.STRANDED;
+    chosen.reservation().close(stranded ? new Outcome.Cancelled() : outcome);
     trace.ended(outcome, tap.finishReasons());
     if (call != null) {
       services.metrics().attemptEnded(outcome);

@@ -198,7 +198,8 @@ final class StallDetectorTest {
     assertThat(after(29_000)).isTrue();
     assertThat(after(2_000)).isFalse();
     book(10);
-    assertThat(after(250)).as("one at a time, until something comes").isTrue();
+    assertThat(progress.wedged()).as("one at a time, until something comes").isTrue();
+    assertThat(after(250)).isTrue();
     progress.progressed(now);
     assertThat(after(250)).isFalse();
     book(10);
