@@ -14,16 +14,18 @@ public final class LearntEngines {
    *
    * @param preparation the name of how it prepares prompts, null while that is not known
    * @param sharesOnceComputed whether engines of its kind share a prompt's blocks only once they have computed them
+   * @param reportsCacheUse whether engines of its kind report how much of their KV cache is in use, which grows as they
+   *     compute: where that and all requests stand still, so does the engine
    * @param prefixesAdapters whether engines of its kind know a LoRA adapter by its name behind the base model's only
    * @param blockSize tokens in one of its KV blocks, 0 while that is not known
    * @param splitApis the APIs beside chats and completions whose requests it can share with another, one computing the
    *     prompt and the other the answer
    */
   public record LearntEngine(
-      @Nullable String preparation, boolean sharesOnceComputed, boolean prefixesAdapters, int blockSize,
-      Set<ApiPath> splitApis) {
+      @Nullable String preparation, boolean sharesOnceComputed, boolean reportsCacheUse, boolean prefixesAdapters,
+      int blockSize, Set<ApiPath> splitApis) {
     /** Nothing. */
-    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, 0, Set.of());
+    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, false, 0, Set.of());
   }
 
   /** What is known from now on, by the pods' names. */

@@ -24,6 +24,14 @@ public enum EngineKind {
     return this == SGLANG;
   }
 
+  /** Whether engines of this kind report how much of their KV cache is in use, as it grows while they compute. */
+  public boolean reportsCacheUse() {
+    return switch (this) {
+      case VLLM, SGLANG, LLM_D_SIMULATOR -> true;
+      case TENSORRT_LLM, LLAMA_CPP, DYNAMO, UNKNOWN -> false;
+    };
+  }
+
   /** Whether engines of this kind know an adapter by its name behind the base model's only, {@code base:adapter}. */
   public boolean prefixesAdapters() {
     return this == SGLANG;

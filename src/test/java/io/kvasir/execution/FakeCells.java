@@ -41,6 +41,7 @@ public final class FakeCells implements Cells {
   public final List<Worker> workers = new CopyOnWriteArrayList<>();
   private final AtomicInteger looks = new AtomicInteger();
   private final Set<String> ill = ConcurrentHashMap.newKeySet();
+  private final Set<String> wedged = ConcurrentHashMap.newKeySet();
   /** What is known of pods' engines. */
   public final Map<String, LearntEngine> engines = new ConcurrentHashMap<>();
   private final Map<String, Integer> losses = new ConcurrentHashMap<>();
@@ -218,6 +219,11 @@ public final class FakeCells implements Cells {
     }
   }
 
+  /** A worker answers, and nothing comes of its requests. */
+  public void wedge(String worker) {
+    wedged.add(worker);
+  }
+
   /** How often somebody has looked at all workers. */
   public int looks() {
     return looks.get();
@@ -230,7 +236,9 @@ public final class FakeCells implements Cells {
         .map(worker -> new WorkerSummary(
             worker.id(), worker.pod(), worker.url(), worker.models(), worker.role(), worker.labels(),
             pods.drained.contains(worker.pod()),
-            ill.contains(worker.id()) ? WorkerStatus.Health.UNHEALTHY : WorkerStatus.Health.HEALTHY,
+            wedged.contains(worker.id()) ? WorkerStatus.Health.WEDGED
+                : ill.contains(worker.id()) ? WorkerStatus.Health.UNHEALTHY
+                : WorkerStatus.Health.HEALTHY,
             losses.getOrDefault(worker.id(), 0)))
         .toList();
   }

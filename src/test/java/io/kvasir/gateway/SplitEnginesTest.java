@@ -109,7 +109,7 @@ final class SplitEnginesTest {
   @Test
   void responsesAndMessages_areSplitAsTheyAre_whereBothEnginesSplitThem() throws Exception {
     LearntEngine both =
-        new LearntEngine(null, false, false, 0, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
+        new LearntEngine(null, false, false, false, 0, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
     router.cells.engines.put("p", both);
     router.cells.engines.put("d", both);
 

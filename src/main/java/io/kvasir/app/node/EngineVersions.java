@@ -127,8 +127,8 @@ final class EngineVersions {
       Preparation preparation = preparation();
       EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
-          preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.prefixesAdapters(),
-          Math.max(0, blockSize), splitApis());
+          preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.reportsCacheUse(),
+          kind.prefixesAdapters(), Math.max(0, blockSize), splitApis());
     }
   }
 

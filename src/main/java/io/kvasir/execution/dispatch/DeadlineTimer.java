@@ -12,13 +12,17 @@ import org.slf4j.LoggerFactory;
 /**
  * A timer for deadlines, nearly all of which are cancelled long before they are due. Scheduling and cancelling cost an
  * entry in a set; the thread that runs what is due looks at all entries when the earliest that it had found is due, and
- * is woken only for one that is due before that. Thread-safe.
+ * is woken only for one that is due before that. What is due within a moment runs at its end, with one look at all.
+ * Thread-safe.
  */
 final class DeadlineTimer implements Timer, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DeadlineTimer.class);
 
   /** The thread looks at least so often. */
   private static final long LONGEST_NANOS = 3_600_000_000_000L;
+
+  /** No deadline minds so much, and of many thousands some are always due. */
+  static final long GRAIN_NANOS = 50_000_000L;
 
   private final Set<Entry> entries = ConcurrentHashMap.newKeySet();
   private final AtomicLong sweeps = new AtomicLong();
@@ -78,8 +82,8 @@ final class DeadlineTimer implements Timer, AutoCloseable {
       }
       if (!ran) {
         // After an action it looks again: what the action waited for itself may have used up a wake-up.
-        next = earliest;
-        LockSupport.parkNanos(this, earliest - System.nanoTime());
+        next = Math.max(earliest - now, GRAIN_NANOS) + now;
+        LockSupport.parkNanos(this, next - System.nanoTime());
       }
     }
     entries.clear();

@@ -12,9 +12,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 
 /**
- * Finds out whether workers died under requests that nobody tries again: streams that were cut after their first byte,
- * and requests that had no other worker. A connection may end for many reasons, so a request is suspected only if its
- * worker cannot be reached a moment later. Bounded; thread-safe.
+ * Finds out whether workers died, or hung, under requests that nobody tries again: streams that were cut after their
+ * first byte, and requests that had no other worker. A connection may end for many reasons, so a request is suspected
+ * only if its worker is out of service a moment later. Bounded; thread-safe.
  */
 final class DeathWatch {
   /** Time in which a worker that is alive has answered a probe, and its cell has told so. */
@@ -29,7 +29,7 @@ final class DeathWatch {
   /**
    * Watches nothing yet.
    *
-   * @param isDown whether the worker of an id is in the roster and cannot be reached; must not block
+   * @param isDown whether the worker of an id is in the roster and out of service; must not block
    */
   DeathWatch(RetryPolicy policy, Predicate<String> isDown, Timer timer) {
     this.policy = policy;

@@ -289,7 +289,8 @@ public final class Dispatcher implements AutoCloseable {
   }
 
   private boolean isDown(String worker) {
-    return cells.health(worker) == WorkerStatus.Health.UNHEALTHY;
+    WorkerStatus.Health health = cells.health(worker);
+    return health == WorkerStatus.Health.UNHEALTHY || health == WorkerStatus.Health.WEDGED;
   }
 
   /** Stops the workflows and the timer: deadlines are not kept any more. */

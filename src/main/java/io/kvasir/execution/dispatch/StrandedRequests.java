@@ -20,7 +20,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Requests at workers that are out of service while others could do the same: a host that is gone or an engine that
  * hangs leaves its connections open, and nothing will come of them. Such a request leaves its worker when it may be
- * tried again, a stream that has begun when it may be continued.
+ * tried again, a stream that has begun when it may be continued. An engine that answers and reports nothing of its KV
+ * cache may be silent over a long prompt: what it has stays there.
  *
  * <p>Where nobody else could serve, it stays: whatever stands still may move again. Thread-safe.
  */
@@ -62,12 +63,13 @@ final class StrandedRequests implements Rescue {
     if (now - before.gatheredNanos() < AGE_NANOS) {
       return before.workers();
     }
-    Set<String> gathered = gather(cells.workers());
+    Set<String> gathered = gather();
     known = new Replaceable(gathered, now);
     return gathered;
   }
 
-  private static Set<String> gather(List<WorkerSummary> workers) {
+  private Set<String> gather() {
+    List<WorkerSummary> workers = cells.workers();
     Map<Work, Set<String>> ablePods = new HashMap<>();
     for (WorkerSummary worker : workers) {
       if (worker.health() == Health.HEALTHY && !worker.draining()) {
@@ -77,7 +79,7 @@ final class StrandedRequests implements Rescue {
     }
     Set<String> replaceable = new HashSet<>();
     for (WorkerSummary worker : workers) {
-      if (isOutOfService(worker.health())
+      if (isLost(worker)
           && worker.models().stream()
               .map(model -> ablePods.getOrDefault(new Work(worker.role(), model), Set.of()))
               .anyMatch(pods -> pods.size() > (pods.contains(worker.pod()) ? 1 : 0))) {
@@ -87,9 +89,10 @@ final class StrandedRequests implements Rescue {
     return replaceable;
   }
 
-  private static boolean isOutOfService(Health health) {
-    return switch (health) {
-      case UNHEALTHY, WEDGED -> true;
+  private boolean isLost(WorkerSummary worker) {
+    return switch (worker.health()) {
+      case UNHEALTHY -> true;
+      case WEDGED -> cells.learntEngine(worker.pod()).reportsCacheUse();
       case HEALTHY, UNKNOWN -> false;
     };
   }

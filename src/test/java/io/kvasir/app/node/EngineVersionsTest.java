@@ -86,9 +86,9 @@ final class EngineVersionsTest {
       assertThat(engines.of("another model")).containsExactly(older);
       assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
       engines.refresh(Round.NEW);
-      LearntEngine learntVllm = new LearntEngine(name(older), false, false, 16, Set.of());
+      LearntEngine learntVllm = new LearntEngine(name(older), false, true, false, 16, Set.of());
       LearntEngine learntSglang =
-          new LearntEngine(name(newer), true, true, 16, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
+          new LearntEngine(name(newer), true, true, true, 16, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
       assertThat(engines.learnt()).isEqualTo(Map.of(
           "a", learntVllm, "b", learntSglang, "c", learntSglang, "d", learntVllm));
       cells.setIll("b", true);

@@ -83,7 +83,7 @@ final class RenditionsTest {
   }
 
   private static LearntEngine prepares(String preparation) {
-    return new LearntEngine(preparation, false, false, 0, Set.of());
+    return new LearntEngine(preparation, false, false, false, 0, Set.of());
   }
 
   private static Chain chain(int seed, int blocks) {

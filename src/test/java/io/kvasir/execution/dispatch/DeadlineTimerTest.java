@@ -122,6 +122,22 @@ final class DeadlineTimerTest {
   }
 
   @Test
+  void deadlinesOneAfterTheOther_areLookedForTogether() throws Exception {
+    int count = 2_000;
+    CountDownLatch ran = new CountDownLatch(count);
+    timer.schedule(LATE, () -> {});
+    awaitScheduled(SOON);
+    long before = timer.sweeps();
+    long begun = System.nanoTime();
+    for (int i = 0; i < count; i++) {
+      timer.schedule(DeadlineTimer.GRAIN_NANOS + i * 500_000L, ran::countDown);
+    }
+    assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
+    long grains = (System.nanoTime() - begun) / DeadlineTimer.GRAIN_NANOS;
+    assertThat(timer.sweeps() - before).isLessThan(2 * grains + 20);
+  }
+
+  @Test
   void threads_loseNoAction() throws Exception {
     int each = 2000;
     CountDownLatch ran = new CountDownLatch(3 * each);

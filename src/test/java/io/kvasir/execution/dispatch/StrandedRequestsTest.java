@@ -3,6 +3,7 @@ package io.kvasir.execution.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.ExecutionSettings;
@@ -61,6 +62,18 @@ final class StrandedRequestsTest {
     assertThat(leaves(worker)).isFalse();
 
     cells.setIll("ill", false);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(leaves(worker)).isTrue();
+  }
+
+  @Test
+  void engineThatAnswers_andTellsNothingOfItsCache_mayReadALongPrompt() {
+    Worker worker = cells.worker("a", POD, "m");
+    cells.worker("b", POD, "m");
+    cells.wedge("a");
+    assertThat(leaves(worker)).isFalse();
+
+    cells.engines.put("a", new LearntEngine("vLLM 0.32", false, true, false, 16, Set.of()));
     clock.advance(Duration.ofSeconds(1));
     assertThat(leaves(worker)).isTrue();
   }
