@@ -417,6 +417,7 @@ public final class BookedReservation implements Reservation {
     if (silent) {
       member.load().endSilent(booking);
       if (seenPrefixes != null) {
+        // Of an adopted load nobody has told that it began.
         member.health().stallDetector().answerEnded();
       }
     }
