@@ -103,8 +103,10 @@ public record CellSettings(
    * @param silence without a sign of its engine, at least
    * @param prefillFactor times the estimated milliseconds of the prefill booked on it, when that is longer
    * @param maxSilence never longer than this
-   * @param standstill the same where it was given nothing more, and its engine's reports of its load do not move either
-   * @param retry when all its requests have left, it is given another one after this
+   * @param standstill the least silence where it was given nothing more, and its engine's reports of its load do not
+   *     move either
+   * @param retry when all its requests have left, it is given another one after this, after twice as long when nothing
+   *     comes of that, and so on
    */
   public record StallSettings(
       Duration silence, int prefillFactor, Duration maxSilence, Duration standstill, Duration retry) {}

@@ -49,7 +49,7 @@ public final class StallDetector {
   // The actor's.
   /** Whether its engine's reports change as it computes: not where the cache of a model is always as large. */
   private boolean reportsMove;
-  /** Between two such changes, in nanoseconds. */
+  /** Between two such changes, in nanoseconds; at most the longest silence, or a hang that ended would hide the next. */
   private long longestPause;
   private long stalledSince;
   private int inFlightAtProgress;
@@ -115,7 +115,7 @@ public final class StallDetector {
     boolean more = report.kvUse() > before.kvUse();
     if (more && before.running() == report.running() && before.waiting() == report.waiting()) {
       if (reportsMove) {
-        longestPause = Math.max(longestPause, silence(now));
+        longestPause = Math.max(longestPause, Math.min(silence(now), settings.maxSilence().toNanos()));
       }
       reportsMove = true;
     }

@@ -143,6 +143,19 @@ final class StallDetectorTest {
   }
 
   @Test
+  void hangThatEnded_doesNotHideTheNext() {
+    book(10);
+    after(500);
+    progress.progressed(now);
+    report(.1);
+    report(.2);
+    assertThat(after(3_600_000)).isTrue();
+    report(.3);
+    assertThat(after(250)).isFalse();
+    assertThat(after(181_000)).isTrue();
+  }
+
+  @Test
   void loadThatIsReported_andNeverMovesAsItComputes_provesNothing() {
     book(10);
     progress.reported(new EngineReport(1, 0, .5), new EngineReport(2, 0, .6), now);
