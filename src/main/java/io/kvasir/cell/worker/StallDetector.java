@@ -49,7 +49,7 @@ public final class StallDetector {
   // The actor's.
   /** Whether its engine's reports change as it computes: not where the cache of a model is always as large. */
   private boolean reportsMove;
-  /** Between two such changes, in nanoseconds; at most the longest silence, or a hang that ended would hide the next. */
+  /** Between two such changes, in nanoseconds; bounded, or a hang that ended would hide the next. */
   private long longestPause;
   private long stalledSince;
   private int inFlightAtProgress;

@@ -23,6 +23,8 @@ final class Deadlines {
   private static final long RESCUE_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final ExecutionSettings settings;
+  /** {@link Long#MAX_VALUE} where there is no such limit. */
+  private final long strandedNanos;
   private final NanoClock clock;
   private final Timer timer;
   private final long total;
@@ -45,6 +47,8 @@ final class Deadlines {
    */
   Deadlines(ExecutionServices services, long total, BooleanSupplier leaves, Consumer<AbortReason> onTimeout) {
     this.settings = services.settings();
+    Duration stranded = settings.stranded();
+    this.strandedNanos = stranded == null ? Long.MAX_VALUE : stranded.toNanos();
     this.clock = services.clock();
     this.timer = services.timer();
     this.total = total;
@@ -97,28 +101,17 @@ final class Deadlines {
       onTimeout.accept(AbortReason.TOTAL_TIMEOUT);
     } else if (untilNext <= 0) {
       onTimeout.accept(firstByteReceived ? AbortReason.IDLE_TIMEOUT : AbortReason.FIRST_BYTE_TIMEOUT);
-    } else if (isStranded(silent)) {
+    } else if (silent >= strandedNanos && leaves.getAsBoolean()) {
       onTimeout.accept(AbortReason.STRANDED);
     } else {
       // Never later than the idle timeout, which may begin to count meanwhile.
-      long delay = Math.min(Math.min(untilTotal, untilNext), Math.min(settings.idle().toNanos(), untilRescue(silent)));
+      long untilRescue = silent < strandedNanos ? strandedNanos - silent : RESCUE_PAUSE_NANOS;
+      long delay = Math.min(Math.min(untilTotal, untilNext), Math.min(settings.idle().toNanos(), untilRescue));
       timeout = timer.schedule(delay, this::check);
       if (cancelled) {
         // Cancelled meanwhile, with the timeout of the check before.
         Objects.requireNonNull(timeout).cancel();
       }
     }
-  }
-
-  private boolean isStranded(long silentNanos) {
-    Duration limit = settings.stranded();
-    return limit != null && silentNanos >= limit.toNanos() && leaves.getAsBoolean();
-  }
-
-  private long untilRescue(long silentNanos) {
-    Duration limit = settings.stranded();
-    return limit == null ? Long.MAX_VALUE
-        : silentNanos < limit.toNanos() ? limit.toNanos() - silentNanos
-        : RESCUE_PAUSE_NANOS;
   }
 }
