@@ -1,5 +1,6 @@
 package io.kvasir.cell;
 
+import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -23,5 +24,14 @@ public interface HealthProbe {
    */
   default CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
     return CompletableFuture.completedStage(Map.of());
+  }
+
+  /**
+   * Has a worker generate a token, which shows that its engine moves, and waits for minutes.
+   *
+   * @return whether it did, or answered something else; completes exceptionally when it was not reached, or not in time
+   */
+  default CompletionStage<Boolean> canary(Worker worker) {
+    return CompletableFuture.completedStage(false);
   }
 }

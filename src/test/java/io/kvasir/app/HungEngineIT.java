@@ -60,6 +60,19 @@ final class HungEngineIT {
     }
     assertThat(metric("kvasir_retries_total{why=\"stranded\"}") + metric("kvasir_resumes_total{result=\"resumed\"}"))
         .isGreaterThanOrEqualTo(there);
+
+    assertThat(health("hung")).isEqualTo("wedged");
+    hung.setCondition(EngineCondition.WEDGE, false);
+    await("requests go there again, though none was tried there", () -> health("hung").equals("healthy"));
+  }
+
+  private String health(String worker) throws Exception {
+    for (JsonNode each : JSON.readTree(TestNodes.manage(node, "/admin/workers").body()).path("workers")) {
+      if (each.path("id").asText().equals(worker)) {
+        return each.path("health").asText();
+      }
+    }
+    return "no worker";
   }
 
   /** The engine's reports have changed as it generated. */

@@ -1,18 +1,21 @@
 package io.kvasir.app.node;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.RetentionRelease;
 import io.kvasir.engines.LoadGauge;
+import io.kvasir.http.Headers;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodException.Kind;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ShortAnswer;
 import io.kvasir.routing.Retention;
+import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -34,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Health probes by a pod's {@code GET /health}, and its load by the first page of {@link LoadGauge#pages} that has it:
  * all metrics are requested only where the pod does not tell its load alone. It also tells engines which sessions they
- * need not retain any more. An exchange has no thread of its own and is, where the pod keeps it open, on the connection
+ * need not retain any more, and sends {@link #canary canaries} to those that stand still. An exchange has no thread of its own and is, where the pod keeps it open, on the connection
  * of the one before. Thread-safe. Owns its HTTP client: connections for requests are others, and only those are counted
  * in the node's metrics.
  */
@@ -62,7 +65,11 @@ public final class HttpProbe implements HealthProbe, RetentionRelease, AutoClose
   /** Releases that are under way at a time. */
   private static final int MAX_RELEASES = 16;
 
+  /** How long a canary waits before it is sent anew, lest one be lost on the way. */
+  private static final Duration CANARY = Duration.ofMinutes(2);
+
   private final PodClient client;
+  private final Duration timeout;
   private final Semaphore releases = new Semaphore(MAX_RELEASES);
 
   /** The page that has a pod's load, where it is not the first. */
@@ -77,6 +84,7 @@ public final class HttpProbe implements HealthProbe, RetentionRelease, AutoClose
    * @param keys the API keys of pods
    */
   HttpProbe(Duration timeout, @Nullable SSLContext tls, PodKeys keys) {
+    this.timeout = timeout;
     this.client =
         new PodClient(
             new PodClient.Settings(
@@ -119,9 +127,29 @@ public final class HttpProbe implements HealthProbe, RetentionRelease, AutoClose
   public CompletionStage<Boolean> release(URI pod, Retention retention, String program) {
     return switch (retention) {
       case NONE -> CompletableFuture.completedStage(true);
-      case SGLANG -> inTurn(() -> client.post(pod, "/close_session", session(program), MAX_HEALTH_BYTES))
+      case SGLANG -> inTurn(() -> closeSession(pod, program))
           .thenApply(answer -> answer.status() / 100 == 2);
     };
+  }
+
+  private CompletableFuture<ShortAnswer> closeSession(URI pod, String program) {
+    return client.post(pod, "/close_session", Headers.EMPTY, session(program), MAX_HEALTH_BYTES, timeout);
+  }
+
+  /** An engine that serves no completions says so: then nothing is known. */
+  @Override
+  public CompletionStage<Boolean> canary(Worker worker) {
+    ObjectNode body =
+        JsonNodeFactory.instance.objectNode()
+            .put("model", worker.deployment().model()).put("prompt", "a").put("max_tokens", 1);
+    Headers headers = Headers.EMPTY;
+    if (worker.ranks() > 1) {
+      headers = Headers.builder().add("X-data-parallel-rank", Integer.toString(worker.rank())).build();
+      body.put("routed_dp_rank", worker.rank());
+    }
+    byte[] json = body.toString().getBytes(StandardCharsets.UTF_8);
+    return client.post(worker.url(), "/v1/completions", headers, json, MAX_HEALTH_BYTES, CANARY)
+        .thenApply(answer -> answer.status() / 100 == 2);
   }
 
   private CompletableFuture<ShortAnswer> inTurn(Supplier<CompletableFuture<ShortAnswer>> exchange) {

@@ -9,6 +9,7 @@ import io.kvasir.engines.LoadFeed;
 import io.kvasir.engines.LoadPublishing;
 import io.kvasir.engines.SglangLoad;
 import io.kvasir.http.client.PodException;
+import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import java.net.URI;
@@ -97,6 +98,11 @@ final class LoadProbe implements HealthProbe, AutoCloseable {
         load.onHealth(false);
       }
     });
+  }
+
+  @Override
+  public CompletionStage<Boolean> canary(Worker worker) {
+    return polls.canary(worker);
   }
 
   private int count(boolean live) {

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Monitors the health of a cell's members: probes pods, polls engines' own load reports, and logs and counts changes.
+ * Monitors the health of a cell's members: probes pods, polls engines' own load reports, sends {@link Canaries} to
+ * those that stand still, and logs and counts changes.
  * Owned by the cell's actor: answers come back on its turns.
  */
 final class HealthMonitor {
@@ -36,6 +37,7 @@ final class HealthMonitor {
   private final Consumer<Member> onProcessGone;
   private final Logger log;
   private final ReportSchedule reports;
+  private final Canaries canaries;
   private final Map<String, Long> probeDueNanos = new HashMap<>();
   private final Set<String> probing = new HashSet<>();
   /** Pods whose processes are gone, as the latest probes say. */
@@ -60,6 +62,7 @@ final class HealthMonitor {
     this.onProcessGone = processGone;
     this.log = log;
     this.reports = new ReportSchedule(services.settings().health().reports());
+    this.canaries = new Canaries(services, turns, log);
     members.onConnectionLost(() -> turns.execute(this::probe));
   }
 
@@ -70,6 +73,7 @@ final class HealthMonitor {
     for (Member member : all) {
       quiet &= member.load().inFlight() == 0 && member.health().stallDetector().silence(now) >= QUIET_NANOS;
       member.health().stallDetector().check(now, member.load().inFlight(), member.load().queueMs());
+      canaries.check(member, now);
       WorkerHealth.State change = member.health().pollChange(now);
       if (change != null) {
         report(member, change);
@@ -97,6 +101,7 @@ final class HealthMonitor {
   void memberRemoved(Member member) {
     probeDueNanos.remove(member.pod().name());
     gone.remove(member.pod().name());
+    canaries.memberRemoved(member);
   }
 
   /**

@@ -8,8 +8,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Detects workers that make no progress. A worker is wedged when streams, or prompts that it reads for others, are open
  * on it, none of them has delivered anything for some seconds, and it got more requests since its last progress: its
- * server may still answer probes while its engine hangs. It then gets nothing new until it progresses or, once all of
- * its requests have ended, until the next trial: that is one request, and nothing else until something has come of it.
+ * server may still answer probes while its engine hangs. It then gets nothing new until it progresses. What shows that
+ * when all of its requests have ended is a canary, a request of the cell's own that waits there; without one it is
+ * tried with a client's request now and then, and gets nothing else until something has come of that.
  *
  * <p>Silence counts only against these, for an answer that comes whole is silent until its end, and a stream may be
  * while its engine holds back what it generates. But what is computed takes more and more of the KV cache: where an
@@ -47,6 +48,7 @@ public final class StallDetector {
   private volatile boolean onTrial;
 
   // The actor's.
+  private boolean canaryWaits;
   /** Whether its engine's reports change as it computes: not where the cache of a model is always as large. */
   private boolean reportsMove;
   /** Between two such changes, in nanoseconds; bounded, or a hang that ended would hide the next. */
@@ -103,6 +105,23 @@ public final class StallDetector {
     }
   }
 
+  /** A canary waits at it, a request of the cell's own. Called by the cell's actor alone. */
+  public void canarySent() {
+    canaryWaits = true;
+  }
+
+  /**
+   * Its canary waits no more. Called by the cell's actor alone.
+   *
+   * @param answered whether it generated what it was to
+   */
+  public void canaryEnded(boolean answered, long now) {
+    canaryWaits = false;
+    if (answered) {
+      progressed(now);
+    }
+  }
+
   /**
    * Its engine has reported its load. Called by the cell's actor alone.
    *
@@ -130,7 +149,8 @@ public final class StallDetector {
     return now - progressNanos.getOpaque();
   }
 
-  boolean wedged() {
+  /** Whether it gets nothing because it stands still. */
+  public boolean wedged() {
     return wedged;
   }
 
@@ -148,7 +168,7 @@ public final class StallDetector {
   public void check(long now, int inFlight, double queueMs) {
     long last = progressNanos.getOpaque();
     boolean none = streams.get() == 0;
-    boolean awaited = !none || (reportsMove && answers.get() > 0) || (trials > 0 && inFlight > 0);
+    boolean awaited = canaryWaits || !none || (reportsMove && answers.get() > 0) || (trials > 0 && inFlight > 0);
     boolean atRest = !awaited && !wedged && trials == 0;
     if (last - stalledSince > 0 || atRest) {
       stalledSince = atRest ? now : last;

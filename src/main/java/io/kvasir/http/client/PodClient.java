@@ -139,29 +139,34 @@ public final class PodClient implements PodTransport, AutoCloseable {
    *     {@link IllegalArgumentException} of {@link #call}
    */
   public CompletableFuture<ShortAnswer> get(URI pod, String target, long maxBytes, ShortAnswer.Body body) {
-    return exchange(new PodRequest(pod, "GET", target, Headers.EMPTY, new byte[0]), maxBytes, body);
+    PodRequest request = new PodRequest(pod, "GET", target, Headers.EMPTY, new byte[0]);
+    return exchange(request, maxBytes, body, settings.headTimeout());
   }
 
   /**
    * Posts a JSON object that means the same if it comes twice, likewise; of the answer only the status counts.
    *
+   * @param headers without the content's type
    * @param maxBytes of the answer's body
+   * @param timeout of the whole answer
    */
-  public CompletableFuture<ShortAnswer> post(URI pod, String target, byte[] json, long maxBytes) {
-    Headers type = Headers.builder().add("Content-Type", "application/json").build();
-    return exchange(new PodRequest(pod, "POST", target, type, json), maxBytes, (_, _) -> {});
+  public CompletableFuture<ShortAnswer> post(
+      URI pod, String target, Headers headers, byte[] json, long maxBytes, Duration timeout) {
+    Headers typed = headers.toBuilder().add("Content-Type", "application/json").build();
+    return exchange(new PodRequest(pod, "POST", target, typed, json), maxBytes, (_, _) -> {}, timeout);
   }
 
-  private CompletableFuture<ShortAnswer> exchange(PodRequest plain, long maxBytes, ShortAnswer.Body body) {
+  private CompletableFuture<ShortAnswer> exchange(
+      PodRequest plain, long maxBytes, ShortAnswer.Body body, Duration timeout) {
     PodRequest request = settings.keys().authorized(plain);
     ShortExchange exchange;
     try {
-      exchange = new ShortExchange(request, maxBytes, body, settings.headTimeout().toNanos());
+      exchange = new ShortExchange(request, maxBytes, body, timeout.toNanos());
     } catch (IllegalArgumentException e) {
       return CompletableFuture.failedFuture(e);
     }
     if (exchange.origin().secure()) {
-      Thread.ofVirtual().name("pod-exchange").start(() -> exchange.await(call(request)));
+      Thread.ofVirtual().name("pod-exchange").start(() -> exchange.await(call(request, timeout, timeout)));
       return exchange.answer();
     }
     return exchanges.begin(exchange);

@@ -1,5 +1,6 @@
 package io.kvasir.app.node;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,7 +12,10 @@ import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.load.Ports;
 import io.kvasir.routing.Retention;
+import io.kvasir.routing.Role;
+import io.kvasir.routing.Worker;
 import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import java.lang.management.ManagementFactory;
@@ -66,6 +70,33 @@ final class HttpProbeTest {
       assertThat(well(engine.url()).join()).isTrue();
       assertThat(reports(engine.url()).join()).containsOnly(Map.entry(0, new EngineReport(0, 0, 0)));
     }
+  }
+
+  @Test
+  void canary_isAnsweredOnceTheEngineMoves() throws Exception {
+    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).model("m").build())) {
+      engine.setCondition(EngineCondition.WEDGE, true);
+      CompletableFuture<Boolean> canary = canary(engine.url(), "m");
+      await("it waits there", () -> engine.stats().running() + engine.stats().waiting() == 1);
+      assertThat(well(engine.url()).join()).isTrue();
+      assertThat(canary).isNotDone();
+
+      engine.setCondition(EngineCondition.WEDGE, false);
+      assertThat(canary.join()).isTrue();
+    }
+  }
+
+  @Test
+  void canary_isRefused_whereItsModelIsNotServed() throws Exception {
+    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).model("m").build())) {
+      assertThat(canary(engine.url(), "another").join()).isFalse();
+    }
+  }
+
+  private CompletableFuture<Boolean> canary(URI pod, String model) {
+    Worker worker =
+        new Worker("w#1", "w", pod, 1, 2, 0, Role.BOTH, Set.of(model), Map.of(), 1, "engine", null, Retention.NONE);
+    return probe.canary(worker).toCompletableFuture();
   }
 
   @Test

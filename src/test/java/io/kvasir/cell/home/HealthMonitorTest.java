@@ -12,6 +12,8 @@ import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.StallDetector;
 import io.kvasir.cell.worker.WorkerHealth;
+import io.kvasir.routing.Booking;
+import io.kvasir.routing.Worker;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -45,6 +47,7 @@ final class HealthMonitorTest {
   private final Map<URI, List<Integer>> probes = new HashMap<>();
   private final Map<URI, Throwable> unreachable = new HashMap<>();
   private final List<String> gone = new ArrayList<>();
+  private final List<CompletableFuture<Boolean>> canaries = new ArrayList<>();
   private final Members members = members();
   private final HealthMonitor monitor =
       new HealthMonitor(
@@ -72,6 +75,14 @@ final class HealthMonitorTest {
           public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
             polls++;
             return CompletableFuture.completedFuture(Map.of(0, new EngineReport(0, 0, 0)));
+          }
+
+          @Override
+          public CompletionStage<Boolean> canary(Worker worker) {
+            assertThat(worker.id()).isEqualTo("p0");
+            CompletableFuture<Boolean> answer = new CompletableFuture<>();
+            canaries.add(answer);
+            return answer;
           }
         });
   }
@@ -163,6 +174,67 @@ final class HealthMonitorTest {
 
     assertThat(member.isHealthy()).isTrue();
     assertThat(health.answerFault()).isNull();
+  }
+
+  @Test
+  void oneThatStandsStill_hasOneCanary_andGetsRequestsOnceThatIsAnswered() {
+    run(1);
+    Member member = standStill();
+    run(60 * 60 * TICKS_PER_SECOND);
+    assertThat(canaries).hasSize(1);
+    assertThat(member.isHealthy()).isFalse();
+
+    canaries.getFirst().complete(true);
+    run(1);
+    assertThat(member.isHealthy()).isTrue();
+    assertThat(standStill().isHealthy()).isFalse();
+    assertThat(canaries).as("of the next time").hasSize(2);
+  }
+
+  @Test
+  void canaryThatWasLost_isSentAgain_butNoneToWhatCannotBeReached() {
+    run(1);
+    Member member = standStill();
+    run(60 * TICKS_PER_SECOND);
+    canaries.getFirst().completeExceptionally(new IOException("late"));
+    run(1);
+    assertThat(canaries).hasSize(2);
+    canaries.getLast().completeExceptionally(new IOException("reset"));
+    run(PROBE_INTERVAL_TICKS - 2);
+    assertThat(canaries).as("too soon").hasSize(2);
+    run(2);
+    assertThat(canaries).hasSize(3);
+
+    unreachable.put(member.worker().url(), new IOException("reset"));
+    run(PROBE_INTERVAL_TICKS);
+    canaries.getLast().completeExceptionally(new IOException("reset"));
+    run(120 * TICKS_PER_SECOND);
+    assertThat(canaries).hasSize(3);
+  }
+
+  @Test
+  void canaryThatIsRefused_isNotSentAgain_aClientsRequestIsTried() {
+    run(1);
+    Member member = standStill();
+    canaries.getFirst().complete(false);
+    run(28 * TICKS_PER_SECOND);
+    assertThat(member.isHealthy()).isFalse();
+    run(4 * TICKS_PER_SECOND);
+    assertThat(member.isHealthy()).as("for one request").isTrue();
+    assertThat(canaries).hasSize(1);
+  }
+
+  /** The first of the members, which nothing comes of any more and which has no request left. */
+  private Member standStill() {
+    Member member = members.all().getFirst();
+    StallDetector stall = member.health().stallDetector();
+    stall.streamStarted();
+    Booking booking = new Booking(100, 100, 1);
+    member.load().add(booking);
+    run(4 * TICKS_PER_SECOND);
+    stall.streamEnded();
+    member.load().release(booking);
+    return member;
   }
 
   @Test

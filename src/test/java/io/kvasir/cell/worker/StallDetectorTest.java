@@ -221,6 +221,31 @@ final class StallDetectorTest {
   }
 
   @Test
+  void wedged_isTriedWithNoRequestOfClients_whileACanaryWaits() {
+    book(10);
+    assertThat(after(4_000)).isTrue();
+    progress.canarySent();
+    end();
+    assertThat(after(3_600_000)).isTrue();
+    progress.canaryEnded(true, now);
+    assertThat(after(250)).isFalse();
+  }
+
+  @Test
+  void wedged_andItsCanaryIsRefused_isTriedWithARequest() {
+    book(10);
+    assertThat(after(4_000)).isTrue();
+    progress.canarySent();
+    end();
+    assertThat(after(60_000)).isTrue();
+    progress.canaryEnded(false, now);
+    assertThat(after(29_000)).isTrue();
+    assertThat(after(2_000)).isFalse();
+    book(10);
+    assertThat(after(250)).isTrue();
+  }
+
+  @Test
   void wedged_andWaitingForItsTrial_isInUntilOneComes() {
     book(10);
     after(4_000);
