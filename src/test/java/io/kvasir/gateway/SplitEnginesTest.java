@@ -22,6 +22,9 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -97,6 +100,34 @@ final class SplitEnginesTest {
     assertThat(decode.transferStats().ignored()).isZero();
     assertThat(decode.transferStats().failed()).isZero();
     await(() -> prefill.transferStats().held() == 0);
+  }
+
+  /** As a proxy's or a tracing library's may be that hands on what it got. */
+  @ParameterizedTest
+  @EnumSource(value = TransferDialect.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+  void requestsThatClientsGaveOneId_getTheirOwnBlocks(TransferDialect dialect) throws Exception {
+    router.cells.policies.put(RoutingPlan.PREFILL, FailurePolicy.FAIL);
+    SimEngine alone = engine(Role.BOTH, TransferSettings.NONE, 9);
+    splitter("p", Role.PREFILL, dialect, 1);
+    SimEngine decode = splitter("d", Role.DECODE, dialect, 2);
+
+    List<Future<HttpResponse<String>>> answers = new ArrayList<>();
+    try (ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 0; i < 8; i++) {
+        String body = numbered(i);
+        answers.add(clients.submit(() -> router.post("/v1/completions", body, "X-Request-Id", "one")));
+      }
+    }
+
+    for (int i = 0; i < answers.size(); i++) {
+      assertThat(text(JSON.readTree(answers.get(i).get().body()), "text")).as("request %d", i)
+          .isEqualTo(text(direct(alone, "/v1/completions", numbered(i)), "text")).isNotEmpty();
+    }
+    assertThat(decode.transferStats().failed()).isZero();
+  }
+
+  private static String numbered(int i) {
+    return COMPLETIONS.replace("Once", i + " times");
   }
 
   @ParameterizedTest

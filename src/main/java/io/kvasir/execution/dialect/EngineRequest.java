@@ -7,7 +7,8 @@ import java.util.Map;
  *
  * @param path the path
  * @param body the body
- * @param headers in place of the client's own of that name; {@code X-Request-Id} is the try's own
+ * @param headers in place of the client's own of that name; {@code X-Request-Id} is the try's where it is
+ *     not among them
  */
 public record EngineRequest(String path, byte[] body, Map<String, String> headers) {
   static EngineRequest of(ClientRequest request, JsonMembers body) {

@@ -2,11 +2,12 @@ package io.kvasir.execution.dialect;
 
 import io.kvasir.http.ApiPath;
 import io.kvasir.routing.KvTransfer;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * vLLM's NixlPushConnector (v0.24 and later): both requests at once, the prefill worker pushes. The two find each other
- * by the request id, which therefore has to be the same on both, and the decode worker gets the address of the
+ * by the request id, which therefore has to be the same on both and nobody else's, and the decode worker gets the address of the
  * prefill worker's side channel: no engine reports it, so it is configured.
  */
 final class NixlPush implements KvTransferProtocol {
@@ -23,7 +24,7 @@ final class NixlPush implements KvTransferProtocol {
   @Override
   public EngineRequest prefill(SplitRequest split) {
     JsonMembers body = identified(split, SingleTokenRequest.of(split.request()));
-    return EngineRequest.of(split.request(), body.with(NixlPull.PARAMETERS, NixlPull.PREFILL_PARAMETERS));
+    return message(split, body.with(NixlPull.PARAMETERS, NixlPull.PREFILL_PARAMETERS));
   }
 
   @Override
@@ -40,13 +41,15 @@ final class NixlPush implements KvTransferProtocol {
         .with("pp_size", Integer.toString(transfer.pipelineParallel()))
         .withText("remote_request_id", split.id());
     JsonMembers body = identified(split, split.request().members());
-    return EngineRequest.of(split.request(), body.with(NixlPull.PARAMETERS, parameters.toString()));
+    return message(split, body.with(NixlPull.PARAMETERS, parameters.toString()));
+  }
+
+  private static EngineRequest message(SplitRequest split, JsonMembers body) {
+    return new EngineRequest(split.request().path(), body.bytes(), Map.of("X-Request-Id", split.id()));
   }
 
   /** The body with the id that both engines are to know its request by, where the header does not say it. */
   private static JsonMembers identified(SplitRequest split, JsonMembers body) {
-    return split.request().api() == ApiPath.RESPONSES && !body.hasValue(REQUEST_ID)
-        ? body.withText(REQUEST_ID, "resp_" + split.id())
-        : body;
+    return split.request().api() == ApiPath.RESPONSES ? body.withText(REQUEST_ID, "resp_" + split.id()) : body;
   }
 }

@@ -1,6 +1,7 @@
 package io.kvasir.execution.dialect;
 
 import io.kvasir.routing.KvPull;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,10 +40,11 @@ public final class PeerTier implements KvTransferProtocol {
    * The client's request with the peer that its worker is to pull from; null for one that cannot name a peer, or has
    * parameters of its own.
    *
-   * @param id unique among the requests of both engines
+   * @param requestId that of the client's request; what the engines meet under begins with it
    */
-  public static @Nullable EngineRequest pull(String target, byte[] body, KvPull pull, String id) {
+  public static @Nullable EngineRequest pull(String target, byte[] body, KvPull pull, String requestId) {
     ClientRequest request = ClientRequest.of(target, body);
+    String id = SplitRequest.uniqueId(requestId, ThreadLocalRandom.current().nextLong());
     return request == null || INSTANCE.unsupportedReason(request) != null ? null
         : EngineRequest.of(
             request, with(request.members(), "remote_kv_source", peer(id, pull.host(), pull.port())));

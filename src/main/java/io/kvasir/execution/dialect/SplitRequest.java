@@ -3,6 +3,7 @@ package io.kvasir.execution.dialect;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Worker;
 import java.net.URI;
+import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * engines take neither twice.
  *
  * @param request the client's
- * @param id {@code X-Request-Id} of the attempt
+ * @param id unique among all that engines hand over, whatever ids clients give their requests: engines that meet under
+ *     one that is taken would give a request another one's blocks
  * @param rendezvousId random, 0..2⁶³−1: where both sides meet
  * @param prefill the worker that computes the prompt; its pod hands the blocks over
  * @param bootstrap the response of {@link KvTransferProtocol#bootstrap}, null where there is no such server
@@ -23,6 +25,16 @@ public record SplitRequest(ClientRequest request, String id, long rendezvousId, 
       throw new IllegalArgumentException("a room is 0..2^63-1, not " + rendezvousId);
     }
     transfer(prefill);
+  }
+
+  /**
+   * An id that nobody else has, though clients may give several requests one id.
+   *
+   * @param requestId what it begins with, so that it is found in engines' logs
+   * @param random of 64 bits; vLLM takes 32 for its own and leaves them out
+   */
+  public static String uniqueId(String requestId, long random) {
+    return requestId + "-" + HexFormat.of().toHexDigits(random);
   }
 
   /** The same of another form of the request. */

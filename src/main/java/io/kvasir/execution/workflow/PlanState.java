@@ -158,7 +158,8 @@ record PlanState(Decision.Planned planned, Shape shape, Content content, Rendezv
       throw new IllegalStateException("only JSON can be split");
     }
     return new SplitRequest(
-        request, rendezvous.requestId(), rendezvous.rendezvousId(), prefill.worker(), rendezvous.bootstrap());
+        request, SplitRequest.uniqueId(rendezvous.requestId(), rendezvous.rendezvousId()), rendezvous.rendezvousId(),
+        prefill.worker(), rendezvous.bootstrap());
   }
 
   /**

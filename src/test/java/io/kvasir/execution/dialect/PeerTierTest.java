@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.routing.KvPull;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,9 +26,19 @@ final class PeerTierTest {
             request("/v1/chat/completions?x=1", "{\"model\": \"m\", \"seed\": 1e400, \"messages\": []}"));
     assertThat(request.path()).isEqualTo("/v1/chat/completions");
     assertThat(new String(request.body(), StandardCharsets.UTF_8))
-        .isEqualTo(
-            "{\"model\":\"m\",\"seed\":1e400,\"messages\":[],\"kv_transfer_params\":{\"remote_kv_source\":"
-                + "{\"kv_request_id\":\"r-1\",\"remote_host\":\"10.0.0.7\",\"remote_port\":5712}}}");
+        .matches(
+            Pattern.quote(
+                "{\"model\":\"m\",\"seed\":1e400,\"messages\":[],\"kv_transfer_params\":{\"remote_kv_source\":"
+                    + "{\"kv_request_id\":\"r-1-")
+                + "[0-9a-f]{16}"
+                + Pattern.quote("\",\"remote_host\":\"10.0.0.7\",\"remote_port\":5712}}}"));
+  }
+
+  @Test
+  void requestsThatClientsGaveOneId_pullUnderDifferentOnes() {
+    EngineRequest one = requireNonNull(request("/v1/chat/completions", "{\"messages\": []}"));
+    EngineRequest other = requireNonNull(request("/v1/chat/completions", "{\"messages\": []}"));
+    assertThat(one.body()).isNotEqualTo(other.body());
   }
 
   @ParameterizedTest
