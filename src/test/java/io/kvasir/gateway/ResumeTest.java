@@ -1,5 +1,6 @@
 package io.kvasir.gateway;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -227,6 +228,32 @@ final class ResumeTest {
     assertThat(text(events(router.url(""), COMPLETIONS))).isEqualTo(unbroken);
 
     assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(1);
+  }
+
+  /** Whatever stands still may move again, and nobody else could go on. */
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "\"content\":\"Hel\" | \"seed\":7,",
+      "\"content\":\"Hel\" | \"response_format\":{\"type\":\"json\"},",
+      "\"reasoning_content\":\"Hel\" | ''"})
+  void workerOutOfService_keepsTheStreamThatNobodyElseCouldGoOnWith(String said, String asked) throws Exception {
+    router.close();
+    router = new TestRouter(
+        ResumeTest::prompts, TestRouter.EXECUTION.withStranded(Duration.ofMillis(100)), PROFILE, CHOICE);
+    String begin = FIRST + said("one", "").replace("\"content\":\"\"", said);
+    String rest = said("one", "lo") + "data: [DONE]\n\n";
+    pod("a", (request, out) -> {
+      ScriptedPod.ScriptedResponse stream = out.events().chunk(begin);
+      int before = router.cells.looks();
+      await("it was looked for twice whether the request leaves", () -> router.cells.looks() >= before + 2);
+      stream.chunk(rest).end();
+    });
+    ScriptedPod second = pod("b", (request, out) -> out.json(500, "{}"));
+    router.cells.setIll("a", true);
+
+    assertThat(router.post(CHAT, HELLO.replace("\"stream\"", asked + "\"stream\"")).body()).isEqualTo(begin + rest);
+
+    assertThat(second.seen).isEmpty();
   }
 
   @Test

@@ -118,6 +118,7 @@ final class AnswerRelay implements StreamingBody {
     }
     if (events && client instanceof TappedSink reader) {
       reader.beginStream(tap);
+      exchange.relaysTo(reader);
       return new ReaderFilter(reader, into);
     }
     return new TappedFilter(tap, new PassThroughFilter(into));

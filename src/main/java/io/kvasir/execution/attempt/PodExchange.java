@@ -7,6 +7,7 @@ import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.stream.AnswerTap;
+import io.kvasir.execution.stream.TappedSink;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.client.PodCall;
 import io.kvasir.http.client.PodException;
@@ -41,6 +42,9 @@ final class PodExchange {
 
   private volatile @Nullable PodCall podCall;
 
+  /** What reads the stream that passes to the client, null before it does and for other responses. */
+  private volatile @Nullable TappedSink relayed;
+
   private @Nullable PodResponse response;
   private AnswerTap tap = NOTHING;
   private boolean identified;
@@ -64,7 +68,15 @@ final class PodExchange {
   }
 
   private boolean leavesWorker() {
-    return services.rescue().leaves(chosen.worker(), retries, hasBegun());
+    boolean passing = hasBegun();
+    TappedSink reader = relayed;
+    return services.rescue().leaves(chosen.worker(), retries, passing)
+        && (!passing || (reader != null && reader.mayBeContinued()));
+  }
+
+  /** The response passes to a sink that reads it. */
+  void relaysTo(TappedSink reader) {
+    relayed = reader;
   }
 
   private synchronized boolean hasBegun() {

@@ -90,6 +90,23 @@ final class CutDecider {
         : new CutDecision.Continued(continuation, rest, injected, next);
   }
 
+  /**
+   * Whether the request allows its stream to be continued, whatever that says. Reads the request. Any thread.
+   *
+   * @param hasText whether the client has some text
+   */
+  boolean permits(boolean hasText) {
+    ClientRequest request = ClientRequest.of(call.http().target(), call.http().body());
+    if (request == null) {
+      return false;
+    }
+    return switch (request.api()) {
+      case MESSAGES -> !hasText || MessagesContinuation.unsupportedReason(request.members()) == null;
+      case RESPONSES -> unrepeatableReason(request.members(), hasText ? "text" : null) == null;
+      default -> new Continuation(request).unsupportedReason(hasText, "") == null;
+    };
+  }
+
   private static @Nullable String unsupportedReason(Continuation continuation, PartialAnswer answer) {
     String unfit = answer.unsupportedReason();
     return unfit == null ? continuation.unsupportedReason(answer.hasText(), answer.text()) : unfit;

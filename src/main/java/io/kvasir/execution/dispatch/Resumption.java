@@ -144,7 +144,7 @@ final class Resumption implements StreamingBody {
     try {
       if (readable && api != null) {
         try (StitchedStream stream =
-            new StitchedStream(client, api, call.rules().stripUsage(), services.texts())) {
+            new StitchedStream(client, decider::permits, api, call.rules().stripUsage(), services.texts())) {
           stitch(stream);
         }
       } else {

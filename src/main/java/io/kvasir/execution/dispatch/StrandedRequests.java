@@ -10,6 +10,7 @@ import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import io.kvasir.time.NanoClock;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -32,10 +33,16 @@ final class StrandedRequests implements Rescue {
   private final Cells cells;
   private final RetryPolicy retries;
   private final NanoClock clock;
-  private volatile Replaceable known;
+  private volatile Fleet known;
 
-  /** The ids of workers that are out of service and that others could replace, as of some time. */
-  private record Replaceable(Set<String> workers, long gatheredNanos) {}
+  /**
+   * The ids of workers that are out of service, and those that are well by what they do, as of some time.
+   */
+  private record Fleet(Set<String> lost, Map<Work, List<WorkerSummary>> well, long gatheredNanos) {
+    static Fleet unknown(long nanos) {
+      return new Fleet(Set.of(), Map.of(), nanos);
+    }
+  }
 
   /** What workers do that could replace each other. */
   private record Work(Role role, String model) {}
@@ -44,49 +51,51 @@ final class StrandedRequests implements Rescue {
     this.cells = cells;
     this.retries = retries;
     this.clock = clock;
-    this.known = new Replaceable(Set.of(), clock.nanos() - AGE_NANOS);
+    this.known = Fleet.unknown(clock.nanos() - AGE_NANOS);
   }
 
   @Override
   public boolean leaves(Worker worker, RetryState state, boolean begun) {
-    return replaceable().contains(worker.id())
+    Fleet fleet = fleet();
+    return fleet.lost().contains(worker.id())
+        && isReplaceable(worker, state, fleet)
         && (begun ? isContinued(state.call()) && retries.mayResume() : retries.acquireLeaving(state));
+  }
+
+  /** Whether a worker of another pod is well that does the same and that the request may go to. */
+  private static boolean isReplaceable(Worker worker, RetryState state, Fleet fleet) {
+    Work work = new Work(worker.role(), state.call().decision().model());
+    return fleet.well().getOrDefault(work, List.of()).stream()
+        .anyMatch(other -> !other.pod().equals(worker.pod()) && !state.excluded().contains(other.id()));
   }
 
   private static boolean isContinued(Call call) {
     return call.maxResumes() > 0 && call.decision().stream() && Resumption.continuable(call.http().target()) != null;
   }
 
-  private Set<String> replaceable() {
-    Replaceable before = known;
+  private Fleet fleet() {
+    Fleet before = known;
     long now = clock.nanos();
     if (now - before.gatheredNanos() < AGE_NANOS) {
-      return before.workers();
+      return before;
     }
-    Set<String> gathered = gather();
-    known = new Replaceable(gathered, now);
+    Fleet gathered = gather(now);
+    known = gathered;
     return gathered;
   }
 
-  private Set<String> gather() {
-    List<WorkerSummary> workers = cells.workers();
-    Map<Work, Set<String>> ablePods = new HashMap<>();
-    for (WorkerSummary worker : workers) {
-      if (worker.health() == Health.HEALTHY && !worker.draining()) {
+  private Fleet gather(long now) {
+    Set<String> lost = new HashSet<>();
+    Map<Work, List<WorkerSummary>> well = new HashMap<>();
+    for (WorkerSummary worker : cells.workers()) {
+      if (isLost(worker)) {
+        lost.add(worker.id());
+      } else if (worker.health() == Health.HEALTHY && !worker.draining()) {
         worker.models().forEach(model ->
-            ablePods.computeIfAbsent(new Work(worker.role(), model), _ -> new HashSet<>()).add(worker.pod()));
+            well.computeIfAbsent(new Work(worker.role(), model), _ -> new ArrayList<>()).add(worker));
       }
     }
-    Set<String> replaceable = new HashSet<>();
-    for (WorkerSummary worker : workers) {
-      if (isLost(worker)
-          && worker.models().stream()
-              .map(model -> ablePods.getOrDefault(new Work(worker.role(), model), Set.of()))
-              .anyMatch(pods -> pods.size() > (pods.contains(worker.pod()) ? 1 : 0))) {
-        replaceable.add(worker.id());
-      }
-    }
-    return replaceable;
+    return new Fleet(lost, well, now);
   }
 
   private boolean isLost(WorkerSummary worker) {

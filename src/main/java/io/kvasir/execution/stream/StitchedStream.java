@@ -27,10 +27,14 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   private static final int SERVER_ERROR = 500;
 
   private final ByteSink client;
+  private final Permission permission;
   private final TextBudget budget;
   private final EventData reader = new EventData();
   private final PartialAnswer answer;
   private final StitchedEvents events;
+
+  /** What of the answer has passed, for other threads. */
+  private volatile Progress progress = Progress.SILENT;
 
   private AnswerTap tap;
   private WholeEvents whole;
@@ -46,15 +50,34 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Whether an error of the current worker has passed to the client: nobody can make that good. */
   private boolean errorPassed;
 
+  /** Whether a client's request allows its stream to be continued. Thread-safe. */
+  @FunctionalInterface
+  public interface Permission {
+    /** Whether it does, once the stream has some text or before. */
+    boolean permits(boolean hasText);
+  }
+
+  private enum Progress {
+    /** Without a text. */
+    SILENT,
+    /** With a text that another worker may go on from. */
+    TEXT,
+    /** With what nobody goes on from. */
+    OTHER
+  }
+
   /**
    * A stream about to begin.
    *
+   * @param permission of the request
    * @param api of chats, completions, messages or responses
    * @param withoutUsage whether the event that has usage alone is kept from the client
    * @param budget for what is noted of the text, and for long events while they are held
    */
-  public StitchedStream(ByteSink client, ApiPath api, boolean withoutUsage, TextBudget budget) {
+  public StitchedStream(
+      ByteSink client, Permission permission, ApiPath api, boolean withoutUsage, TextBudget budget) {
     this.client = client;
+    this.permission = permission;
     this.budget = budget;
     this.answer = new PartialAnswer(budget);
     this.events =
@@ -77,6 +100,23 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   @Override
   public void endStream() {
     whole.endTap();
+  }
+
+  @Override
+  public boolean mayBeContinued() {
+    return switch (progress) {
+      case SILENT -> permission.permits(false);
+      case TEXT -> permission.permits(true);
+      case OTHER -> false;
+    };
+  }
+
+  private void noteProgress() {
+    Progress now =
+        answer.unsupportedReason() != null ? Progress.OTHER : answer.hasText() ? Progress.TEXT : Progress.SILENT;
+    if (progress != now) {
+      progress = now;
+    }
   }
 
   private WholeEvents read(AnswerTap next) {
@@ -209,7 +249,9 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
     if (length == 0 && !(tap.failed() && room && !errorPassed && isFailureOfEngine(reader.of(bytes, from, to)))) {
       errorPassed |= tap.failed();
       done |= tap.ended();
-      return events.edit(bytes, from, to, tap);
+      byte[] edited = events.edit(bytes, from, to, tap);
+      noteProgress();
+      return edited;
     }
     if (room) {
       failure = events.failure(failure, bytes, from, to);

@@ -16,4 +16,10 @@ public interface TappedSink extends DeferringSink {
 
   /** The worker's stream has ended, by itself or in the middle of an event; the tap knows it then, too. */
   void endStream();
+
+  /**
+   * Whether another worker may go on from where the stream is, as far as can be seen before it is cut. May take as long
+   * as reading the client's request does. Any thread.
+   */
+  boolean mayBeContinued();
 }

@@ -67,6 +67,27 @@ final class StrandedRequestsTest {
   }
 
   @Test
+  void requestForAnAdapterThatNobodyElseServes_stays() {
+    Worker worker = cells.worker("a", POD, "base", "m");
+    cells.worker("b", POD, "base");
+    cells.setIll("a", true);
+    assertThat(leaves(worker)).isFalse();
+
+    cells.worker("c", POD, "m");
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(leaves(worker)).isTrue();
+  }
+
+  @Test
+  void requestThatMayGoToNobodyElse_stays() {
+    Worker worker = cells.worker("a", POD, "m");
+    cells.worker("b", POD, "m");
+    cells.setIll("a", true);
+    assertThat(leaves(worker, call(CHAT, false, 0, Set.of("b")))).isFalse();
+    assertThat(leaves(worker, call(CHAT, false, 0, Set.of("c")))).isTrue();
+  }
+
+  @Test
   void engineThatAnswers_andTellsNothingOfItsCache_mayReadALongPrompt() {
     Worker worker = cells.worker("a", POD, "m");
     cells.worker("b", POD, "m");
@@ -101,7 +122,11 @@ final class StrandedRequestsTest {
   }
 
   private boolean leaves(Worker worker) {
-    return stranded.leaves(worker, retries.begin(call(CHAT, false, 0)).withTry(worker), false);
+    return leaves(worker, call(CHAT, false, 0));
+  }
+
+  private boolean leaves(Worker worker, Call call) {
+    return stranded.leaves(worker, retries.begin(call).withTry(worker), false);
   }
 
   private boolean begunLeaves(Worker worker, Call call) {
@@ -109,10 +134,14 @@ final class StrandedRequestsTest {
   }
 
   private static Call call(String target, boolean stream, int maxResumes) {
+    return call(target, stream, maxResumes, Set.of());
+  }
+
+  private static Call call(String target, boolean stream, int maxResumes, Set<String> excluded) {
     return new Call(
         new DecisionRequest(
             "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(Chain.EMPTY, 1),
-            PreparedSlots.EMPTY, stream, DecisionRequest.Constraints.excluding(Set.of())),
+            PreparedSlots.EMPTY, stream, DecisionRequest.Constraints.excluding(excluded)),
         RequestFacts.NONE,
         new Call.ClientHttp("POST", target, Headers.EMPTY, new byte[0]),
         new Call.ResponseRules(true, true, false, true),

@@ -116,9 +116,9 @@ final class StitchedStreamTest {
   void textsOfAllStreams_takeOnlyTheirBudget() throws IOException {
     TextBudget budget = new TextBudget(3000);
     String said = chunk("one", 7, "\"delta\":{\"content\":\"" + "x".repeat(700) + "\"}");
-    StitchedStream first = new StitchedStream(out::write, ApiPath.CHAT, false, budget);
+    StitchedStream first = new StitchedStream(out::write, _ -> true, ApiPath.CHAT, false, budget);
     write(first, said + said);
-    StitchedStream second = new StitchedStream(out::write, ApiPath.CHAT, false, budget);
+    StitchedStream second = new StitchedStream(out::write, _ -> true, ApiPath.CHAT, false, budget);
     write(second, said + said);
 
     assertThat(first.answer().unsupportedReason()).isNull();
@@ -227,7 +227,7 @@ final class StitchedStreamTest {
 
   @Test
   void textThatIsNotKept_isStillCounted() throws IOException {
-    StitchedStream stream = new StitchedStream(out::write, ApiPath.CHAT, false, new TextBudget(1));
+    StitchedStream stream = new StitchedStream(out::write, _ -> true, ApiPath.CHAT, false, new TextBudget(1));
     write(stream, HEL + LO);
     stream.truncated();
     stream.resume(REST);
@@ -328,7 +328,7 @@ final class StitchedStreamTest {
 
   private StitchedStream stream(boolean chat, boolean withoutUsage) {
     return new StitchedStream(
-        out::write, chat ? ApiPath.CHAT : ApiPath.COMPLETIONS, withoutUsage, new TextBudget(64 << 20));
+        out::write, _ -> true, chat ? ApiPath.CHAT : ApiPath.COMPLETIONS, withoutUsage, new TextBudget(64 << 20));
   }
 
   private String out() {
