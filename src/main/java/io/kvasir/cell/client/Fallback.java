@@ -92,11 +92,27 @@ final class Fallback {
     DecisionRequest.StepReplacement replacement = request.constraints().replacement();
     String step = replacement == null ? RoutingPlan.WHOLE : replacement.step();
     return switch (step) {
-      case RoutingPlan.PREFILL -> single(all, fallback, step, Role.PREFILL);
+      case RoutingPlan.PREFILL -> single(partners(all, replacement), fallback, step, Role.PREFILL);
       case RoutingPlan.ENCODE -> single(all, fallback, step, Role.ENCODE);
-      case RoutingPlan.DECODE -> single(all, fallback, step, Role.DECODE);
+      case RoutingPlan.DECODE -> single(partners(all, replacement), fallback, step, Role.DECODE);
       default -> whole(all, fallback, step);
     };
+  }
+
+  /** Those that can hand KV blocks over to, or take them from, the workers that the plan keeps. */
+  private static List<FallbackWorker> partners(
+      List<FallbackWorker> all, DecisionRequest.@Nullable StepReplacement replacement) {
+    if (replacement == null) {
+      return all;
+    }
+    Map<String, String> placed = replacement.placed();
+    List<Worker> kept =
+        all.stream()
+            .map(FallbackWorker::worker)
+            .filter(worker -> worker.id().equals(placed.get(RoutingPlan.PREFILL))
+                || worker.id().equals(placed.get(RoutingPlan.DECODE)))
+            .toList();
+    return all.stream().filter(candidate -> kept.stream().allMatch(candidate.worker()::pairsWith)).toList();
   }
 
   private record FallbackRequest(

@@ -84,7 +84,7 @@ final class PeerDecisions {
     }
     return homeRequest.explained() == null
         ? HomeMessages.ACKNOWLEDGED
-        : messages.write(view.explain(homeRequest.explained()));
+        : messages.write(decisions.explain(homeRequest.explained()));
   }
 
   /**

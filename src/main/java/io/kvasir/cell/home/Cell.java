@@ -165,7 +165,11 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private record NodeRemoved(String node) implements Message {}
 
-  /** A worker that another node streams from makes progress. */
+  /**
+   * A worker that another node streams from makes progress.
+   *
+   * @param slot as that node has it; nodes of an earlier version look it up by this, too
+   */
   public record WorkerProgressed(int slot, String worker) implements Message, ClusterMessage {}
 
   /** Runs a task of a part of the cell on the cell's actor. */
@@ -282,7 +286,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       // What engines have reported is read under a lock.
       case FetchHolds fetch -> services.background().execute(() ->
           fetch.replyTo().tell(new Holds(view.remoteDecisions().holdsOver(fetch.node(), fetch.reservations()))));
-      case Explain explain -> explain.replyTo().tell(new Explained(view.explain(explain.request())));
+      case Explain explain -> explain.replyTo().tell(new Explained(view.remoteDecisions().explain(explain.request())));
       case ReservationEvents events -> events.events().forEach(event -> leased.apply(events.node(), event));
       case Declare declare -> {
         if (declare.home() == view.incarnation()) {
@@ -304,8 +308,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
       case RosterChanged changed -> apply(changed.roster());
       case NodeRemoved removed -> view.remoteDecisions().abandonAllOf(removed.node());
-      case WorkerProgressed progressed -> members.at(progressed.slot(), progressed.worker())
-          .ifPresent(Member::progressed);
+      case WorkerProgressed progressed -> members.named(progressed.worker()).ifPresent(Member::progressed);
       case RunTask run -> run.task().run();
       case Tick ignored -> tick();
     }

@@ -119,11 +119,9 @@ final class Members {
     put(member.worker().slot(), member);
   }
 
-  /** The worker in a slot, if it is still the one that is meant. */
-  Optional<Member> at(int slot, String worker) {
-    return all().stream()
-        .filter(member -> member.worker().slot() == slot && member.worker().id().equals(worker))
-        .findFirst();
+  /** The worker of an id. */
+  Optional<Member> named(String worker) {
+    return all().stream().filter(member -> member.worker().id().equals(worker)).findFirst();
   }
 
   /** Gives slots to those ranks of a pod that have none yet, as far as there are free ones. */

@@ -53,8 +53,8 @@ final class BookedPlan {
       if (local) {
         localReservations.add(reservation);
       }
-      if (!local || (i > 0 && found.plan().order() == RoutingPlan.StepOrder.SEQUENTIAL)) {
-        // Who sends it, or when that will be, is not known here.
+      if (i > 0 && found.plan().order() == RoutingPlan.StepOrder.SEQUENTIAL) {
+        // When it will be sent is not known here.
         reservation.sent();
       }
       fleet.predicted(reservation.hitPrediction(), chosen.chain(), chosen.slot());

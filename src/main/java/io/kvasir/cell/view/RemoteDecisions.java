@@ -9,16 +9,21 @@ import io.kvasir.cell.Reservation;
 import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
+import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decides for other nodes at the cell's home: what is booked is held for them, under the ids they give it, until they
  * send its outcome. Thread-safe.
  */
 public final class RemoteDecisions {
+  private static final Logger LOG = LoggerFactory.getLogger(RemoteDecisions.class);
+
   private final CellView view;
   private final LeasedReservations leased;
   private final CellMetrics metrics;
@@ -124,12 +129,37 @@ public final class RemoteDecisions {
   }
 
   /**
-   * Decides, or lets the request wait.
+   * Decides, or lets the request wait. A decision that fails, as by a fault of a plugin, is one without a worker: it
+   * must not end the cell.
    *
    * @param node the node that will hold the reservations
    * @param correlationId its id of the request
    */
   public DecisionReply decide(DecisionRequest request, String node, long correlationId) {
+    try {
+      return decideOrWait(request, node, correlationId);
+    } catch (RuntimeException fault) {
+      LOG.warn("request {} of node {} could not be decided", request.requestId(), node, fault);
+      return reply(failed(fault), node, correlationId);
+    }
+  }
+
+  private static Decision.NoWorker failed(RuntimeException fault) {
+    return new Decision.NoWorker(
+        Decision.NoWorkerReason.NO_HOME, "the decision failed on the cell's home (its log has more): " + fault);
+  }
+
+  /** How it would be decided now, for people. */
+  public DecisionRecord explain(DecisionRequest request) {
+    try {
+      return view.explain(request);
+    } catch (RuntimeException fault) {
+      LOG.warn("request {} could not be explained", request.requestId(), fault);
+      return DecisionRecorder.withoutCandidates(view.cell(), request, failed(fault));
+    }
+  }
+
+  private DecisionReply decideOrWait(DecisionRequest request, String node, long correlationId) {
     CellAdmission admission = view.admission();
     Claim claim = request.claim();
     if (admission == null || claim == null) {

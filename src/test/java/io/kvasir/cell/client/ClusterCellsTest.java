@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvasir.Await;
 import io.kvasir.TestMembers;
+import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.ClusterStatus;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.DiscoveredPod;
+import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
@@ -58,6 +60,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -193,6 +196,34 @@ final class ClusterCellsTest {
     Cell.Decide arrived = serialization.deserialize(bytes, Cell.Decide.class).get();
 
     assertThat(arrived.request()).isEqualTo(request);
+  }
+
+  @Test
+  void descriptionOfAFullCell_fitsIntoAFrame() {
+    ActorSystem<Void> system = NODES.getFirst().system();
+    long frame = system.settings().config().getBytes("pekko.remote.artery.advanced.maximum-frame-size");
+    Set<String> adapters = IntStream.range(0, 64).mapToObj(i -> "tenant-" + i + "-support-bot").collect(Collectors.toSet());
+    List<WorkerStatus> workers = IntStream.range(0, CellSettings.MAX_SLOTS)
+        .mapToObj(slot -> status(TestPods.pod("engine-7c9f6bd54d-" + slot).models(adapters).build(), slot))
+        .toList();
+    Cell.Description cell = new Cell.Description(workers, "10.0.0.1:7355", List.of(), null);
+
+    Serialization serialization = SerializationExtension.get(system);
+    byte[] bytes = serialization.serialize(cell).get();
+
+    assertThat((long) bytes.length).isLessThan(frame / 2);
+    assertThat(serialization.deserialize(bytes, Cell.Description.class).get().workers()).isEqualTo(workers);
+  }
+
+  private static WorkerStatus status(PodSpec pod, int slot) {
+    return new WorkerStatus(
+        pod.worker(0, slot), "m", WorkerStatus.Health.UNHEALTHY,
+        "a probe could not reach it: connection refused " + slot, false,
+        new WorkerStatus.Load(slot, 7L * slot, new EngineReport(slot, 1, slot / 256.0), null, WorkerStatus.Work.NONE),
+        new WorkerStatus.IndexState(
+            900 * slot, 1 << 20, slot, false, 1, 0, 31L * slot, new WorkerStatus.Promises(99L * slot, slot),
+            WorkerStatus.Speculation.NONE, 16, 1),
+        WorkerStatus.EventStream.NONE);
   }
 
   /** A pod's first model names its cell: two nodes that disagree on it would have two cells. */

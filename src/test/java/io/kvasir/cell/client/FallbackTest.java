@@ -31,6 +31,8 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class FallbackTest {
   private static final KvTransfer ROOMS = transfer(KvTransfer.Dialect.SGLANG, "");
@@ -188,6 +190,20 @@ final class FallbackTest {
     assertThat(planned.order()).isEqualTo(RoutingPlan.StepOrder.CONCURRENT);
     assertThat(planned.steps()).extracting(step -> step.step().name() + step.worker().id())
         .containsExactly("prefillp", "decoded");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"prefill, decode, d, p", "decode, prefill, p, d"})
+  void decide_stepOfAPair_getsAWorkerOfTheOthersGroup(String step, String other, String kept, String expected) {
+    KvTransfer west = transfer(KvTransfer.Dialect.SGLANG, "west");
+    Roster roster = roster(
+        pod("p", Role.PREFILL, 4, ROOMS), pod("pw", Role.PREFILL, 4, west), pod("d", Role.DECODE, 4, ROOMS),
+        pod("dw", Role.DECODE, 4, west));
+    DecisionRequest.StepReplacement pair = new DecisionRequest.StepReplacement(step, Map.of(other, kept));
+    for (int i = 0; i < 20; i++) {
+      Decision.Planned planned = planned(roster, request(prompt(i)).replacing(pair, Set.of()));
+      assertThat(end(planned)).isEqualTo(expected);
+    }
   }
 
   @Test

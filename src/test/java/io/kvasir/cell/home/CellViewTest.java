@@ -21,6 +21,10 @@ import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.ledger.InFlightLoad;
+import io.kvasir.cell.ledger.CorrelationIds;
+import io.kvasir.cell.ledger.ReservationEvent;
+import io.kvasir.cell.view.DecisionReply;
+import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.MemberDescription;
@@ -91,6 +95,12 @@ final class CellViewTest {
   private Members members = members();
 
   private Members members() {
+    return members((_, _, _, _) -> {
+      throw new IllegalStateException("no other node has requests here");
+    });
+  }
+
+  private Members members(RemoteDecisions.Holders holders) {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     ProfileSet profiles = TestProfiles.builtIn("expected-cost", metrics);
     costs = profiles.costs();
@@ -98,7 +108,7 @@ final class CellViewTest {
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
     CellServices services =
-        TestServices.of(kit, TestSettings.CELL, profiles, metrics, log, this::nanos);
+        TestServices.of(kit, TestSettings.CELL, profiles, metrics, log, this::nanos, holders);
     return new Members("m", services);
   }
 
@@ -449,6 +459,43 @@ final class CellViewTest {
     second.reservation().sent();
     assertThat(third.reservation().prefixHold()).isEqualTo(PrefixHold.NONE);
     assertThat(decide(chain(2, 64)).reservation().prefixHold()).as("another prompt").isEqualTo(PrefixHold.NONE);
+  }
+
+  @Test
+  void requestOfAnotherNode_isInTheOrder_andItsNodeReportsThatItIsSent() {
+    List<String> inquiries = new ArrayList<>();
+    members = members((node, _, reservation, notice) -> inquiries.add(node + reservation + notice));
+    seat(4, FEEDS);
+    RemoteDecisions remote = members.view().remoteDecisions();
+    DecisionReply first = remote.decide(request(chain(1, 64)), "other", 7);
+    members.all().forEach(CellViewTest::connectVllm);
+    Decision.Chosen second = decide(chain(1, 64));
+    assertThat(second.reservation().awaitEarlier(() -> false)).as("nobody reports").isEqualTo(PrefixHold.OVERDUE);
+
+    assertThat(first.steps()).hasSize(1);
+    long id = CorrelationIds.reservation(7, 0);
+    assertThat(inquiries).containsExactly("other" + id + "REPORT_SENT");
+    remote.leased().apply("other", ReservationEvent.sent(id));
+    assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.NONE);
+  }
+
+  /** As by a plugin's fault: the cell goes on. */
+  @Test
+  void decisionForAnotherNode_thatFails_isOneWithoutAWorker() {
+    RemoteDecisions remote = members.view().remoteDecisions();
+    meanwhile = () -> {
+      throw new IllegalStateException("a plugin's");
+    };
+    assertThat(remote.decide(request(chain(1, 64)), "other", 7).noWorkerReason())
+        .isEqualTo(Decision.NoWorkerReason.NO_HOME);
+
+    assertThat(remote.decide(request(chain(1, 64)), "other", 7).steps()).hasSize(1);
+  }
+
+  private static DecisionRequest request(Chain chain) {
+    return new DecisionRequest(
+        "r", "m", null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(chain, PROMPT), PreparedSlots.EMPTY, true,
+        DecisionRequest.Constraints.NONE);
   }
 
   /** A request of the cell's own node waits for one of another node, and inquires there. */

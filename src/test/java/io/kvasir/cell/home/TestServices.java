@@ -11,6 +11,7 @@ import io.kvasir.cell.directory.NodesByCell;
 import io.kvasir.cell.standby.CellReplicas;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -40,6 +41,32 @@ final class TestServices {
       DecisionLog decisions,
       NanoClock clock,
       HealthProbe probe) {
+    return of(kit, settings, profiles, metrics, decisions, clock, probe, (_, _, _, _) -> {
+      throw new IllegalStateException("no other node has requests here");
+    });
+  }
+
+  static CellServices of(
+      ActorTestKit kit,
+      CellSettings settings,
+      ProfileSet profiles,
+      Metrics metrics,
+      DecisionLog decisions,
+      NanoClock clock,
+      RemoteDecisions.Holders holders) {
+    return of(
+        kit, settings, profiles, metrics, decisions, clock, pod -> CompletableFuture.completedFuture(true), holders);
+  }
+
+  private static CellServices of(
+      ActorTestKit kit,
+      CellSettings settings,
+      ProfileSet profiles,
+      Metrics metrics,
+      DecisionLog decisions,
+      NanoClock clock,
+      HealthProbe probe,
+      RemoteDecisions.Holders holders) {
     return new CellServices(
         settings,
         new CellViews(),
@@ -54,9 +81,7 @@ final class TestServices {
         clock,
         new CurrentRoster(),
         alone(kit),
-        (_, _, _, _) -> {
-          throw new IllegalStateException("no other node has requests here");
-        });
+        holders);
   }
 
   /** No cell has copies, and nobody is told where any is. */
