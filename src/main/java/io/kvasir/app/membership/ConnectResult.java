@@ -8,7 +8,7 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import org.apache.pekko.actor.Address;
 
-/** The outcome of a TCP connection to another node's transport. */
+/** The outcome of a TCP connection to a port of a node. */
 enum ConnectResult {
   /** The connection was accepted and stayed open: the process is alive. */
   ACCEPTED,
@@ -17,6 +17,11 @@ enum ConnectResult {
   /** Nothing certain: a timeout, no route, or a proxy that cut the connection. */
   INCONCLUSIVE;
 
+  /** Where a node's transport listens. */
+  static InetSocketAddress transport(Address node) {
+    return InetSocketAddress.createUnresolved(node.getHost().orElse(""), node.getPort().orElse(0));
+  }
+
   /**
    * Connects and checks whether the connection stays open, since a proxy without a node behind it accepts connections
    * and cuts them. Blocks; never throws.
@@ -24,13 +29,13 @@ enum ConnectResult {
    * @param from the address to connect from, empty when the system may choose
    * @param timeout limit for connecting, and how long the connection has to stay open
    */
-  static ConnectResult probe(Address node, String from, Duration timeout) {
+  static ConnectResult probe(InetSocketAddress node, String from, Duration timeout) {
     int millis = Math.toIntExact(timeout.toMillis());
     try (Socket socket = new Socket()) {
       if (!from.isEmpty()) {
         socket.bind(new InetSocketAddress(from, 0));
       }
-      socket.connect(new InetSocketAddress(node.getHost().orElse(""), node.getPort().orElse(0)), millis);
+      socket.connect(new InetSocketAddress(node.getHostString(), node.getPort()), millis);
       return staysOpen(socket, millis) ? ACCEPTED : INCONCLUSIVE;
     } catch (ConnectException none) {
       // The same exception stands for timeouts in the network.

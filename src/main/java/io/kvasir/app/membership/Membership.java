@@ -23,9 +23,13 @@ public final class Membership {
     void onRejoinable();
   }
 
-  /** Watches an actor system's membership until the system ends. */
-  public Membership(ActorSystem<?> system, Metrics metrics) {
-    system.systemActorOf(MembershipWatch.create(new StateListener()), "kvasir-membership", Props.empty());
+  /**
+   * Watches an actor system's membership until the system ends.
+   *
+   * @param discovers whether its nodes find each other by discovery
+   */
+  public Membership(ActorSystem<?> system, boolean discovers, Metrics metrics) {
+    system.systemActorOf(MembershipWatch.create(discovers, new StateListener()), "kvasir-membership", Props.empty());
     GaugeWithCallback.builder()
         .name("kvasir_cluster_cut_off")
         .help("1 while the other nodes go on without this one, because they could not reach it.")

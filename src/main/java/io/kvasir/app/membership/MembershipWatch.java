@@ -1,5 +1,6 @@
 package io.kvasir.app.membership;
 
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -9,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import org.apache.pekko.actor.Address;
+import java.util.concurrent.CompletionStage;
 import org.apache.pekko.actor.CoordinatedShutdown;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.javadsl.AbstractBehavior;
@@ -23,6 +24,7 @@ import org.apache.pekko.cluster.UniqueAddress;
 import org.apache.pekko.cluster.typed.Cluster;
 import org.apache.pekko.cluster.typed.Down;
 import org.apache.pekko.cluster.typed.Subscribe;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Watches the members of the cluster.
@@ -33,7 +35,8 @@ import org.apache.pekko.cluster.typed.Subscribe;
  *
  * <p>When this node itself is removed, because it is in the minority of a partition or was taken for dead, the others
  * are probed until most of those it knew accept connections again. Fewer would not do: nodes of a minority that find
- * only each other would form a cluster of their own.
+ * only each other would form a cluster of their own. Where nodes find each other by discovery, those that it finds now
+ * count, too: others may have come in place of those that were known, at addresses of their own.
  */
 final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private static final Duration CONNECT_TIMEOUT = Duration.ofMillis(500);
@@ -50,8 +53,16 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
 
   private enum Tick implements Message { INSTANCE }
 
-  /** The number of other nodes that accept connections of this one. */
-  private record ReachableCounted(long nodes) implements Message {}
+  /** How many of these nodes, this one included, accept connections of this one. */
+  private record ReachableCounted(long nodes, long all) implements Message {
+    boolean isMajority() {
+      return 2 * nodes > all;
+    }
+
+    static ReachableCounted none() {
+      return new ReachableCounted(0, 0);
+    }
+  }
 
   private final Cluster cluster;
   private final UniqueAddress self;
@@ -65,12 +76,19 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   private final Set<UniqueAddress> unreachable = new HashSet<>();
   private boolean cutOff;
 
+  /** Whether nodes find each other by discovery. */
+  private final boolean discovers;
+
+  /** Null until they are needed. */
+  private @Nullable ContactPoints contactPoints;
+
   /** Whether a probe is in progress, or has been the last that was needed. */
   private boolean probing;
 
   private MembershipWatch(
-      ActorContext<Message> context, TimerScheduler<Message> timers, Membership.Listener listener) {
+      ActorContext<Message> context, TimerScheduler<Message> timers, boolean discovers, Membership.Listener listener) {
     super(context);
+    this.discovers = discovers;
     context.setLoggerName(MembershipWatch.class);
     this.cluster = Cluster.get(context.getSystem());
     this.self = cluster.selfMember().uniqueAddress();
@@ -88,9 +106,14 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     timers.startTimerWithFixedDelay(Tick.INSTANCE, PROBE_INTERVAL);
   }
 
-  static Behavior<Message> create(Membership.Listener listener) {
+  /**
+   * A watch until its system ends.
+   *
+   * @param discovers whether nodes find each other by discovery, which is looked in by a node that is cut off
+   */
+  static Behavior<Message> create(boolean discovers, Membership.Listener listener) {
     return Behaviors.setup(
-        context -> Behaviors.withTimers(timers -> new MembershipWatch(context, timers, listener)));
+        context -> Behaviors.withTimers(timers -> new MembershipWatch(context, timers, discovers, listener)));
   }
 
   @Override
@@ -108,9 +131,9 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
       }
       case Tick _ -> tick();
       case ReachableCounted found -> {
-        probing = isMajority(found.nodes() + 1, others.size() + 1);
+        probing = found.isMajority();
         if (probing) {
-          getContext().getLog().info("{} of {} other nodes answer again", found.nodes(), others.size());
+          getContext().getLog().info("{} of {} nodes answer again", found.nodes(), found.all());
           listener.onRejoinable();
         }
       }
@@ -147,7 +170,7 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
     if (isMinority(probed.size(), voters)) {
       getContext()
           .pipeToSelf(
-              count(probed, ConnectResult.REFUSED),
+              count(probed.stream().map(MembershipWatch::transport).toList(), ConnectResult.REFUSED),
               (refused, failed) -> new Probed(probed, failed == null && refused == probed.size()));
     }
   }
@@ -182,20 +205,39 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   }
 
   private void probeOthers() {
-    getContext()
-        .pipeToSelf(
-            count(others.keySet(), ConnectResult.ACCEPTED),
-            (found, failed) -> new ReachableCounted(failed == null ? found : 0));
+    List<InetSocketAddress> known = others.keySet().stream().map(MembershipWatch::transport).toList();
+    CompletionStage<ReachableCounted> counted =
+        count(known, ConnectResult.ACCEPTED).thenApply(found -> new ReachableCounted(found + 1, known.size() + 1));
+    if (discovers) {
+      if (contactPoints == null) {
+        contactPoints = new ContactPoints(getContext().getSystem());
+      }
+      ContactPoints now = contactPoints;
+      counted = counted.thenCompose(found ->
+          found.isMajority() ? CompletableFuture.completedStage(found) : countDiscovered(now));
+    }
+    getContext().pipeToSelf(counted, (found, failed) -> failed == null ? found : ReachableCounted.none());
+  }
+
+  /** Of one that finds itself alone the others may be hidden from discovery. */
+  private CompletionStage<ReachableCounted> countDiscovered(ContactPoints points) {
+    return points.find().thenCompose(nodes ->
+        count(nodes, ConnectResult.ACCEPTED)
+            .thenApply(found ->
+                nodes.size() < 2 ? ReachableCounted.none() : new ReachableCounted(found, nodes.size())));
+  }
+
+  private static InetSocketAddress transport(UniqueAddress node) {
+    return ConnectResult.transport(node.address());
   }
 
   /** The number of nodes with this outcome. */
-  private CompletableFuture<Long> count(Collection<UniqueAddress> nodes, ConnectResult expected) {
+  private CompletableFuture<Long> count(Collection<InetSocketAddress> nodes, ConnectResult expected) {
     List<CompletableFuture<ConnectResult>> answers = new ArrayList<>();
-    for (UniqueAddress node : nodes) {
-      Address address = node.address();
+    for (InetSocketAddress node : nodes) {
       answers.add(
           CompletableFuture.supplyAsync(
-              () -> ConnectResult.probe(address, from, CONNECT_TIMEOUT), task -> Thread.ofVirtual().start(task)));
+              () -> ConnectResult.probe(node, from, CONNECT_TIMEOUT), task -> Thread.ofVirtual().start(task)));
     }
     return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
         .thenApply(_ -> answers.stream().filter(answer -> answer.join() == expected).count());
@@ -204,9 +246,5 @@ final class MembershipWatch extends AbstractBehavior<MembershipWatch.Message> {
   /** Whether a number of nodes is positive, and less than half of all. */
   static boolean isMinority(long nodes, long all) {
     return nodes > 0 && 2 * nodes < all;
-  }
-
-  private static boolean isMajority(long nodes, long all) {
-    return 2 * nodes > all;
   }
 }

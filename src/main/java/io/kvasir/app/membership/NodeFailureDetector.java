@@ -1,6 +1,7 @@
 package io.kvasir.app.membership;
 
 import com.typesafe.config.Config;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.pekko.actor.Address;
@@ -71,7 +72,8 @@ final class NodeFailureDetector implements FailureDetector, FailureDetectorWithA
     if (probing.compareAndSet(false, true)) {
       long lastSeenNanos = lastHeartbeatNanos;
       Thread.ofVirtual().name("kvasir-late-heartbeat").start(() -> {
-        boolean refused = ConnectResult.probe(monitored, "", CONNECT_TIMEOUT) == ConnectResult.REFUSED;
+        InetSocketAddress transport = ConnectResult.transport(monitored);
+        boolean refused = ConnectResult.probe(transport, "", CONNECT_TIMEOUT) == ConnectResult.REFUSED;
         if (refused && lastSeenNanos == lastHeartbeatNanos) {
           LOG.warn("connections to {} are refused: that node's process has ended", monitored.hostPort());
           crashed = true;

@@ -37,9 +37,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Health probes by a pod's {@code GET /health}, and its load by the first page of {@link LoadGauge#pages} that has it:
  * all metrics are requested only where the pod does not tell its load alone. It also tells engines which sessions they
- * need not retain any more, and sends {@link #canary canaries} to those that stand still. An exchange has no thread of its own and is, where the pod keeps it open, on the connection
- * of the one before. Thread-safe. Owns its HTTP client: connections for requests are others, and only those are counted
- * in the node's metrics.
+ * need not retain any more, and sends {@link #canary canaries} to those that stand still. An exchange has no thread of
+ * its own and is, where the pod keeps it open, on the connection of the one before. Thread-safe. Owns its HTTP client:
+ * connections for requests are others, and only those are counted in the node's metrics.
  */
 public final class HttpProbe implements HealthProbe, RetentionRelease, AutoCloseable {
   /** After how long a pod whose load is not on the first page is asked for that again: its engine may be another. */

@@ -92,7 +92,7 @@ public final class Node implements AutoCloseable {
     this.tls = TlsContexts.of(config);
     RoutingAssembly routing = new RoutingAssembly(config);
     this.system = system(routing);
-    this.membership = new Membership(system, metrics);
+    this.membership = new Membership(system, discovers(), metrics);
     try {
       DecisionLog decisions = cellResources.own(new DecisionLog(config.operations().decisions(), metrics));
       EventStreams events = cellResources.own(new EventStreams(metrics));
@@ -115,7 +115,7 @@ public final class Node implements AutoCloseable {
       ProfileReloader reloader = resources.own(new ProfileReloader(config, routing, metrics, System::nanoTime));
       report(reloader, discovery(survey));
       this.administration = new Administration(services, routing, reloader, decisions, peers, front, demo);
-      if (config.cluster().discovery() != NodeDiscovery.SEEDS) {
+      if (discovers()) {
         findOtherNodes();
       }
     } catch (StartException | RuntimeException failed) {
@@ -258,6 +258,10 @@ public final class Node implements AutoCloseable {
     }
     resources.own(routing.clusters());
     routing.start(cells.cells()::workerIds, metrics, readiness);
+  }
+
+  private boolean discovers() {
+    return config.cluster().discovery() != NodeDiscovery.SEEDS;
   }
 
   /** Contacts other nodes' management ports, and is contacted at its own, which is bound. */

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * vLLM's NixlPushConnector (v0.24 and later): both requests at once, the prefill worker pushes. The two find each other
- * by the request id, which therefore has to be the same on both and nobody else's, and the decode worker gets the address of the
- * prefill worker's side channel: no engine reports it, so it is configured.
+ * by the request id, which therefore has to be the same on both and nobody else's, and the decode worker gets the
+ * address of the prefill worker's side channel: no engine reports it, so it is configured.
  */
 final class NixlPush implements KvTransferProtocol {
   static final KvTransferProtocol INSTANCE = new NixlPush();

@@ -3,10 +3,10 @@ package io.kvasir.app.membership;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
-import org.apache.pekko.actor.Address;
 import org.junit.jupiter.api.Test;
 
 final class ConnectResultTest {
@@ -57,7 +57,7 @@ final class ConnectResultTest {
     return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
   }
 
-  static Address address(ServerSocket socket) {
-    return new Address("pekko", "kvasir", "127.0.0.1", socket.getLocalPort());
+  static InetSocketAddress address(ServerSocket socket) {
+    return InetSocketAddress.createUnresolved("127.0.0.1", socket.getLocalPort());
   }
 }

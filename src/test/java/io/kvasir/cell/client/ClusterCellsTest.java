@@ -202,7 +202,8 @@ final class ClusterCellsTest {
   void descriptionOfAFullCell_fitsIntoAFrame() {
     ActorSystem<Void> system = NODES.getFirst().system();
     long frame = system.settings().config().getBytes("pekko.remote.artery.advanced.maximum-frame-size");
-    Set<String> adapters = IntStream.range(0, 64).mapToObj(i -> "tenant-" + i + "-support-bot").collect(Collectors.toSet());
+    Set<String> adapters =
+        IntStream.range(0, 64).mapToObj(i -> "tenant-" + i + "-support-bot").collect(Collectors.toSet());
     List<WorkerStatus> workers = IntStream.range(0, CellSettings.MAX_SLOTS)
         .mapToObj(slot -> status(TestPods.pod("engine-7c9f6bd54d-" + slot).models(adapters).build(), slot))
         .toList();
