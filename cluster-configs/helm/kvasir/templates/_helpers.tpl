@@ -198,7 +198,8 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 {{- $_ := set $config "scale" (dict "keda" (dict "enabled" true "port" 9005)) }}
 {{- end }}
 {{- if .Values.persistence.enabled }}
-{{- $_ := set $access "store" "/var/lib/kvasir/keys.json" }}
+{{- /* Where there is a store of keys, requests need one. */}}
+{{- if not .Values.access.open }}{{ $_ := set $access "store" "/var/lib/kvasir/keys.json" }}{{ end }}
 {{- $_ := set $config "audit" (dict "path" "/var/lib/kvasir/audit.jsonl") }}
 {{- $_ := set $config "decisions" (dict "path" "/var/lib/kvasir/decisions.jsonl") }}
 {{- end }}

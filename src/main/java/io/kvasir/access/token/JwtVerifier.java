@@ -220,7 +220,7 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
     for (Role role : settings.roles()) {
       if (role.name().isEmpty() || held.contains(role.name())) {
         Limits limits = settings.tenantLimits().getOrDefault(tenant, Limits.NONE);
-        return new Caller(ID_PREFIX + id, tenant, role.grants(), role.limits(), limits);
+        return new Caller(ID_PREFIX + id, tenant, role.grants(tenant), role.limits(), limits);
       }
     }
     throw new RefusedException("has none of the roles that this router knows, in '" + settings.claims().roles() + "'");

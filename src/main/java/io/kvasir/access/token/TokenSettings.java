@@ -60,6 +60,18 @@ public record TokenSettings(
    * A role: what tokens that have it may do and use.
    *
    * @param name as tokens have it; empty for a role that every token has
+   * @param grants what tokens of most tenants may do
+   * @param tenantGrants what those of tenants may do that have terms of their own, by the tenant's name
    */
-  public record Role(String name, Grants grants, Limits limits) {}
+  public record Role(String name, Grants grants, Map<String, Grants> tenantGrants, Limits limits) {
+    /** Makes the map immutable. */
+    public Role {
+      tenantGrants = Map.copyOf(tenantGrants);
+    }
+
+    /** What a tenant's tokens may do. */
+    public Grants grants(String tenant) {
+      return tenantGrants.getOrDefault(tenant, grants);
+    }
+  }
 }

@@ -1,9 +1,6 @@
 package io.kvasir.app.command;
 
-import com.typesafe.config.Config;
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.ConfigException;
-import io.kvasir.app.config.ConfigFiles;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.llmd.LlmdPicker;
 import io.kvasir.app.node.StartException;
@@ -54,16 +51,13 @@ public final class PickerCommand implements Callable<Integer> {
       System.out.print(picker.text());
     }
     picker.losses().forEach(print ? System.err::println : System.out::println);
-    if (print) {
-      KvasirConfig.of(whole(picker));
-      return 0;
-    }
-    return ServeCommand.run(KvasirConfig.of(whole(picker)), () -> KvasirConfig.of(whole(picker)));
+    KvasirConfig valid = configuration(picker);
+    return print ? 0 : ServeCommand.run(valid, () -> configuration(picker));
   }
 
-  private Config whole(LlmdPicker picker) throws ConfigException {
-    Config own = config == null ? ConfigFactory.empty() : ConfigFiles.parse(config);
-    return own.withFallback(picker.config());
+  /** What the arguments say, and before it what the file has now. */
+  KvasirConfig configuration(LlmdPicker picker) throws ConfigException {
+    return config == null ? KvasirConfig.of(picker.config()) : KvasirConfig.load(config, picker.config());
   }
 
   private Map<PickerArgument, String> given() {

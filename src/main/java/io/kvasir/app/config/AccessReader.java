@@ -47,16 +47,14 @@ final class AccessReader {
    * @param limits how limits are kept, which has a section of its own
    */
   AccessConfig read(LimitSettings limits) {
-    ConfigSection defaults = access.section(DEFAULTS);
-    TokenSettings.Role anyToken =
-        new TokenSettings.Role(
-            "", KeyEntryReader.grants(defaults), KeyEntryReader.limits(defaults.section("limits")));
-    defaults.rejectUnread();
     Map<String, Limits> tenantLimits = new HashMap<>();
-    KeyEntryReader entries = new KeyEntryReader(keyDefaults, tenants(tenantLimits));
+    Map<String, Config> tenants = tenants(tenantLimits);
+    TokenSettings.Role anyToken = role("", ConfigFactory.empty(), access.section(DEFAULTS), tenants);
+    KeyEntryReader entries = new KeyEntryReader(keyDefaults, tenants);
     List<ApiKey> configured = entries.keys(access);
     List<Grants> isolated = new ArrayList<>(configured.stream().map(ApiKey::grants).toList());
     isolated.add(anyToken.grants());
+    isolated.addAll(anyToken.tenantGrants().values());
     Path file = path("keys-file");
     if (file != null && !Files.isReadable(file)) {
       access.fault(
@@ -74,19 +72,24 @@ final class AccessReader {
         faulty.faults().forEach(access::add);
       }
     }
+    TokenSettings tokens = tokens(access.section("jwt"), anyToken, tenants, tenantLimits);
+    if (tokens != null) {
+      tokens.roles().forEach(role -> isolated.add(role.grants()));
+    }
     AccessConfig read =
         new AccessConfig(
             new KeySources(configured, file, access.durationOrNever("reload-interval"), store()),
             entries,
             tenantLimits,
             limits,
-            tokens(access.section("jwt"), anyToken, tenantLimits),
+            tokens,
             salts(),
             access.flag("open"),
             access.flag("open-routing-details"));
     boolean secretGiven = !access.text(SECRET).isBlank() || path(SECRET + "-file") != null;
     if (!secretGiven && isolated.stream().anyMatch(grants -> !grants.isolation().equals(Isolation.NONE))) {
-      access.fault(SECRET, "is empty, and keys are isolated; write a random text, such as openssl rand -hex 32 prints");
+      access.fault(
+          SECRET, "is empty, and callers are isolated; write a random text, such as openssl rand -hex 32 prints");
     }
     access.rejectUnread();
     return read;
@@ -112,7 +115,7 @@ final class AccessReader {
     return secret.isEmpty() ? null : new CacheSalts(secret.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** What the keys of each tenant may omit, by the tenant's name. */
+  /** What the keys and the tokens' roles of each tenant may omit, by the tenant's name. */
   private Map<String, Config> tenants(Map<String, Limits> limits) {
     Map<String, Config> defaults = new HashMap<>();
     ConfigSection tenants = access.section("tenants");
@@ -152,7 +155,7 @@ final class AccessReader {
   }
 
   private @Nullable TokenSettings tokens(
-      ConfigSection jwt, TokenSettings.Role anyToken, Map<String, Limits> tenantLimits) {
+      ConfigSection jwt, TokenSettings.Role anyToken, Map<String, Config> tenants, Map<String, Limits> tenantLimits) {
     String issuer = jwt.text("issuer");
     Set<String> audiences = new HashSet<>(jwt.textOrTexts("audience"));
     URI url = jwt.endpoint("jwks-url", "/.well-known/jwks.json");
@@ -160,7 +163,7 @@ final class AccessReader {
     String file = jwt.text("jwks-file");
     boolean on = !issuer.isBlank() || hasUrl || !file.isBlank();
     Duration refresh = jwt.duration("refresh");
-    List<TokenSettings.Role> roles = roles(jwt);
+    List<TokenSettings.Role> roles = roles(jwt, tenants);
     TokenSettings settings =
         new TokenSettings(
             issuer,
@@ -197,7 +200,7 @@ final class AccessReader {
     }
   }
 
-  private List<TokenSettings.Role> roles(ConfigSection jwt) {
+  private List<TokenSettings.Role> roles(ConfigSection jwt, Map<String, Config> tenants) {
     List<TokenSettings.Role> roles = new ArrayList<>();
     Set<String> names = new HashSet<>();
     for (ConfigSection section : jwt.sections("roles", ConfigFactory.empty())) {
@@ -206,10 +209,30 @@ final class AccessReader {
       if (!names.add(name)) {
         role.fault("name", "'" + name + "' is described twice; describe each role once");
       }
-      roles.add(
-          new TokenSettings.Role(name, KeyEntryReader.grants(role), KeyEntryReader.limits(role.section("limits"))));
-      role.rejectUnread();
+      roles.add(role(name, section.subtree(), role, tenants));
     }
     return roles;
+  }
+
+  /**
+   * What tokens of a role may do: as with keys, what the role omits is the tenant's, or of the defaults.
+   *
+   * @param own what the role has itself
+   * @param role the same over the defaults
+   * @param tenants what the roles of each tenant may omit, by the tenant's name
+   */
+  private static TokenSettings.Role role(
+      String name, Config own, ConfigSection role, Map<String, Config> tenants) {
+    Map<String, Grants> tenantGrants = new HashMap<>();
+    tenants.forEach((tenant, omitted) -> {
+      // The faults of both are told where they are written.
+      ConfigSection whole = new ConfigSection(own.withFallback(omitted), "", new ArrayList<>());
+      tenantGrants.put(tenant, KeyEntryReader.grants(whole));
+    });
+    TokenSettings.Role read =
+        new TokenSettings.Role(
+            name, KeyEntryReader.grants(role), tenantGrants, KeyEntryReader.limits(role.section("limits")));
+    role.rejectUnread();
+    return read;
   }
 }

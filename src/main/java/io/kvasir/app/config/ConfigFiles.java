@@ -52,9 +52,9 @@ public final class ConfigFiles {
     }
   }
 
-  /** An operator's file over the defaults, resolved. */
-  public static Config load(Path file) throws ConfigException {
-    return withDefaults(parse(file));
+  /** An operator's file over what a command gives and over the defaults, resolved. */
+  static FileReading load(Path file, Config given) throws ConfigException {
+    return FileReading.of(file, path -> withDefaults(parse(path).withFallback(given)));
   }
 
   private static ConfigException unreadable(com.typesafe.config.ConfigException malformed) {

@@ -12,7 +12,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The files a configuration was read from, and how each looked: when and by what it was last written. Polling is
@@ -24,13 +23,19 @@ import org.jspecify.annotations.Nullable;
 public record FileFingerprints(Map<Path, String> files) {
   private static final String UNREADABLE = "";
 
-  /** Those of a file, if there is one, and of what it includes. */
-  public static FileFingerprints of(@Nullable Path file, Config config) {
+  /** Those of no files. */
+  public static final FileFingerprints NONE = new FileFingerprints(Map.of());
+
+  /** That of a file alone. */
+  public static FileFingerprints of(Path file) {
+    return new FileFingerprints(Map.of(file.toAbsolutePath(), UNREADABLE)).reread();
+  }
+
+  /** Those of a file and of what it includes, which has been read. */
+  static FileFingerprints of(Path file, Config read) {
     Map<Path, String> files = new TreeMap<>();
-    if (file != null) {
-      files.put(file, UNREADABLE);
-      sources(config.root(), files);
-    }
+    files.put(file.toAbsolutePath(), UNREADABLE);
+    sources(read.root(), files);
     return new FileFingerprints(files).reread();
   }
 

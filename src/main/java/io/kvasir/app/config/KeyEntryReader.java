@@ -69,11 +69,11 @@ public final class KeyEntryReader {
   }
 
   /**
-   * The keys of a file, and what it was read from.
+   * The keys of a file, and what they were read from.
    *
-   * @param source the file's settings, whose origins name the files that it includes
+   * @param fingerprints how the file and those that it includes looked before they were read
    */
-  public record KeysFile(List<ApiKey> keys, Config source) {}
+  public record KeysFile(List<ApiKey> keys, FileFingerprints fingerprints) {}
 
   /**
    * Reads a file of keys.
@@ -81,23 +81,26 @@ public final class KeyEntryReader {
    * @throws ConfigException with every fault, each with its line
    */
   public KeysFile readFile(Path file) throws ConfigException {
-    Config source;
+    FileReading read = FileReading.of(file, KeyEntryReader::parse);
+    List<ConfigFault> faults = new ArrayList<>();
+    ConfigSection section = new ConfigSection(read.config(), "", faults);
+    List<ApiKey> keys = keys(section);
+    section.rejectUnread();
+    if (!faults.isEmpty()) {
+      throw new ConfigException(faults.stream().distinct().toList());
+    }
+    return new KeysFile(keys, read.fingerprints());
+  }
+
+  private static Config parse(Path file) throws ConfigException {
     try {
-      source = ConfigFiles.parse(file).resolve(ConfigResolveOptions.defaults());
+      return ConfigFiles.parse(file).resolve(ConfigResolveOptions.defaults());
     } catch (com.typesafe.config.ConfigException unresolved) {
       throw new ConfigException(
           List.of(
               new ConfigFault(
                   ConfigSection.place(unresolved.origin()), "the file", String.valueOf(unresolved.getMessage()))));
     }
-    List<ConfigFault> faults = new ArrayList<>();
-    ConfigSection section = new ConfigSection(source, "", faults);
-    List<ApiKey> keys = keys(section);
-    section.rejectUnread();
-    if (!faults.isEmpty()) {
-      throw new ConfigException(faults.stream().distinct().toList());
-    }
-    return new KeysFile(keys, source);
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.FromZeroSettings;
@@ -225,7 +226,7 @@ public record KvasirConfig(
    * @param platform every setting, resolved, those of the actor system included
    * @param file the operator's file, null when a command supplies the configuration
    */
-  public record Source(Config platform, @Nullable Path file) {}
+  public record Source(Config platform, @Nullable OperatorFile file) {}
 
   /**
    * Reads an operator's file.
@@ -233,7 +234,17 @@ public record KvasirConfig(
    * @throws ConfigException with every fault
    */
   public static KvasirConfig load(Path file) throws ConfigException {
-    return read(ConfigFiles.load(file), file);
+    return load(file, ConfigFactory.empty());
+  }
+
+  /**
+   * Reads an operator's file, whose settings go before what a command gives.
+   *
+   * @throws ConfigException with every fault
+   */
+  public static KvasirConfig load(Path file, Config given) throws ConfigException {
+    FileReading read = ConfigFiles.load(file, given);
+    return read(read.config(), new OperatorFile(file, given, read.fingerprints()));
   }
 
   /**
@@ -254,7 +265,7 @@ public record KvasirConfig(
     return read(ConfigFiles.withoutEnvironment(own), null);
   }
 
-  private static KvasirConfig read(Config whole, @Nullable Path file) throws ConfigException {
+  private static KvasirConfig read(Config whole, @Nullable OperatorFile file) throws ConfigException {
     List<ConfigFault> faults = new ArrayList<>();
     KvasirConfig read = new KvasirConfigReader(whole, file, faults).read();
     if (!faults.isEmpty()) {

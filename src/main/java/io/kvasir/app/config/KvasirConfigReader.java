@@ -25,7 +25,6 @@ import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptSettings;
 import io.kvasir.telemetry.LogFileSettings;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -67,12 +66,12 @@ final class KvasirConfigReader {
   private static final Pattern ORIGIN = Pattern.compile("[a-z][a-z0-9+.-]*://[^/?#@\\s]+");
 
   private final Config config;
-  private final @Nullable Path file;
+  private final @Nullable OperatorFile file;
   private final List<ConfigFault> faults;
   private final ConfigSection root;
   private final long heap = Runtime.getRuntime().maxMemory();
 
-  KvasirConfigReader(Config config, @Nullable Path file, List<ConfigFault> faults) {
+  KvasirConfigReader(Config config, @Nullable OperatorFile file, List<ConfigFault> faults) {
     this.config = config;
     this.file = file;
     this.faults = faults;

@@ -2,7 +2,6 @@ package io.kvasir.app.node;
 
 import io.kvasir.access.ApiKey;
 import io.kvasir.app.config.ConfigException;
-import io.kvasir.app.config.FileFingerprints;
 import io.kvasir.app.config.KeyEntryReader;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
@@ -50,7 +49,7 @@ final class KeyFileWatch implements AutoCloseable {
             .register(metrics.registry());
     KeyEntryReader.KeysFile first = reader.readFile(file);
     this.keys = first.keys();
-    this.files = new WatchedFiles("the file of keys", FileFingerprints.of(file, first.source()));
+    this.files = new WatchedFiles("the file of keys", first.fingerprints());
     onChange.accept(keys);
     files.watch(interval, this::reloadIfChanged);
   }
@@ -63,7 +62,7 @@ final class KeyFileWatch implements AutoCloseable {
     files.beginRead();
     try {
       KeyEntryReader.KeysFile next = reader.readFile(file);
-      files.readAs(FileFingerprints.of(file, next.source()));
+      files.readAs(next.fingerprints());
       boolean changed = !next.keys().equals(keys);
       reloads.labelValues(changed ? "changed" : "unchanged").inc();
       if (changed) {

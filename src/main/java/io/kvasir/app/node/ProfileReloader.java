@@ -3,9 +3,10 @@ package io.kvasir.app.node;
 import com.typesafe.config.Config;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.ConfigFault;
-import io.kvasir.app.config.ConfigFiles;
 import io.kvasir.app.config.FileFingerprints;
+import io.kvasir.app.config.FileReading;
 import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.OperatorFile;
 import io.kvasir.app.config.RoutingReader;
 import io.kvasir.app.config.RoutingReader.ReloadableRouting;
 import io.kvasir.gateway.admin.ProfilesAdmin;
@@ -19,7 +20,6 @@ import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
 final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProfileReloader.class);
 
-  private final @Nullable Path file;
+  private final @Nullable OperatorFile file;
   private final LiveProfiles profiles;
   private final PluginRegistry plugins;
   private final SemanticClusters clusters;
@@ -64,7 +64,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     this.changedNanos = nanos.getAsLong();
     this.readFrom = config.source().platform();
     this.files =
-        new WatchedFiles("the files of the profiles", FileFingerprints.of(file, config.source().platform()));
+        new WatchedFiles("the files of the profiles", file == null ? FileFingerprints.NONE : file.fingerprints());
     this.reloads = Counter.builder()
         .name("kvasir_profiles_reloads_total")
         .help("Reloads of the routing profiles by result: changed, unchanged, refused because of faults")
@@ -112,10 +112,10 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     }
     files.beginRead();
     try {
-      Config whole = ConfigFiles.load(file);
-      files.readAs(FileFingerprints.of(file, whole));
-      ReloadableRouting routing = RoutingReader.reloadable(whole, plugins);
-      readFrom = whole;
+      FileReading read = file.read();
+      files.readAs(read.fingerprints());
+      ReloadableRouting routing = RoutingReader.reloadable(read.config(), plugins);
+      readFrom = read.config();
       clusters.configure(routing.semanticClusters());
       return applied(routing.profiles());
     } catch (ConfigException faulty) {

@@ -22,7 +22,7 @@ final class WatchedFiles implements AutoCloseable {
    * Files that nobody checks yet.
    *
    * @param name what they are, for the thread and for the log
-   * @param read as they were when they were read
+   * @param read as they were before they were read
    */
   WatchedFiles(String name, FileFingerprints read) {
     this.name = name;
@@ -58,7 +58,7 @@ final class WatchedFiles implements AutoCloseable {
     readAs(read.reread());
   }
 
-  /** Notes which files have been read, and how they looked. */
+  /** Notes which files have been read, and how they looked before. */
   void readAs(FileFingerprints fingerprints) {
     read = fingerprints;
     lastSeen = fingerprints;

@@ -30,8 +30,10 @@ import io.kvasir.access.Authentication.Refused;
 import io.kvasir.access.Authentication.Unavailable;
 import io.kvasir.access.Caller;
 import io.kvasir.access.Grants;
+import io.kvasir.access.Isolation;
 import io.kvasir.access.KeyDigest;
 import io.kvasir.access.Limits;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
@@ -63,6 +65,9 @@ final class JwtVerifierTest {
   private static final Instant NOW = Instant.parse("2026-11-22T12:00:00Z");
   private static final String ISSUER = "https://login.example";
   private static final Limits TENANT_LIMITS = new Limits(100, 0, 0, List.of());
+  private static final Grants ISOLATED =
+      new Grants(
+          Set.of(), Set.of(), null, ServiceClass.INTERACTIVE, 5, new Isolation.Tenant(), true, false);
   private static final Set<JWSSignerOption> WEAK_TOO = Set.of(AllowWeakRSAKey.getInstance());
   private static final RSAKey RSA = rsa("rsa", 2048);
   private static final RSAKey PSS = new RSAKey.Builder(RSA).keyID("pss").algorithm(JWSAlgorithm.PS256).build();
@@ -106,6 +111,13 @@ final class JwtVerifierTest {
     refused(verifier, signed(claims -> claims.claim("roles", List.of("users"))), Reason.INVALID_TOKEN, "'roles'");
     refused(verifier, signed(claims -> claims.claim("roles", null)), Reason.INVALID_TOKEN, "'roles'");
     refused(verifier, signed(claims -> claims.claim("roles", 7)), Reason.INVALID_TOKEN, "'roles'");
+  }
+
+  @Test
+  void tenant_hasItsPartInWhatARoleGrants() throws Exception {
+    Authentication answer = verify(verifier(), signed(claims -> claims.claim("tenant", "isolated")));
+    assertThat(answer)
+        .isEqualTo(new Accepted(new Caller("token:ann@example", "isolated", ISOLATED, Limits.NONE, Limits.NONE)));
   }
 
   @Test
@@ -306,8 +318,8 @@ final class JwtVerifierTest {
             new TokenSettings.Claims("sub", "tenant", "roles"),
             Duration.ofSeconds(30),
             List.of(
-                new TokenSettings.Role("admin", Grants.ALL, Limits.NONE),
-                new TokenSettings.Role("user", Grants.ALL, new Limits(5, 0, 0, List.of()))),
+                new TokenSettings.Role("admin", Grants.ALL, Map.of("isolated", ISOLATED), Limits.NONE),
+                new TokenSettings.Role("user", Grants.ALL, Map.of(), new Limits(5, 0, 0, List.of()))),
             Map.of("team", TENANT_LIMITS));
     JwtVerifier verifier =
         new JwtVerifier(settings, now::get, minRefreshInterval, new Metrics(new PrometheusRegistry()));

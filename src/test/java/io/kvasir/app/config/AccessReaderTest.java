@@ -62,6 +62,19 @@ final class AccessReaderTest {
     assertThat(read(isolated).salts()).isNotNull();
   }
 
+  /** Also of callers that come later: keys of the admin API, and tokens. */
+  @Test
+  void isolatedTenantsAndRoles_needASecret() throws Exception {
+    assertThat(faultyPaths("kvasir.access.tenants.t.isolation = tenant"))
+        .containsExactly("kvasir.access.isolation-secret");
+    Path jwks = Files.writeString(directory.resolve("jwks.json"), "{\"keys\":[]}");
+    String roles = "roles = [{ name = a }, { name = b, isolation = key }]";
+    String accepted = "issuer = i, audience = a, jwks-file = \"" + jwks + "\"";
+    assertThat(faultyPaths("kvasir.access.jwt {" + accepted + "," + roles + "}"))
+        .containsExactly("kvasir.access.isolation-secret");
+    assertThat(faultyPaths("kvasir.access.jwt {" + roles + "}")).as("no token is accepted").isEmpty();
+  }
+
   @Test
   void gatewayWithoutKeys_isForThisMachine() throws Exception {
     assertThat(KvasirConfig.of(ConfigFactory.empty()).gateway().http().host()).isEqualTo("127.0.0.1");
@@ -221,9 +234,39 @@ final class AccessReaderTest {
                 new TokenSettings.Role(
                     "admin",
                     new Grants(Set.of(), Set.of(), null, ServiceClass.INTERACTIVE, 1, Isolation.NONE, true, false),
+                    Map.of(),
                     Limits.NONE),
-                new TokenSettings.Role("user", DEFAULT, new Limits(0, 0, 2, List.of()))),
+                new TokenSettings.Role("user", DEFAULT, Map.of(), new Limits(0, 0, 2, List.of()))),
             Map.of()));
+  }
+
+  @Test
+  void tenant_laysDownWhatRolesOmit() throws Exception {
+    List<TokenSettings.Role> roles = roles("""
+        { name = omits, routing-details = true }
+        { name = lays-down, isolation = none, weight = 2 }
+        """);
+    assertThat(roles).extracting(role -> role.grants("a.b").isolation())
+        .containsExactly(new Isolation.Tenant(), Isolation.NONE);
+    assertThat(roles).extracting(role -> role.grants("a.b").weight()).containsExactly(5, 2);
+    assertThat(roles).extracting(role -> role.grants("a.b").routingDetails()).containsExactly(true, false);
+    assertThat(roles).extracting(role -> role.grants("other").isolation())
+        .containsExactly(new Isolation.Key(), Isolation.NONE);
+    assertThat(roles).extracting(role -> role.grants("other").weight()).containsExactly(3, 2);
+    TokenSettings.Role everyTokens = roles("").getFirst();
+    assertThat(everyTokens.grants("a.b").isolation()).isEqualTo(new Isolation.Tenant());
+    assertThat(everyTokens.grants("a.b").weight()).isEqualTo(5);
+    assertThat(everyTokens.grants("other").isolation()).isEqualTo(new Isolation.Key());
+  }
+
+  /** Those of a configuration whose tenant {@code a.b} lays down isolation and weight. */
+  private List<TokenSettings.Role> roles(String written) throws Exception {
+    Path jwks = Files.writeString(directory.resolve("jwks.json"), "{\"keys\":[]}");
+    return Objects.requireNonNull(read("""
+        key-defaults { isolation = key, weight = 3 }
+        tenants."a.b" { isolation = tenant, weight = 5 }
+        jwt { issuer = i, audience = a, jwks-file = "%s", roles = [ %s ] }
+        """.formatted(jwks, written)).tokens()).roles();
   }
 
   @Test

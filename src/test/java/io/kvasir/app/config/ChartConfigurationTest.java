@@ -55,6 +55,15 @@ final class ChartConfigurationTest {
     assertThat(chart.ports().containsKey("picker")).isEqualTo(config.picker() != null);
   }
 
+  /** Also one whose nodes have volumes: a store of keys would have requests need one. */
+  @ParameterizedTest
+  @MethodSource("charts")
+  void openGateway_needsNoKeys_andAnyOtherDoes(RenderedChart chart) throws Exception {
+    AccessConfig access = read(chart).gateway().access();
+    assertThat(access.open()).isEqualTo(chart.values().at("/access/open").asBoolean());
+    assertThat(access.hasKeys()).isEqualTo(!access.open());
+  }
+
   /** What nodes listen on is what Services, probes and policies know. */
   @ParameterizedTest
   @MethodSource("charts")

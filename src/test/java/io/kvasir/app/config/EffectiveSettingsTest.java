@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
 import io.kvasir.gateway.admin.ConfigHandler;
 import io.kvasir.gateway.admin.TestAdmin;
 import java.io.IOException;
@@ -108,7 +109,8 @@ final class EffectiveSettingsTest {
   }
 
   private Config whole(String text) throws IOException, ConfigException {
-    return ConfigFiles.load(Files.writeString(directory.resolve("router.conf"), text));
+    Path file = Files.writeString(directory.resolve("router.conf"), text);
+    return ConfigFiles.load(file, ConfigFactory.empty()).config();
   }
 
   private static JsonNode shown(Config config, String query) throws IOException {

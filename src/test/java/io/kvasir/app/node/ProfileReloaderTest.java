@@ -189,6 +189,39 @@ final class ProfileReloaderTest {
     assertThat(reloads("changed") + reloads("unchanged")).isEqualTo(1);
   }
 
+  /** A start takes seconds, in which the other nodes may have read the files already. */
+  @Test
+  void look_changeWhileTheNodeStarts_isTakenUp() throws Exception {
+    reload.close();
+    routing.close();
+    registry.clear();
+    KvasirConfig config = KvasirConfig.load(directory.resolve("router.conf"));
+    write("profiles.conf", MINE.formatted("round-robin"));
+    start(config);
+    reload.reloadIfChanged();
+    reload.reloadIfChanged();
+    assertThat(reloads("changed")).isEqualTo(1);
+    assertThat(profile("mine").parts()).anyMatch(part -> part.plugin().equals("round-robin"));
+  }
+
+  @Test
+  void reload_keepsWhatACommandGives_unlessTheFileHasIt() throws Exception {
+    reload.close();
+    routing.close();
+    registry.clear();
+    String given = "kvasir.routing { profile = given, profiles { " + MINE.replace("mine", "given") + " } }";
+    Path file = directory.resolve("router.conf");
+    start(KvasirConfig.load(file, ConfigFactory.parseString(given.formatted("random"))));
+    assertThat(routing.profiles().current().choice().standard()).isEqualTo("given");
+    write("profiles.conf", MINE.formatted("round-robin"));
+    assertThat(call("POST", "/admin/profiles/reload", 200).at("/changed")).hasSize(1);
+    assertThat(routing.profiles().current().choice().standard()).isEqualTo("given");
+    write("router.conf", "kvasir.routing.profile = expected-cost");
+    call("POST", "/admin/profiles/reload", 200);
+    assertThat(routing.profiles().current().choice().standard()).isEqualTo("expected-cost");
+    assertThat(profile("given")).isNotNull();
+  }
+
   @Test
   void look_faultyFile_isToldOnceAndMendedLater() throws Exception {
     write("profiles.conf", "mine {");

@@ -2,7 +2,6 @@ package io.kvasir.app.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.typesafe.config.ConfigFactory;
 import io.kvasir.app.config.FileFingerprints;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,8 +17,7 @@ final class WatchedFilesTest {
   @Test
   void change_hasSettled_whenTwoChecksFindTheSame() throws Exception {
     Path file = Files.writeString(directory.resolve("a.conf"), "a");
-    try (WatchedFiles files =
-        new WatchedFiles("the file", FileFingerprints.of(file, ConfigFactory.empty()))) {
+    try (WatchedFiles files = new WatchedFiles("the file", FileFingerprints.of(file))) {
       assertThat(files.haveSettled()).isFalse();
       Files.writeString(file, "ab");
       assertThat(files.haveSettled()).isFalse();
@@ -36,8 +34,7 @@ final class WatchedFilesTest {
   void failingCheck_isRepeated() throws Exception {
     CountDownLatch checks = new CountDownLatch(3);
     Path file = directory.resolve("a.conf");
-    try (WatchedFiles files =
-        new WatchedFiles("the file", FileFingerprints.of(file, ConfigFactory.empty()))) {
+    try (WatchedFiles files = new WatchedFiles("the file", FileFingerprints.of(file))) {
       files.watch(Duration.ofMillis(1), () -> {
         checks.countDown();
         throw new IllegalStateException("once more");

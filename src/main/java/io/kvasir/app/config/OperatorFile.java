@@ -1,0 +1,22 @@
+package io.kvasir.app.config;
+
+import com.typesafe.config.Config;
+import java.nio.file.Path;
+
+/**
+ * The file that a configuration was read from, which can be read again. Immutable.
+ *
+ * @param path where it is
+ * @param given what a command says beside it; settings of the file go before
+ * @param fingerprints how it and what it includes looked before they were read
+ */
+public record OperatorFile(Path path, Config given, FileFingerprints fingerprints) {
+  /**
+   * Reads it as it is now, over what the command says and the defaults, resolved.
+   *
+   * @throws ConfigException when it cannot be parsed
+   */
+  public FileReading read() throws ConfigException {
+    return ConfigFiles.load(path, given);
+  }
+}
