@@ -55,7 +55,8 @@ public final class ChannelLoop implements AutoCloseable {
   /** The reader of one channel. It runs on a thread that others share, so it must not block. */
   public interface Reader {
     /**
-     * Reads what has come.
+     * Reads what has come. It may be called in a pause, for a {@link Watch#resume} that came before it: a reader that
+     * must not read then returns {@code PAUSE} again.
      *
      * @param buffers for use within the call
      * @throws IOException ends the reading with that failure

@@ -174,6 +174,8 @@ final class WebSocketTest {
       assertThat(at.header("Sec-WebSocket-Protocol")).isEqualTo("realtime");
       assertThat(at.header("X-Session-Id")).isEqualTo("s1");
       assertThat(at.header("X-Request-Id")).isNotEmpty();
+      // The HTTP layer's own mark of such a request.
+      assertThat(at.head).doesNotContainIgnoringCase("UpgradeToWebSocket");
     }
     assertThat(engine.url()).isNotEqualTo(other.url());
   }

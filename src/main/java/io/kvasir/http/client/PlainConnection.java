@@ -303,8 +303,10 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   @Override
   public void ended(@Nullable IOException failure) {
     closeSocket();
+    Turn before = turn.getAndSet(Turn.OVER);
+    // After that: a reader comes before the turn that is its.
     ChannelLoop.Reader current = reader;
-    if (turn.getAndSet(Turn.OVER) == Turn.LOOP && current != null) {
+    if (before == Turn.LOOP && current != null) {
       current.ended(failure == null ? new AsynchronousCloseException() : failure);
     }
     LockSupport.unpark(waiting);

@@ -105,6 +105,10 @@ public final class PodTunnel {
     private volatile byte[] buffer = new byte[0];
     private volatile @Nullable Receiver receiver;
     private volatile boolean ended;
+
+    /** Whether the piece in the buffer is being caught up with: nothing may be read over it. */
+    private volatile boolean paused;
+
     private volatile @Nullable IOException failure;
 
     /** What the receiver failed with, which is not the pod's failure. */
@@ -123,6 +127,7 @@ public final class PodTunnel {
         if (!to.catchUp()) {
           return;
         }
+        paused = false;
         plain.resume();
         events.acquireUninterruptibly();
       }
@@ -147,7 +152,7 @@ public final class PodTunnel {
     @Override
     public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
       Receiver to = receiver;
-      if (to == null) {
+      if (to == null || paused) {
         return ChannelLoop.Next.PAUSE;
       }
       do {
@@ -167,6 +172,7 @@ public final class PodTunnel {
       try {
         ChannelLoop.Next next = to.accept(length);
         if (next == ChannelLoop.Next.PAUSE) {
+          paused = true;
           events.release();
         }
         return next;

@@ -261,12 +261,20 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     }
   }
 
+  /** Notes that no more is taken of a body that was awaited. */
+  void bodyRefused() {
+    awaited.awaitNothing();
+    input.endLargeReads();
+    input.stopFilling();
+  }
+
   /** Notes that an exchange begins, which the client's disconnecting cancels; false when it has disconnected. */
   synchronized boolean startExchange(CancellationSource next) {
     bodyFailed = null;
     if (disconnected || !awaited.awaitNothing()) {
       return false;
     }
+    input.endLargeReads();
     exchange = next;
     return true;
   }
@@ -376,7 +384,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
       }
     } finally {
       abort();
-      input.ended();
+      input.endLargeReads();
       InboundStream inbound = inbound();
       if (inbound != null) {
         inbound.ended().invoke(Done.getInstance());

@@ -128,12 +128,11 @@ final class ClientInput {
       stream.available().invoke(Done.getInstance());
     }
     if (nextRead() == SMALL_READ) {
-      if (length == SMALL_READ && handler.awaitsBody() && memory.tryBookReading(LARGE_READ_BYTES)) {
-        readAtMost(LARGE_READ);
+      if (length == SMALL_READ) {
+        beginLargeReads();
       }
     } else if (length < SMALL_READ || !handler.awaitsBody()) {
-      readAtMost(SMALL_READ);
-      memory.freeReading(LARGE_READ_BYTES);
+      endLargeReads();
     }
     return isPaused() ? Next.PAUSE : Next.MORE;
   }
@@ -143,10 +142,17 @@ final class ClientInput {
     return isFull() && !handler.isClosed() && handler.inbound() != null;
   }
 
-  /** Nothing more is read. */
-  void ended() {
-    if (nextRead() == LARGE_READ) {
-      readAtMost(SMALL_READ);
+  private synchronized void beginLargeReads() {
+    // Within the lock: once no body is awaited, they are ended.
+    if (most == SMALL_READ && handler.awaitsBody() && memory.tryBookReading(LARGE_READ_BYTES)) {
+      most = LARGE_READ;
+    }
+  }
+
+  /** Has no more be read at once than of anything, for no body is awaited, and gives the memory back. Idempotent. */
+  synchronized void endLargeReads() {
+    if (most == LARGE_READ) {
+      most = SMALL_READ;
       memory.freeReading(LARGE_READ_BYTES);
     }
   }
@@ -180,10 +186,6 @@ final class ClientInput {
     boolean notify = awaited;
     awaited = false;
     return notify;
-  }
-
-  private synchronized void readAtMost(int bytes) {
-    most = bytes;
   }
 
   private synchronized boolean isFull() {

@@ -3,10 +3,18 @@ package io.kvasir.http.server;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** The output to a client. One thread writes at a time. */
+/**
+ * The output to a client. It keeps buffers of a piece's length at most but for what a client that does not read has
+ * been offered. One thread writes at a time.
+ */
 final class ClientOutput {
   /** A longer write is cut into pieces of this length, each of which is progress. */
   private static final int PIECE_BYTES = 64 << 10;
+
+  /** A longer chunk becomes several. With its length in four digits and two lines' ends it is a piece. */
+  private static final int CHUNK_BYTES = PIECE_BYTES - 8;
+
+  private static final byte[] NONE = new byte[0];
 
   private static final byte[] HEXADECIMAL = {
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'
@@ -15,10 +23,10 @@ final class ClientOutput {
   private final ClientSocket socket;
   private final ProgressDeadline deadline;
   private final ProgressDeadline.Limits limits;
-  private byte[] frame = new byte[0];
+  private byte[] frame = NONE;
 
   /** What was offered and not taken: {@code kept[0, keptLength)}. */
-  private byte[] kept = new byte[0];
+  private byte[] kept = NONE;
 
   private int keptLength;
 
@@ -41,9 +49,13 @@ final class ClientOutput {
 
   /** Writes what was offered and not taken. */
   void flush() throws IOException {
+    byte[] bytes = kept;
     int length = keptLength;
     keptLength = 0;
-    writeAll(kept, 0, length);
+    if (bytes.length > PIECE_BYTES) {
+      kept = NONE;
+    }
+    writeAll(bytes, 0, length);
   }
 
   /** Writes bytes, and waits until the socket has taken them. */
@@ -54,7 +66,10 @@ final class ClientOutput {
 
   private void writeAll(byte[] bytes, int offset, int length) throws IOException {
     int end = offset + length;
-    int at = offset + (socket.canOffer() && length > 0 ? socket.offer(bytes, offset, length) : 0);
+    int at = offset;
+    if (socket.canOffer() && length > 0) {
+      at += socket.offer(bytes, offset, Math.min(PIECE_BYTES, length));
+    }
     if (at == end) {
       return;
     }
@@ -85,16 +100,22 @@ final class ClientOutput {
     }
   }
 
-  /** Writes one chunk of a chunked body: its length, the bytes and the line's end in one piece. */
+  /** Writes bytes of a chunked body: a chunk's length, its bytes and the line's end in one piece. */
   void writeChunk(byte[] bytes, int offset, int length) throws IOException {
-    int framed = frame(bytes, offset, length);
-    write(frame, 0, framed);
+    int end = offset + length;
+    for (int at = offset; at < end; at += CHUNK_BYTES) {
+      int framed = frame(bytes, at, Math.min(CHUNK_BYTES, end - at));
+      write(frame, 0, framed);
+    }
   }
 
-  /** Offers one chunk of a chunked body. */
+  /** Offers bytes of a chunked body. */
   void offerChunk(byte[] bytes, int offset, int length) throws IOException {
-    int framed = frame(bytes, offset, length);
-    offer(frame, 0, framed);
+    int end = offset + length;
+    for (int at = offset; at < end; at += CHUNK_BYTES) {
+      int framed = frame(bytes, at, Math.min(CHUNK_BYTES, end - at));
+      offer(frame, 0, framed);
+    }
   }
 
   /** Puts the chunk into {@link #frame}; returns its length there. */
@@ -102,7 +123,7 @@ final class ClientOutput {
     int digits = Math.max(1, (35 - Integer.numberOfLeadingZeros(length)) / 4);
     int total = digits + 2 + length + 2;
     if (frame.length < total) {
-      frame = new byte[Math.max(1024, Integer.highestOneBit(total) << 1)];
+      frame = new byte[Math.max(1024, Integer.highestOneBit(total - 1) << 1)];
     }
     int at = 0;
     for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {

@@ -420,7 +420,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
       /** Takes nothing more, and gives the memory back. */
       void end() {
         account.close();
-        connection.input().stopFilling();
+        connection.bodyRefused();
         if (body != null && !body.isClosed()) {
           body.cancel();
         }

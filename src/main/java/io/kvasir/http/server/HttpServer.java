@@ -47,7 +47,7 @@ public final class HttpServer implements AutoCloseable {
   private final Drain drain;
   private final DeadlineWatch deadlines;
   private final ChannelLoop loop;
-  private final ConnectionRefusals refusals = new ConnectionRefusals();
+  private final ConnectionRefusals refusals;
 
   private HttpServer(
       ActorSystem<?> system,
@@ -68,6 +68,7 @@ public final class HttpServer implements AutoCloseable {
     this.memory = new MemoryBudget(settings.memoryBytes(), clock, metrics);
     this.longestBody = ExchangeStage.longestBody(settings.maxBodyBytes(), memory);
     this.listener = listener;
+    this.refusals = new ConnectionRefusals(clock);
     this.drain = new Drain(connections, clock);
     this.deadlines = new DeadlineWatch(settings.timeouts(), connections, memory, clock);
     this.layer = new HttpLayer(system, application);

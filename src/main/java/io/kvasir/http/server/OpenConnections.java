@@ -3,6 +3,7 @@ package io.kvasir.http.server;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.PriorityQueue;
 import java.util.Set;
@@ -20,13 +21,16 @@ final class OpenConnections implements Iterable<ClientConnection> {
   /** A connection that has waited for a request for less than this is not closed for another. */
   private static final long MIN_IDLE_NANOS = 1_000_000_000L;
 
-  /** A search that has found no idle connection is not repeated for this long. */
+  /** A search that has found no idle connection is not repeated for this long: of one network, or of all. */
   private static final long SEARCH_PAUSE_NANOS = 50_000_000L;
 
   /** One search closes as many of a limit, or a few, so that the next new connections need none. */
   private static final int SHARE_CLOSED = 128;
 
   private static final int IPV6_NETWORK_BYTES = 8;
+
+  /** No network's address. */
+  private static final ByteBuffer ALL = ByteBuffer.allocate(0);
 
   private final int limit;
   private final int limitPerAddress;
@@ -35,9 +39,8 @@ final class OpenConnections implements Iterable<ClientConnection> {
   private final AtomicInteger count = new AtomicInteger();
   private final ConcurrentHashMap<ByteBuffer, Integer> byNetwork = new ConcurrentHashMap<>();
 
-  // The adding thread's.
-  private long nothingFound;
-  private boolean searched;
+  /** When a search of a network, or of {@link #ALL}, has found nothing, as far as it matters. The adding thread's. */
+  private final HashMap<ByteBuffer, Long> nothingFound = new HashMap<>();
 
   /** None yet. */
   OpenConnections(int limit, int limitPerAddress, HttpMetrics metrics) {
@@ -75,14 +78,14 @@ final class OpenConnections implements Iterable<ClientConnection> {
     ByteBuffer network = network(client);
     int ofNetwork = byNetwork.getOrDefault(network, 0);
     if (ofNetwork >= limitPerAddress
-        && !closeIdle(limitPerAddress, now, each -> network(each.client()).equals(network))) {
+        && !closeIdle(network, limitPerAddress, now, each -> network(each.client()).equals(network))) {
       return new RequestFailure(
           503,
           "too many connections from this address: the limit is " + limitPerAddress,
           new ReachedLimit(ReachedLimit.Kind.CONNECTIONS_PER_ADDRESS, ofNetwork + 1L, limitPerAddress));
     }
     int open = count.get();
-    if (open >= limit && !closeIdle(limit, now, each -> true)) {
+    if (open >= limit && !closeIdle(ALL, limit, now, each -> true)) {
       return new RequestFailure(
           503,
           "too many connections: the limit is " + limit,
@@ -105,9 +108,10 @@ final class OpenConnections implements Iterable<ClientConnection> {
     }
   }
 
-  /** Closes those that have waited longest; whether there were any. */
-  private boolean closeIdle(int atLimit, long now, Predicate<ClientConnection> which) {
-    if (searched && now - nothingFound < SEARCH_PAUSE_NANOS) {
+  /** Closes those of a network, or of {@link #ALL}, that have waited longest; whether there were any. */
+  private boolean closeIdle(ByteBuffer of, int atLimit, long now, Predicate<ClientConnection> which) {
+    Long before = nothingFound.get(of);
+    if (before != null && now - before < SEARCH_PAUSE_NANOS) {
       return false;
     }
     int most = Math.max(1, atLimit / SHARE_CLOSED);
@@ -129,8 +133,10 @@ final class OpenConnections implements Iterable<ClientConnection> {
         closed = true;
       }
     }
-    searched = !closed;
-    nothingFound = now;
+    if (!closed) {
+      nothingFound.values().removeIf(at -> now - at >= SEARCH_PAUSE_NANOS);
+      nothingFound.put(of, now);
+    }
     return closed;
   }
 

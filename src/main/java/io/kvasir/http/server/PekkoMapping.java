@@ -46,7 +46,7 @@ final class PekkoMapping {
     Headers.Builder headers = Headers.builder();
     for (HttpHeader header : request.getHeaders()) {
       // The body has been decoded.
-      if (!(header instanceof RawRequestURI) && !header.is("content-encoding")) {
+      if (!isSynthetic(header) && !header.is("content-encoding")) {
         headers.add(header.name(), header.value());
       }
     }
@@ -58,6 +58,11 @@ final class PekkoMapping {
       headers.add("Content-Length", Integer.toString(bodyLength));
     }
     return headers.build();
+  }
+
+  /** Whether it is Pekko's own, which nobody has sent: the target as it came, or that the request is a WebSocket's. */
+  private static boolean isSynthetic(HttpHeader header) {
+    return !header.renderInRequests() && !header.renderInResponses();
   }
 
   static boolean allowsBody(int status) {

@@ -101,7 +101,6 @@ final class RequestHead {
   }
 
   /** Whether the complete head stands in the input that was read last. */
-  @SuppressWarnings("ReferenceEquality") // Which array it is says where the head stands.
   boolean isInPlace() {
     return size == 0;
   }

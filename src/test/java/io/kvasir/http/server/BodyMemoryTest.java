@@ -172,6 +172,34 @@ final class BodyMemoryTest {
   }
 
   @Test
+  void buffersForLargeReads_areGivenBack_whenTheBodyHasCome() throws Exception {
+    CountDownLatch reached = new CountDownLatch(1);
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    HttpServer server =
+        serve(
+            exchange -> {
+              reached.countDown();
+              mayAnswer.await();
+              return length(exchange);
+            });
+    RawClient client = client(server);
+    beginLargeReads(client);
+    client.send("4000\r\n" + "x".repeat(0x4000) + "\r\n0\r\n\r\n");
+    reached.await();
+    await("the buffers to be given back before the answer", () -> buffers() == 0);
+    mayAnswer.countDown();
+    assertThat(client.answer()).endsWith("\r\n\r\n" + (0x1ff8 + 0x4000));
+  }
+
+  /** Sends a head, and a chunk that fills what is read at once, so that more is read from then on. */
+  private void beginLargeReads(RawClient client) throws IOException {
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
+    assertThat(client.head()).startsWith("HTTP/1.1 100 ");
+    client.send("1ff8\r\n" + "x".repeat(0x1ff8) + "\r\n");
+    await("a buffer for large reads", () -> buffers() > 0);
+  }
+
+  @Test
   void requests_pipelinedBehindALargeOne_areAnsweredInOrder() throws Exception {
     CountDownLatch reached = new CountDownLatch(1);
     CountDownLatch mayAnswer = new CountDownLatch(1);

@@ -77,6 +77,25 @@ final class ConnectionLimitsTest extends HttpServerFixture {
   }
 
   @Test
+  void addressThatIsRefused_keepsNoOtherOut() throws Exception {
+    HttpServer server =
+        serve(HttpServerFixture::echo, settings().withMaxConnections(4).withMaxConnectionsPerAddress(2), clock);
+    RawClient oldest = asked(from("127.0.0.2", server));
+    oneSecondAfter(server, 1);
+    RawClient older = asked(from("127.0.0.2", server));
+    oneSecondAfter(server, 2);
+    for (int i = 0; i < 2; i++) {
+      client(server).send("GET / HTT");
+    }
+    await(() -> server.openConnections() == 4 && server.idleConnections() == 2);
+    assertThat(client(server).rest()).startsWith("HTTP/1.1 503 ").contains("from this address: the limit is 2");
+    asked(from("127.0.0.2", server));
+    assertThat(oldest.rest()).isEmpty();
+    asked(from("127.0.0.3", server));
+    assertThat(older.rest()).isEmpty();
+  }
+
+  @Test
   void closedConnections_areNotCounted() throws Exception {
     HttpServer server = serve(HttpServerFixture::echo, settings().withMaxConnectionsPerAddress(1), clock);
     for (int i = 0; i < 20; i++) {

@@ -80,7 +80,7 @@ final class OfferedBodyTest extends HttpServerFixture {
 
   @Test
   void chunksOfEveryLength_areFramed() throws Exception {
-    int[] lengths = {1, 15, 16, 17, 255, 256, 4095, 4096, 65_535, 65_536};
+    int[] lengths = {1, 15, 16, 17, 255, 256, 4095, 4096, 65_528};
     HttpServer server =
         serve(
             exchange ->
