@@ -118,7 +118,7 @@ public final class RetryPolicy {
     if (!failure.retryable() || state.tries() >= limits.tries()) {
       return null;
     }
-    if (failure.why().equals(UnknownModel.WHY) && state.tries() > 1) {
+    if (failure.why().equals(UnknownModel.WHY) && state.counts().unknownModels() > 1) {
       // The model is unknown to two workers: so it will be to others, and retries are few.
       return null;
     }
