@@ -162,6 +162,11 @@ public final class RetryPolicy {
     return budget.tryAcquire();
   }
 
+  /** Gives a second attempt back that was not made. */
+  public void releaseHedge() {
+    budget.release();
+  }
+
   /** Takes the continuation of a stream that was cut: null, or why it must not be continued. */
   public @Nullable String acquireResume(RetryState state) {
     if (isLastDisconnect(state)) {
