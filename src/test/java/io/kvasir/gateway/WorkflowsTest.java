@@ -13,8 +13,12 @@ import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.Worker;
 import java.io.IOException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.AbstractMap;
@@ -174,6 +178,30 @@ final class WorkflowsTest {
     router.cells.preparation = "unheard-of";
 
     assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void planThatCannotBegin_endsItsWorkflowAtOnce() throws Exception {
+    ExecutionSettings usual = TestRouter.EXECUTION;
+    router = new TestRouter(
+        new ExecutionSettings(
+            usual.retries(), usual.firstByte(), usual.idle(), Duration.ofHours(1), usual.maxBufferedBytes(), null, 1),
+        GatewaySettings.defaults());
+    ScriptedPod engine = pod((request, out) -> out.json(200, KEPT));
+    router.cells.workers.add(new Worker(
+        "p", "p", engine.url(), 0, 1, 0, Role.PREFILL, Set.of("m"), Map.of(), 100, "e", null));
+    router.cells.splitter("d", engine.url(), Role.DECODE, Dialect.VLLM_NIXL, "m");
+
+    for (int i = 0; i < 3; i++) {
+      HttpResponse<String> response = router.client().send(
+          HttpRequest.newBuilder(router.url("/v1/completions"))
+              .POST(BodyPublishers.ofByteArray(BODY.getBytes(StandardCharsets.UTF_16BE))).build(),
+          BodyHandlers.ofString());
+
+      assertThat(response.statusCode()).isEqualTo(500);
+      await("the workflow to end", () -> router.metric("kvasir_workflows") == 0);
+    }
+    assertThat(router.cells.open).hasValue(0);
   }
 
   @Test

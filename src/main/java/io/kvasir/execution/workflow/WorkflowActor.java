@@ -97,7 +97,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     return Behaviors.setup(context -> Behaviors.withTimers(timers -> {
       WorkflowActor workflow = new WorkflowActor(context, timers, services, request, onEnd);
       workflow.on(request.start());
-      return workflow;
+      // A behavior that the actor never had gets no signal.
+      return workflow.isOver() ? Behaviors.stopped(workflow::stop) : workflow;
     }));
   }
 
@@ -105,7 +106,10 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   public Receive<Message> createReceive() {
     return newReceiveBuilder()
         .onMessage(Message.class, this::receive)
-        .onSignal(PostStop.class, signal -> stop())
+        .onSignal(PostStop.class, signal -> {
+          stop();
+          return this;
+        })
         .build();
   }
 
@@ -125,7 +129,11 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
         attempts.keySet().removeIf(run -> state.steps().run(run) == null);
       }
     }
-    return state.isDone() && pending == 0 ? Behaviors.stopped() : this;
+    return isOver() ? Behaviors.stopped() : this;
+  }
+
+  private boolean isOver() {
+    return state.isDone() && pending == 0;
   }
 
   private void on(WorkflowEvent event) {
@@ -221,13 +229,12 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     }
   }
 
-  private Behavior<Message> stop() {
+  private void stop() {
     cancellation.close();
     stopped = true;
     on(new WorkflowEvent.NodeStopped());
     undelivered.forEach(this::discard);
     onEnd.run();
-    return this;
   }
 
   private void discard(Message.Completed completed) {
