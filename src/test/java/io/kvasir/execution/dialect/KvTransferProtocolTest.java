@@ -112,8 +112,8 @@ final class KvTransferProtocolTest {
   void nixl_prefill_boundsEachPathByItsOwnField() {
     assertThat(text(nixlPrefill("/v1/completions", "{\"prompt\":\"a\"}")))
         .contains("\"max_tokens\":1").doesNotContain("max_completion_tokens");
-    assertThat(text(nixlPrefill("/v1/responses", "{\"input\":\"a\",\"max_output_tokens\":9}")))
-        .contains("\"max_output_tokens\":1").doesNotContain("\"max_tokens\"");
+    assertThat(text(nixlPrefill("/v1/responses", "{\"input\":\"a\",\"max_output_tokens\":9,\"store\":true}")))
+        .contains("\"max_output_tokens\":1,\"store\":false").doesNotContain("\"max_tokens\"");
     assertThat(text(nixlPrefill("/v1/messages", "{\"max_tokens\":9}"))).contains("\"max_tokens\":1");
     assertThat(text(nixlPrefill(
         "/inference/v1/generate", "{\"sampling_params\":{\"max_tokens\":9,\"min_tokens\":4,\"seed\":7}}")))
