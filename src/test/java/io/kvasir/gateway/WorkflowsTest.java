@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import static io.kvasir.Await.await;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.execution.ExecutionSettings;
@@ -15,6 +16,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.routing.Worker;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
@@ -28,7 +30,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,6 +77,27 @@ final class WorkflowsTest {
     @Override
     public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
       return request.with(request.members().withCopy("prompt", JsonMembers.of(answers.getFirst()), "prompt"));
+    }
+  }
+
+  /** Has a worker say many words, of which the prompt is made. */
+  private record Words(int count) implements PreprocessingStep {
+    @Override
+    public List<EngineRequest> requests(ClientRequest request, String id) {
+      return IntStream.range(0, count)
+          .mapToObj(word -> new EngineRequest("/word", Integer.toString(word).getBytes(US_ASCII), Map.of()))
+          .toList();
+    }
+
+    @Override
+    public ClientRequest annotated(ClientRequest request) {
+      return request;
+    }
+
+    @Override
+    public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
+      String words = answers.stream().map(word -> new String(word, US_ASCII)).collect(Collectors.joining(" "));
+      return request.with(request.members().withText("prompt", words));
     }
   }
 
@@ -128,8 +154,11 @@ final class WorkflowsTest {
   }
 
   private ScriptedPod[] threeSteps(FailurePolicy onFailure) throws IOException {
-    router = new TestRouter(
-        TestRouter.EXECUTION, GatewaySettings.defaults(), Map.of("rewrite", new Rewrite()));
+    return threeSteps(onFailure, new Rewrite());
+  }
+
+  private ScriptedPod[] threeSteps(FailurePolicy onFailure, PreprocessingStep rewrite) throws IOException {
+    router = new TestRouter(TestRouter.EXECUTION, GatewaySettings.defaults(), Map.of("rewrite", rewrite));
     router.cells.preparation = "rewrite";
     router.cells.policies.put("rewrite", onFailure);
     ScriptedPod rewriter = pod((request, out) -> out.json(200, "{\"prompt\":\"Twice\"}"));
@@ -170,6 +199,49 @@ final class WorkflowsTest {
 
     router.cells.policies.put("rewrite", FailurePolicy.FAIL);
     assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(502);
+  }
+
+  @Test
+  void stepOfManyRequests_hasSixteenOfThemAtATime() throws Exception {
+    int words = 200;
+    ScriptedPod[] steps = threeSteps(FailurePolicy.FAIL, new Words(words));
+    Semaphore answers = new Semaphore(0);
+    steps[0].script((request, out) -> {
+      answers.acquire();
+      out.json(200, request.text());
+    });
+    CompletableFuture<HttpResponse<String>> response = posted();
+
+    for (int answered = 0; answered < words; answered += 8) {
+      int seen = Math.min(words, answered + 16);
+      await("as many requests as there may be", () -> steps[0].seen.size() >= seen);
+      assertThat(steps[0].seen).hasSize(seen);
+      assertThat(router.metric("kvasir_attempts_in_flight")).isLessThanOrEqualTo(16);
+      answers.release(8);
+    }
+
+    assertThat(response.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    assertThat(steps[1].next().text()).contains(
+        IntStream.range(0, words).mapToObj(Integer::toString).collect(Collectors.joining(" ", "\"", "\"")));
+  }
+
+  @Test
+  void stepOfManyRequests_clientLeaves_thoseThatWaitAreNotSent() throws Exception {
+    ScriptedPod[] steps = threeSteps(FailurePolicy.FAIL, new Words(200));
+    steps[0].script((request, out) -> out.awaitClosed());
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
+      await("as many requests as there may be", () -> steps[0].seen.size() == 16);
+    }
+
+    await("no reservation is left open", () -> router.cells.open.get() == 0);
+    await("no workflow is left", () -> router.metric("kvasir_workflows") == 0);
+    assertThat(steps[0].seen).hasSize(16);
+  }
+
+  private CompletableFuture<HttpResponse<String>> posted() {
+    return router.client().sendAsync(router.request("POST", "/v1/completions", BODY), BodyHandlers.ofString());
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -424,6 +425,22 @@ final class KvTransferProtocolTest {
 
     assertThat(new EncodeStep().requests(request, "r")).isEmpty();
     assertThat(new EncodeStep().annotated(request).members()).hasToString(CHAT);
+  }
+
+  @Test
+  void encoder_requestWithMoreItemsThanEnginesTake_isLeftToThem() {
+    String item = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://a\"}}";
+    String body = "{\"messages\":[{\"content\":[%s]},{\"content\":[%s]}]}";
+    ClientRequest most = request("/v1/chat/completions", body.formatted(item, items(item, 999)));
+    ClientRequest more = request("/v1/chat/completions", body.formatted(item, items(item, 1000)));
+
+    assertThat(new EncodeStep().requests(most, "r")).hasSize(1000);
+    assertThat(new EncodeStep().requests(more, "r")).isEmpty();
+    assertThat(new EncodeStep().annotated(more)).isEqualTo(more);
+  }
+
+  private static String items(String item, int count) {
+    return String.join(",", Collections.nCopies(count, item));
   }
 
   private static String answerOf(Dialect dialect) {

@@ -327,7 +327,7 @@ final class WorkflowFixture {
   /** Lets every run that was aborted end, and checks that nothing is left. */
   void assertDone() {
     for (StepRun run : state.steps().runs()) {
-      for (int request = 0; request < run.answers().size() && state.steps().run(run.id()) != null; request++) {
+      for (int request = 0; request < run.requests() && state.steps().run(run.id()) != null; request++) {
         ended(run, request, ABORTED, null);
       }
     }
