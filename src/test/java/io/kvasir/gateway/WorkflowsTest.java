@@ -294,6 +294,23 @@ final class WorkflowsTest {
   }
 
   @Test
+  void imagesOwnId_mayBeAnyText() throws Exception {
+    ScriptedPod[] steps = encoders();
+    String body = IMAGES.replaceFirst("\\{\"type\"", "{\"uuid\":\"a\\\\r\\\\nb: é\",\"type\"");
+
+    HttpResponse<String> response = router.post("/v1/chat/completions", body, "X-Request-Id", "r");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("X-Router-Reason").orElse("")).doesNotContain("without encode");
+    List<String> ids = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      ids.add(String.valueOf(steps[0].next().headers().first("X-Request-Id")));
+    }
+    assertThat(ids).contains("r:0:a__b:_");
+    assertThat(uuids(steps[1].next().text())).contains("a\r\nb: é");
+  }
+
+  @Test
   void oneImageIsNotEncoded_allStopsOrGoesOnWithout() throws Exception {
     ScriptedPod[] steps = encoders();
     steps[0].script((request, out) -> {

@@ -50,9 +50,14 @@ final class EncodeStep implements PreprocessingStep {
         .with("messages", turns.toString())
         .with("stream", "false");
     // Unique within the attempt, and the same shape as the engine's own proxy gives it.
-    String suffix = item.path("uuid").asText().substring(0, Math.min(6, item.path("uuid").asText().length()));
     return new EngineRequest(
-        ApiPath.CHAT.path(), body.bytes(), Map.of("X-Request-Id", id + ":" + number + ":" + suffix));
+        ApiPath.CHAT.path(), body.bytes(),
+        Map.of("X-Request-Id", id + ":" + number + ":" + suffix(item.path("uuid").asText())));
+  }
+
+  /** The beginning of an item's id, which may be any text, as a header can have it. */
+  private static String suffix(String uuid) {
+    return uuid.substring(0, Math.min(6, uuid.length())).replaceAll("[^!-~]", "_");
   }
 
   @Override
