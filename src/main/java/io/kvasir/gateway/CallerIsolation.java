@@ -64,7 +64,7 @@ final class CallerIsolation {
    * @throws ApiException when the caller's requests are salted, and this one is JSON in another encoding
    */
   void check(Caller caller, ApiRequest request, byte[] body) throws ApiException {
-    if (caller.cacheGroup() != null && request.body() != null && !UsageInjection.isUtf8(body)) {
+    if (caller.cacheGroup() != null && request.body() != null && !JsonMembers.isUtf8(body)) {
       throw new ApiException(ApiError.of(400, "invalid_json", "The request body is not in UTF-8. Send it as UTF-8."));
     }
   }

@@ -161,7 +161,7 @@ public final class ReservedFields {
     if (action == Action.REFUSE) {
       throw refused("Field", found);
     }
-    JsonMembers members = UsageInjection.isUtf8(body) ? JsonMembers.tryOf(body) : null;
+    JsonMembers members = JsonMembers.tryOf(body);
     if (members == null) {
       throw refused("Field", found);
     }

@@ -24,7 +24,7 @@ final class UsageInjection {
         && request.stream()
         && body != null
         && !requestsUsage(body.path(OPTIONS))
-        && isUtf8(bytes);
+        && JsonMembers.isUtf8(bytes);
   }
 
   /** What is no object is left to the engine; so are continuous statistics, which the usage would make visible. */
@@ -32,11 +32,6 @@ final class UsageInjection {
     return !(options.isMissingNode() || options.isNull() || options.isObject())
         || options.path(INCLUDE_USAGE).asBoolean(false)
         || options.path("continuous_usage_stats").asBoolean(false);
-  }
-
-  /** JSON in UTF-16 or UTF-32, which parsers accept, begins with a zero byte, has one after it, or has a mark. */
-  static boolean isUtf8(byte[] json) {
-    return json[0] != 0 && json[1] != 0 && (json[0] & 0xFF) < 0xFE;
   }
 
   /**

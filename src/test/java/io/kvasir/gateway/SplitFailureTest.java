@@ -129,6 +129,32 @@ final class SplitFailureTest {
     assertThat(router.metric("kvasir_legs", name, "decode", "answered")).isEqualTo(1);
   }
 
+  @Test
+  void storedResponse_isWhereItWasAnswered_alsoWherePrefillKnowsItByTheSameId() throws Exception {
+    router.cells.splitter("p1", p1.url(), Role.PREFILL, Dialect.VLLM_PUSH, "m");
+    router.cells.splitter("d1", d1.url(), Role.DECODE, Dialect.VLLM_PUSH, "m");
+    CountDownLatch answered = new CountDownLatch(1);
+    p1.script((request, out) -> {
+      answered.await();
+      out.json(200, "{\"id\":\"resp_r\",\"object\":\"response\"}");
+    });
+    d1.script((request, out) -> out.stream(List.of(
+        "data: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_r\"}}\n\n",
+        "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_r\"}}\n\n")));
+
+    router.post("/v1/responses", "{\"model\":\"m\",\"input\":\"x\",\"stream\":true}", "X-Request-Id", "r");
+    answered.countDown();
+    await("prefill's answer", () -> router.metric("kvasir_legs", "vllm-push", "prefill", "answered") == 1);
+
+    assertThat(next(p1).text()).contains("\"request_id\":\"resp_r\"", "\"store\":false");
+    assertThat(d1.next().text()).contains("\"request_id\":\"resp_r\"").doesNotContain("store");
+    settled();
+    router.cells.workers.clear();
+    router.cells.worker("p1", p1.url(), "m");
+    router.cells.worker("d1", d1.url(), "m");
+    assertThat(router.get("/v1/responses/resp_r").headers().firstValue("X-Router-Backend")).hasValue("d1");
+  }
+
   // A prefill worker fails.
 
   static Stream<Arguments> prefillFailures() {

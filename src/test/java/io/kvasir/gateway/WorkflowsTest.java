@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import static io.kvasir.Await.await;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.execution.ExecutionSettings;
@@ -13,8 +14,13 @@ import io.kvasir.routing.FailurePolicy;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingPlan;
+import io.kvasir.routing.Worker;
 import java.io.IOException;
+import java.net.Socket;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.AbstractMap;
@@ -24,7 +30,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -68,6 +77,27 @@ final class WorkflowsTest {
     @Override
     public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
       return request.with(request.members().withCopy("prompt", JsonMembers.of(answers.getFirst()), "prompt"));
+    }
+  }
+
+  /** Has a worker say many words, of which the prompt is made. */
+  private record Words(int count) implements PreprocessingStep {
+    @Override
+    public List<EngineRequest> requests(ClientRequest request, String id) {
+      return IntStream.range(0, count)
+          .mapToObj(word -> new EngineRequest("/word", Integer.toString(word).getBytes(US_ASCII), Map.of()))
+          .toList();
+    }
+
+    @Override
+    public ClientRequest annotated(ClientRequest request) {
+      return request;
+    }
+
+    @Override
+    public ClientRequest apply(ClientRequest request, List<byte[]> answers) {
+      String words = answers.stream().map(word -> new String(word, US_ASCII)).collect(Collectors.joining(" "));
+      return request.with(request.members().withText("prompt", words));
     }
   }
 
@@ -124,8 +154,11 @@ final class WorkflowsTest {
   }
 
   private ScriptedPod[] threeSteps(FailurePolicy onFailure) throws IOException {
-    router = new TestRouter(
-        TestRouter.EXECUTION, GatewaySettings.defaults(), Map.of("rewrite", new Rewrite()));
+    return threeSteps(onFailure, new Rewrite());
+  }
+
+  private ScriptedPod[] threeSteps(FailurePolicy onFailure, PreprocessingStep rewrite) throws IOException {
+    router = new TestRouter(TestRouter.EXECUTION, GatewaySettings.defaults(), Map.of("rewrite", rewrite));
     router.cells.preparation = "rewrite";
     router.cells.policies.put("rewrite", onFailure);
     ScriptedPod rewriter = pod((request, out) -> out.json(200, "{\"prompt\":\"Twice\"}"));
@@ -169,11 +202,78 @@ final class WorkflowsTest {
   }
 
   @Test
+  void stepOfManyRequests_hasSixteenOfThemAtATime() throws Exception {
+    int words = 200;
+    ScriptedPod[] steps = threeSteps(FailurePolicy.FAIL, new Words(words));
+    Semaphore answers = new Semaphore(0);
+    steps[0].script((request, out) -> {
+      answers.acquire();
+      out.json(200, request.text());
+    });
+    CompletableFuture<HttpResponse<String>> response = posted();
+
+    for (int answered = 0; answered < words; answered += 8) {
+      int seen = Math.min(words, answered + 16);
+      await("as many requests as there may be", () -> steps[0].seen.size() >= seen);
+      assertThat(steps[0].seen).hasSize(seen);
+      assertThat(router.metric("kvasir_attempts_in_flight")).isLessThanOrEqualTo(16);
+      answers.release(8);
+    }
+
+    assertThat(response.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    assertThat(steps[1].next().text()).contains(
+        IntStream.range(0, words).mapToObj(Integer::toString).collect(Collectors.joining(" ", "\"", "\"")));
+  }
+
+  @Test
+  void stepOfManyRequests_clientLeaves_thoseThatWaitAreNotSent() throws Exception {
+    ScriptedPod[] steps = threeSteps(FailurePolicy.FAIL, new Words(200));
+    steps[0].script((request, out) -> out.awaitClosed());
+
+    try (Socket socket = router.connect()) {
+      socket.getOutputStream().write(TestRouter.wire("/v1/completions", BODY));
+      await("as many requests as there may be", () -> steps[0].seen.size() == 16);
+    }
+
+    await("no reservation is left open", () -> router.cells.open.get() == 0);
+    await("no workflow is left", () -> router.metric("kvasir_workflows") == 0);
+    assertThat(steps[0].seen).hasSize(16);
+  }
+
+  private CompletableFuture<HttpResponse<String>> posted() {
+    return router.client().sendAsync(router.request("POST", "/v1/completions", BODY), BodyHandlers.ofString());
+  }
+
+  @Test
   void stepThatNobodyKnows_isTheRoutersFault() throws Exception {
     threeSteps(FailurePolicy.FAIL);
     router.cells.preparation = "unheard-of";
 
     assertThat(router.post("/v1/completions", BODY).statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void planThatCannotBegin_endsItsWorkflowAtOnce() throws Exception {
+    ExecutionSettings usual = TestRouter.EXECUTION;
+    router = new TestRouter(
+        new ExecutionSettings(
+            usual.retries(), usual.firstByte(), usual.idle(), Duration.ofHours(1), usual.maxBufferedBytes(), null, 1),
+        GatewaySettings.defaults());
+    ScriptedPod engine = pod((request, out) -> out.json(200, KEPT));
+    router.cells.workers.add(new Worker(
+        "p", "p", engine.url(), 0, 1, 0, Role.PREFILL, Set.of("m"), Map.of(), 100, "e", null));
+    router.cells.splitter("d", engine.url(), Role.DECODE, Dialect.VLLM_NIXL, "m");
+
+    for (int i = 0; i < 3; i++) {
+      HttpResponse<String> response = router.client().send(
+          HttpRequest.newBuilder(router.url("/v1/completions"))
+              .POST(BodyPublishers.ofByteArray(BODY.getBytes(StandardCharsets.UTF_16BE))).build(),
+          BodyHandlers.ofString());
+
+      assertThat(response.statusCode()).isEqualTo(500);
+      await("the workflow to end", () -> router.metric("kvasir_workflows") == 0);
+    }
+    assertThat(router.cells.open).hasValue(0);
   }
 
   @Test
@@ -191,6 +291,23 @@ final class WorkflowsTest {
     String decode = steps[2].next().text();
     assertThat(prefill.replaceAll("(?s)\\],\"stream\".*", "")).contains("\"uuid\":\"");
     assertThat(uuids(prefill)).hasSize(2).isEqualTo(uuids(decode));
+  }
+
+  @Test
+  void imagesOwnId_mayBeAnyText() throws Exception {
+    ScriptedPod[] steps = encoders();
+    String body = IMAGES.replaceFirst("\\{\"type\"", "{\"uuid\":\"a\\\\r\\\\nb: é\",\"type\"");
+
+    HttpResponse<String> response = router.post("/v1/chat/completions", body, "X-Request-Id", "r");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("X-Router-Reason").orElse("")).doesNotContain("without encode");
+    List<String> ids = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      ids.add(String.valueOf(steps[0].next().headers().first("X-Request-Id")));
+    }
+    assertThat(ids).contains("r:0:a__b:_");
+    assertThat(uuids(steps[1].next().text())).contains("a\r\nb: é");
   }
 
   @Test

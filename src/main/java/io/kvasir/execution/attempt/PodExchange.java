@@ -199,12 +199,12 @@ final class PodExchange {
     }
   }
 
-  /** Notifies the listener of the response's id once it is known. */
+  /** Notifies the listener of the response's id once it is known, if clients can know it: it is theirs as it comes. */
   void identify(Task task) {
     if (!identified && !tap.id().isEmpty()) {
       identified = true;
       trace.identified(tap.id());
-      if (task.handling().translation() == null) {
+      if (!task.handling().forRouter() && task.handling().translation() == null) {
         listener.identified(tap.id(), chosen.worker());
       }
     }

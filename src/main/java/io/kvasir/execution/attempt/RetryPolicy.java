@@ -118,7 +118,7 @@ public final class RetryPolicy {
     if (!failure.retryable() || state.tries() >= limits.tries()) {
       return null;
     }
-    if (failure.why().equals(UnknownModel.WHY) && state.tries() > 1) {
+    if (failure.why().equals(UnknownModel.WHY) && state.counts().unknownModels() > 1) {
       // The model is unknown to two workers: so it will be to others, and retries are few.
       return null;
     }
@@ -160,6 +160,11 @@ public final class RetryPolicy {
   /** Takes a second attempt beside a slow one: false when there must be none. */
   public boolean acquireHedge() {
     return budget.tryAcquire();
+  }
+
+  /** Gives a second attempt back that was not made. */
+  public void releaseHedge() {
+    budget.release();
   }
 
   /** Takes the continuation of a stream that was cut: null, or why it must not be continued. */

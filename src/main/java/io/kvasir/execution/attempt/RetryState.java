@@ -38,14 +38,31 @@ public record RetryState(
    *
    * @param tries workers the request was sent to, the one under way included; the steps of one plan count as one
    * @param disconnects those whose connection ended after the request was sent
+   * @param unknownModels those that said that they do not serve the model
    * @param decideNanos spent in deciding, all tries together
    * @param preemptions workers from which the request was taken back before they answered, which are no tries
    */
-  public record Counts(int tries, int disconnects, long decideNanos, int preemptions) {
-    static final Counts NONE = new Counts(0, 0, 0, 0);
+  public record Counts(int tries, int disconnects, int unknownModels, long decideNanos, int preemptions) {
+    static final Counts NONE = new Counts(0, 0, 0, 0, 0);
+
+    Counts withTries(int made) {
+      return new Counts(made, disconnects, unknownModels, decideNanos, preemptions);
+    }
 
     Counts withDisconnect() {
-      return new Counts(tries, disconnects + 1, decideNanos, preemptions);
+      return new Counts(tries, disconnects + 1, unknownModels, decideNanos, preemptions);
+    }
+
+    Counts withUnknownModel() {
+      return new Counts(tries, disconnects, unknownModels + 1, decideNanos, preemptions);
+    }
+
+    Counts withDecideNanos(long nanos) {
+      return new Counts(tries, disconnects, unknownModels, nanos, preemptions);
+    }
+
+    Counts withPreemption() {
+      return new Counts(tries, disconnects, unknownModels, decideNanos, preemptions + 1);
     }
   }
 
@@ -71,28 +88,30 @@ public record RetryState(
 
   /** The state after a decision that took so long. */
   public RetryState withDecision(long nanos) {
-    Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos + nanos, counts.preemptions);
+    Counts next = counts.withDecideNanos(counts.decideNanos + nanos);
     return new RetryState(call, deadline, next, excluded, failedReceivers, lastWorker, lastFailure, lastErrorResponse);
   }
 
   /** The state when a plan, or a replanned step, is about to be tried; {@code worker} is the last step's. */
   public RetryState withTry(Worker worker) {
-    Counts next = new Counts(counts.tries + 1, counts.disconnects, counts.decideNanos, counts.preemptions);
+    Counts next = counts.withTries(counts.tries + 1);
     return new RetryState(call, deadline, next, excluded, failedReceivers, worker, lastFailure, lastErrorResponse);
   }
 
   /** The state when the try that began with this one was taken back from its worker: no try, but its id is used. */
   public RetryState withPreemption() {
-    Counts next = new Counts(counts.tries, counts.disconnects, counts.decideNanos, counts.preemptions + 1);
-    return new RetryState(call, deadline, next, excluded, failedReceivers, lastWorker, lastFailure, lastErrorResponse);
+    return new RetryState(
+        call, deadline, counts.withPreemption(), excluded, failedReceivers, lastWorker, lastFailure,
+        lastErrorResponse);
   }
 
   /** The state after a worker's failure, which excludes the worker. */
   public RetryState withFailure(Worker worker, AttemptResult.Failed failure) {
-    boolean disconnected = failure.cause() == AttemptResult.Failed.Cause.DISCONNECT;
+    Counts next = failure.cause() == AttemptResult.Failed.Cause.DISCONNECT ? counts.withDisconnect()
+        : failure.why().equals(UnknownModel.WHY) ? counts.withUnknownModel()
+        : counts;
     return new RetryState(
-        call, deadline, disconnected ? counts.withDisconnect() : counts, excluding(worker, failure.transport()),
-        failedReceivers, worker, failure,
+        call, deadline, next, excluding(worker, failure.transport()), failedReceivers, worker, failure,
         failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
   }
 
@@ -120,7 +139,7 @@ public record RetryState(
   public RetryState afterTruncation(Report cut, boolean receivedBlocks) {
     Worker worker = cut.worker();
     boolean transport = cut.outcome() instanceof Outcome.Failed failed && failed.transport();
-    Counts next = new Counts(cut.tries(), counts.disconnects, cut.timing().decideNanos(), counts.preemptions);
+    Counts next = counts.withTries(cut.tries()).withDecideNanos(cut.timing().decideNanos());
     RetryState state = new RetryState(
         call, deadline, transport ? next.withDisconnect() : next,
         worker == null ? excluded : excluding(worker, transport), failedReceivers, null, null, null);

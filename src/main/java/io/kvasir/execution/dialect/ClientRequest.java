@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param members the body
  */
 public record ClientRequest(String path, JsonMembers members) {
-  /** A request's path and body; null when the body is no JSON object. */
+  /** A request's path and body; null when the body is no JSON object in UTF-8. */
   public static @Nullable ClientRequest of(String target, byte[] body) {
     JsonMembers members = JsonMembers.tryOf(body);
     int query = target.indexOf('?');

@@ -16,15 +16,23 @@ import java.util.Map;
 /**
  * vLLM's encoder disaggregation: every image and sound goes to the encoder as a chat of its own, and the engines
  * after it find the embeddings by the item's {@code uuid}. That is the item's name in caches and block hashes, so it
- * comes from the item's content; a client's own is left as it is.
+ * comes from the item's content; a client's own is left as it is. A request with more items than engines take goes to
+ * them unchanged.
  */
 final class EncodeStep implements PreprocessingStep {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
+  /** vLLM takes 999 of a kind where nothing else is set ({@code --limit-mm-per-prompt}). */
+  private static final int MAX_ITEMS = 1000;
+
   @Override
   public List<EngineRequest> requests(ClientRequest request, String id) {
+    JsonNode turns = annotated(request).members().value("messages");
     List<EngineRequest> messages = new ArrayList<>();
-    for (JsonNode turn : annotated(request).members().value("messages")) {
+    if (MediaItems.count(turns) > MAX_ITEMS) {
+      return messages;
+    }
+    for (JsonNode turn : turns) {
       for (JsonNode part : turn.path("content")) {
         if (MediaItems.is(part)) {
           messages.add(message(request, part, id, messages.size()));
@@ -42,9 +50,14 @@ final class EncodeStep implements PreprocessingStep {
         .with("messages", turns.toString())
         .with("stream", "false");
     // Unique within the attempt, and the same shape as the engine's own proxy gives it.
-    String suffix = item.path("uuid").asText().substring(0, Math.min(6, item.path("uuid").asText().length()));
     return new EngineRequest(
-        ApiPath.CHAT.path(), body.bytes(), Map.of("X-Request-Id", id + ":" + number + ":" + suffix));
+        ApiPath.CHAT.path(), body.bytes(),
+        Map.of("X-Request-Id", id + ":" + number + ":" + suffix(item.path("uuid").asText())));
+  }
+
+  /** The beginning of an item's id, which may be any text, as a header can have it. */
+  private static String suffix(String uuid) {
+    return uuid.substring(0, Math.min(6, uuid.length())).replaceAll("[^!-~]", "_");
   }
 
   @Override
@@ -54,6 +67,9 @@ final class EncodeStep implements PreprocessingStep {
       return request;
     }
     JsonNode turns = body.value("messages");
+    if (MediaItems.count(turns) > MAX_ITEMS) {
+      return request;
+    }
     boolean changed = false;
     for (JsonNode turn : turns) {
       for (JsonNode part : turn.path("content")) {

@@ -67,7 +67,7 @@ public final class JsonMembers {
   /**
    * Reads an object.
    *
-   * @throws IllegalArgumentException when {@code json} is not one JSON object
+   * @throws IllegalArgumentException when {@code json} is not one JSON object in UTF-8
    */
   public static JsonMembers of(byte[] json) {
     JsonMembers read = tryOf(json);
@@ -77,8 +77,11 @@ public final class JsonMembers {
     return read;
   }
 
-  /** Reads an object; null when {@code json} is not one. */
+  /** Reads an object; null when {@code json} is not one in UTF-8. */
   public static @Nullable JsonMembers tryOf(byte[] json) {
+    if (!isUtf8(json)) {
+      return null;
+    }
     Map<String, Member> members = new LinkedHashMap<>();
     try (JsonParser parser = JSON.createParser(json)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
@@ -100,6 +103,11 @@ public final class JsonMembers {
     } catch (IOException e) {
       return null;
     }
+  }
+
+  /** JSON in UTF-16 or UTF-32, which parsers accept, begins with a zero byte, has one after it, or has a mark. */
+  public static boolean isUtf8(byte[] json) {
+    return json.length < 2 || (json[0] != 0 && json[1] != 0 && (json[0] & 0xFF) < 0xFE);
   }
 
   /** No members. */

@@ -1,7 +1,6 @@
 package io.kvasir.execution.dialect;
 
-
-/** A request that lets its worker read the prompt and end: one token, no events. */
+/** A request that lets its worker read the prompt and end: one token, no events, nothing that clients could ask for. */
 final class SingleTokenRequest {
   private SingleTokenRequest() {}
 
@@ -9,7 +8,8 @@ final class SingleTokenRequest {
   static JsonMembers of(ClientRequest request) {
     JsonMembers body = request.members().with("stream", "false").without("stream_options");
     return switch (request.api()) {
-      case RESPONSES -> body.with("max_output_tokens", "1");
+      // Without it, vLLM keeps each response where it keeps any at all (VLLM_ENABLE_RESPONSES_API_STORE).
+      case RESPONSES -> body.with("max_output_tokens", "1").with("store", "false");
       case TOKENS -> sampling(body);
       case null, default -> completion(body);
     };

@@ -8,13 +8,14 @@ import io.kvasir.execution.attempt.Execution;
 import io.kvasir.http.Cancellation;
 import io.kvasir.telemetry.RedactedException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.PostStop;
@@ -36,6 +37,9 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
 
   /** Between two checks of a prefill worker whose blocks a decode worker waits for; a hand-over takes much less. */
   private static final Duration PREFILLER_CHECKS = Duration.ofSeconds(2);
+
+  /** Requests that one run sends at a time: many images must not flood their encode worker. */
+  private static final int REQUESTS_AT_A_TIME = 16;
 
   /** A message to the actor. */
   sealed interface Message {
@@ -97,7 +101,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     return Behaviors.setup(context -> Behaviors.withTimers(timers -> {
       WorkflowActor workflow = new WorkflowActor(context, timers, services, request, onEnd);
       workflow.on(request.start());
-      return workflow;
+      // A behavior that the actor never had gets no signal.
+      return workflow.isOver() ? Behaviors.stopped(workflow::stop) : workflow;
     }));
   }
 
@@ -105,7 +110,10 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   public Receive<Message> createReceive() {
     return newReceiveBuilder()
         .onMessage(Message.class, this::receive)
-        .onSignal(PostStop.class, signal -> stop())
+        .onSignal(PostStop.class, signal -> {
+          stop();
+          return this;
+        })
         .build();
   }
 
@@ -125,7 +133,11 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
         attempts.keySet().removeIf(run -> state.steps().run(run) == null);
       }
     }
-    return state.isDone() && pending == 0 ? Behaviors.stopped() : this;
+    return isOver() ? Behaviors.stopped() : this;
+  }
+
+  private boolean isOver() {
+    return state.isDone() && pending == 0;
   }
 
   private void on(WorkflowEvent event) {
@@ -156,7 +168,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
       case WorkflowEffect.InvalidateBootstrap(var server) -> io.invalidateBootstrap(server);
       case WorkflowEffect.StartStep step -> start(step);
       case WorkflowEffect.Abort(int run, AbortReason reason) ->
-          attempts.getOrDefault(run, List.of()).forEach(attempt -> attempt.abort(reason));
+          abort(attempts.getOrDefault(run, List.of()), reason);
       case WorkflowEffect.AbandonResponse(int run, int number) ->
           attempts.getOrDefault(run, List.of()).get(number).abandon();
       case WorkflowEffect.Release(Decision.Chosen step, var outcome) -> step.reservation().close(outcome);
@@ -185,17 +197,27 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private void start(WorkflowEffect.StartStep step) {
     int requests = step.work().requests();
     Decision.Chosen shared = SharedReservation.share(step.run().chosen(), requests);
-    List<Attempt> started = new ArrayList<>(requests);
-    for (int number = 0; number < requests; number++) {
-      Attempt attempt = io.attempt(step, shared, number);
-      request.context().cancellation().onCancelled(() -> attempt.abort(AbortReason.CLIENT_CANCELLED));
-      started.add(attempt);
-    }
-    attempts.put(step.run().id(), List.copyOf(started));
+    List<Attempt> started =
+        IntStream.range(0, requests).mapToObj(number -> io.attempt(step, shared, number)).toList();
+    attempts.put(step.run().id(), started);
+    request.context().cancellation().onCancelled(() -> abort(started, AbortReason.CLIENT_CANCELLED));
+    Semaphore turns = new Semaphore(REQUESTS_AT_A_TIME, true);
     for (int number = 0; number < requests; number++) {
       int each = number;
-      inBackground(() -> io.run(step, started.get(each), each));
+      inBackground(() -> {
+        turns.acquireUninterruptibly();
+        try {
+          return io.run(step, started.get(each), each);
+        } finally {
+          turns.release();
+        }
+      });
     }
+  }
+
+  /** The last first: what waits for its turn must not be sent when one before it ends. */
+  private static void abort(List<Attempt> attempts, AbortReason reason) {
+    attempts.reversed().forEach(attempt -> attempt.abort(reason));
   }
 
   /** Carries out an effect on a virtual thread and delivers the event that follows. */
@@ -221,13 +243,12 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     }
   }
 
-  private Behavior<Message> stop() {
+  private void stop() {
     cancellation.close();
     stopped = true;
     on(new WorkflowEvent.NodeStopped());
     undelivered.forEach(this::discard);
     onEnd.run();
-    return this;
   }
 
   private void discard(Message.Completed completed) {

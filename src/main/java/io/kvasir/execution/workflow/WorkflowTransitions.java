@@ -132,7 +132,12 @@ final class WorkflowTransitions {
     PlanState plan = decided.plan();
     switch (decided.decision()) {
       case Decision.NoWorker none -> noWorker(decided.query(), none);
-      case Decision.Planned planned when state().finished() || plan == null -> next.releaseAll(planned.steps());
+      case Decision.Planned planned when state().finished() || plan == null -> {
+        next.releaseAll(planned.steps());
+        if (decided.query() instanceof Hedge) {
+          rules.retries().releaseHedge();
+        }
+      }
       case Decision.Planned planned -> {
         switch (decided.query()) {
           case FullPlan _, LastResort _ -> begin(plan);
@@ -159,9 +164,8 @@ final class WorkflowTransitions {
       }
       case SingleStep(String name) when !state().finished() && state().requirePlan().isOptional(name) ->
           skip(name, "nobody left");
-      case Hedge _ -> {
-        // The first run goes on.
-      }
+      // The first run goes on.
+      case Hedge _ -> rules.retries().releaseHedge();
       case FullPlan _, SingleStep _, DecodeOnly _, LastResort _ -> next.finish(state().retries().noWorker(none));
     }
   }
@@ -436,6 +440,7 @@ final class WorkflowTransitions {
   private void startHedge(int first, PlanState plan) {
     if (next.activeRun(first) == null || plan.shape().several()) {
       next.releaseAll(plan.planned().steps());
+      rules.retries().releaseHedge();
       return;
     }
     next.set(state().with(state().retries().withTry(plan.last().worker())));

@@ -106,6 +106,20 @@ final class RetryPolicyTest {
   }
 
   @Test
+  void aModelIsUnknownForGoodOnceTwoWorkersHaveSaidSo() {
+    RetryPolicy policy = policy(10, 1);
+    AttemptResult.Failed refused = new AttemptResult.Failed("connect", "", Cause.CONNECTION, true, null);
+    AttemptResult.Failed unknown = new AttemptResult.Failed(UnknownModel.WHY, "", Cause.ANSWER, true, null);
+    RetryState once = state(policy).withTry(WORKER).withFailure(WORKER, refused)
+        .withTry(WORKER).withFailure(WORKER, unknown);
+    assertThat(policy.acquireRetry(once, unknown)).as("one of two workers").isNotNull();
+    RetryState between = once.withTry(WORKER).withFailure(WORKER, refused);
+    assertThat(policy.acquireRetry(between, refused)).isNotNull();
+    RetryState twice = between.withTry(WORKER).withFailure(WORKER, unknown);
+    assertThat(policy.acquireRetry(twice, unknown)).as("both").isNull();
+  }
+
+  @Test
   void aStreamIsResumedWithinTimeAndBudget() {
     RetryPolicy policy = policy(10, 1);
     RetryState state = state(policy);

@@ -1,9 +1,17 @@
 package io.kvasir.execution.dialect;
 
+import static java.nio.charset.StandardCharsets.UTF_16;
+import static java.nio.charset.StandardCharsets.UTF_16BE;
+import static java.nio.charset.StandardCharsets.UTF_16LE;
+import static java.nio.charset.StandardCharsets.UTF_32;
+import static java.nio.charset.StandardCharsets.UTF_32BE;
+import static java.nio.charset.StandardCharsets.UTF_32LE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -65,6 +73,18 @@ final class JsonMembersTest {
       assertThat(JsonMembers.tryOf(wrong.getBytes(StandardCharsets.UTF_8))).as(wrong).isNull();
     }
     assertThatThrownBy(() -> of("[]")).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void jsonInAnotherEncoding_isNotRead() {
+    for (Charset charset : List.of(UTF_16, UTF_16BE, UTF_16LE, UTF_32, UTF_32BE, UTF_32LE)) {
+      byte[] body = "{\"model\":\"m\",\"n\":1}".getBytes(charset);
+      assertThat(JsonMembers.isUtf8(body)).as(charset.name()).isFalse();
+      assertThat(JsonMembers.tryOf(body)).as(charset.name()).isNull();
+      assertThat(ClientRequest.of("/v1/completions", body)).as(charset.name()).isNull();
+    }
+    assertThat(of("\ufeff{\"n\":1}").with("n", "2")).hasToString("{\"n\":2}");
+    assertThat(JsonMembers.isUtf8(new byte[] {'1'})).isTrue();
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.Worker;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -112,8 +113,8 @@ final class KvTransferProtocolTest {
   void nixl_prefill_boundsEachPathByItsOwnField() {
     assertThat(text(nixlPrefill("/v1/completions", "{\"prompt\":\"a\"}")))
         .contains("\"max_tokens\":1").doesNotContain("max_completion_tokens");
-    assertThat(text(nixlPrefill("/v1/responses", "{\"input\":\"a\",\"max_output_tokens\":9}")))
-        .contains("\"max_output_tokens\":1").doesNotContain("\"max_tokens\"");
+    assertThat(text(nixlPrefill("/v1/responses", "{\"input\":\"a\",\"max_output_tokens\":9,\"store\":true}")))
+        .contains("\"max_output_tokens\":1,\"store\":false").doesNotContain("\"max_tokens\"");
     assertThat(text(nixlPrefill("/v1/messages", "{\"max_tokens\":9}"))).contains("\"max_tokens\":1");
     assertThat(text(nixlPrefill(
         "/inference/v1/generate", "{\"sampling_params\":{\"max_tokens\":9,\"min_tokens\":4,\"seed\":7}}")))
@@ -428,6 +429,22 @@ final class KvTransferProtocolTest {
 
     assertThat(new EncodeStep().requests(request, "r")).isEmpty();
     assertThat(new EncodeStep().annotated(request).members()).hasToString(CHAT);
+  }
+
+  @Test
+  void encoder_requestWithMoreItemsThanEnginesTake_isLeftToThem() {
+    String item = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://a\"}}";
+    String body = "{\"messages\":[{\"content\":[%s]},{\"content\":[%s]}]}";
+    ClientRequest most = request("/v1/chat/completions", body.formatted(item, items(item, 999)));
+    ClientRequest more = request("/v1/chat/completions", body.formatted(item, items(item, 1000)));
+
+    assertThat(new EncodeStep().requests(most, "r")).hasSize(1000);
+    assertThat(new EncodeStep().requests(more, "r")).isEmpty();
+    assertThat(new EncodeStep().annotated(more)).isEqualTo(more);
+  }
+
+  private static String items(String item, int count) {
+    return String.join(",", Collections.nCopies(count, item));
   }
 
   private static String answerOf(Dialect dialect) {

@@ -57,6 +57,7 @@ final class WorkflowFixture {
   static final AttemptResult ABORTED = new AttemptResult.Aborted(AbortReason.NOT_NEEDED);
 
   final ManualClock clock = new ManualClock();
+  final RetryPolicy policy;
   /** Policies by step name, {@link FailurePolicy#NEXT_CANDIDATE} where there is none. */
   final Map<String, FailurePolicy> policies = new LinkedHashMap<>();
   final Map<String, Duration> deadlines = new LinkedHashMap<>();
@@ -109,7 +110,7 @@ final class WorkflowFixture {
     ExecutionSettings defaults = ExecutionSettings.defaults();
     ExecutionSettings settings = new ExecutionSettings(
         limits, defaults.firstByte(), defaults.idle(), Duration.ofMinutes(1), 1 << 20, hedgeAfter, 10);
-    RetryPolicy policy = new RetryPolicy(
+    this.policy = new RetryPolicy(
         settings, new RetryBudget(limits, clock), new ExecutionMetrics(new Metrics(new PrometheusRegistry())), clock,
         () -> 1);
     Call call = new Call(
@@ -326,7 +327,7 @@ final class WorkflowFixture {
   /** Lets every run that was aborted end, and checks that nothing is left. */
   void assertDone() {
     for (StepRun run : state.steps().runs()) {
-      for (int request = 0; request < run.answers().size() && state.steps().run(run.id()) != null; request++) {
+      for (int request = 0; request < run.requests() && state.steps().run(run.id()) != null; request++) {
         ended(run, request, ABORTED, null);
       }
     }

@@ -208,6 +208,31 @@ final class WorkflowTransitionsTest {
   }
 
   @Test
+  void aHedgeThatIsNotMadeCostsNoRetry() {
+    List<Consumer<WorkflowFixture>> ends = List.of(
+        WorkflowFixture::noWorker,
+        workflow -> workflow.decided(SPLIT),
+        workflow -> {
+          WorkflowEffect.Decide decide = workflow.effect(WorkflowEffect.Decide.class);
+          workflow.ended(WHOLE, buffered(200)).decided(decide, workflow.planned("whole@w1"));
+        });
+    for (Consumer<WorkflowFixture> end : ends) {
+      WorkflowFixture workflow = new WorkflowFixture(Dialect.VLLM_NIXL, retries(5, 1), Duration.ofSeconds(1));
+      int left = 0;
+      while (workflow.policy.acquireHedge()) {
+        left++;
+      }
+      assertThat(left).isPositive();
+      workflow.policy.releaseHedge();
+
+      end.accept(workflow.start("whole@w0").elapse());
+
+      assertThat(workflow.policy.acquireHedge()).as("given back").isTrue();
+      assertThat(workflow.policy.acquireHedge()).as("once").isFalse();
+    }
+  }
+
+  @Test
   void thereIsNoHedgeWithoutBudgetOrForWhatMustNotRunTwiceOrOnceThereIsAResult() {
     WorkflowFixture poor = new WorkflowFixture(Dialect.VLLM_NIXL, retries(5, 0), Duration.ofSeconds(1));
     poor.start("whole@w0").elapse();
