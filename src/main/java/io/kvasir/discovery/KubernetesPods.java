@@ -110,6 +110,9 @@ final class KubernetesPods implements AutoCloseable {
     } catch (ConfigException | IllegalArgumentException malformed) {
       faults.add(String.valueOf(malformed.getMessage()));
       return null;
+    } catch (StackOverflowError deep) {
+      faults.add("the JSON of its annotation is nested too deeply");
+      return null;
     }
   }
 }

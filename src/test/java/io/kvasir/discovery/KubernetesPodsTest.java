@@ -151,6 +151,20 @@ final class KubernetesPodsTest {
   }
 
   @Test
+  void podWhoseAnnotationIsNestedTooDeeply_isReported_andOthersAreUsed() throws Exception {
+    put(pod("a", "10.0.0.1", true, ""));
+    start();
+    await(() -> urls().size() == 1 && kubernetes.watches() == 1);
+    String deep = "{\\\"a\\\":".repeat(40_000) + "1" + "}".repeat(40_000);
+    put(pod("deep", "10.0.0.8", true,
+        "\"annotations\": {\"kvasir.io/models\": \"m\", \"kvasir.io/pod\": \"" + deep + "\"},"));
+    await(() -> !state.problems().isEmpty());
+    assertThat(state.problems()).singleElement().asString().contains("pod deep: ", "nested too deeply");
+    put(pod("b", "10.0.0.2", true, ""));
+    await(() -> urls().keySet().equals(Set.of("a", "b")));
+  }
+
+  @Test
   void annotations_becomeThePodsSettings() throws Exception {
     put(
         """
