@@ -46,6 +46,11 @@ final class KubernetesPod {
     return pod.at("/metadata/name").asText("");
   }
 
+  /** Its address, empty while it has none. */
+  String ip() {
+    return ip;
+  }
+
   /** Whether the pod may have a running engine: it has an address and has not terminated. */
   boolean isActive() {
     String phase = pod.at("/status/phase").asText("");

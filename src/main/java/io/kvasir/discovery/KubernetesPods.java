@@ -4,6 +4,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigException;
 import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.kubernetes.ObjectKey;
@@ -31,7 +32,10 @@ final class KubernetesPods implements AutoCloseable {
   private final LearntPods learnt;
   private final PodWatches watches;
   /** The last valid reading of each endpoint, by its name. Guarded by this. */
-  private final Map<String, DiscoveredPod> accepted = new HashMap<>();
+  private final Map<String, Accepted> accepted = new HashMap<>();
+
+  /** A valid reading, and the pod's address then: at another is another engine, though of the same name. */
+  private record Accepted(PodSpec spec, String ip) {}
 
   /**
    * Starts listing and watching.
@@ -71,11 +75,11 @@ final class KubernetesPods implements AutoCloseable {
           List<String> endpointFaults = new ArrayList<>();
           DiscoveredPod read = read(pod, endpoint, asked, endpointFaults);
           if (read != null && endpointFaults.isEmpty()) {
-            accepted.put(endpoint.name(), read);
+            accepted.put(endpoint.name(), new Accepted(read.spec(), pod.ip()));
           }
           endpointFaults.forEach(fault -> faults.add("pod " + endpoint.name() + ": " + fault));
-          DiscoveredPod valid = accepted.get(endpoint.name());
-          if (valid != null) {
+          Accepted valid = accepted.get(endpoint.name());
+          if (valid != null && valid.ip().equals(pod.ip())) {
             found.put(endpoint.name(), new DiscoveredPod(valid.spec(), pod.isWithheld()));
           }
         }

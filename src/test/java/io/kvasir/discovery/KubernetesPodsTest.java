@@ -309,6 +309,19 @@ final class KubernetesPodsTest {
     assertThat(spec("a").models()).as("models of a pod that is not ready for a while").containsExactly("m", "lora");
   }
 
+  @Test
+  void podOfTheSameNameAtAnotherAddress_isNoneUntilItsEngineHasAnswered() throws Exception {
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m"));
+    put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
+    start();
+    await(() -> urls().equals(Map.of("a", "http://10.0.0.1:8000")));
+    put(pod("a", "10.0.0.2", false, "\"annotations\": {},"));
+    await("the engine that is no more", () -> urls().isEmpty());
+    put(pod("a", "10.0.0.2", true, "\"annotations\": {},"));
+    models.put(URI.create("http://10.0.0.2:8000"), List.of("m"));
+    await(() -> urls().equals(Map.of("a", "http://10.0.0.2:8000")));
+  }
+
   private void put(String pod) throws Exception {
     kubernetes.put(ApiResource.PODS, pod);
   }
