@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The pod source of Kubernetes: declares the pods that a label selector or InferencePools match, each at the ports it
- * serves on. A pod whose annotations have become invalid stays as it was.
+ * serves on. A pod whose annotations have become invalid stays as it was, also where another node has read it before.
  */
 final class KubernetesPods implements AutoCloseable {
   /** Readiness tells of a new process at once; this is for what changes in a running one. */
@@ -65,6 +65,8 @@ final class KubernetesPods implements AutoCloseable {
     if (members == null) {
       return;
     }
+    Map<String, DiscoveredPod> before = new HashMap<>();
+    roster.declaredBy(PodSource.KUBERNETES).forEach(pod -> before.put(pod.spec().name(), pod));
     Map<String, DiscoveredPod> found = new TreeMap<>();
     List<String> faults = new ArrayList<>(watches.failures());
     List<EngineAddress> asked = new ArrayList<>();
@@ -78,9 +80,9 @@ final class KubernetesPods implements AutoCloseable {
             accepted.put(endpoint.name(), new Accepted(read.spec(), pod.ip()));
           }
           endpointFaults.forEach(fault -> faults.add("pod " + endpoint.name() + ": " + fault));
-          Accepted valid = accepted.get(endpoint.name());
-          if (valid != null && valid.ip().equals(pod.ip())) {
-            found.put(endpoint.name(), new DiscoveredPod(valid.spec(), pod.isWithheld()));
+          PodSpec valid = valid(endpoint.name(), pod, before);
+          if (valid != null) {
+            found.put(endpoint.name(), new DiscoveredPod(valid, pod.isWithheld()));
           }
         }
       }
@@ -89,6 +91,19 @@ final class KubernetesPods implements AutoCloseable {
     learnt.retain(asked);
     faults.addAll(roster.declare(PodSource.KUBERNETES, List.copyOf(found.values())));
     state.accepted(found.size(), faults);
+  }
+
+  /**
+   * What is valid of an endpoint: its last valid reading here, or by the node that read the pods before, which knew the
+   * engine that has not answered here yet; null when there is none at the pod's address.
+   */
+  private @Nullable PodSpec valid(String endpoint, KubernetesPod pod, Map<String, DiscoveredPod> before) {
+    Accepted here = accepted.get(endpoint);
+    if (here != null && here.ip().equals(pod.ip())) {
+      return here.spec();
+    }
+    DiscoveredPod there = before.get(endpoint);
+    return there != null && pod.host().equals(there.spec().url().getHost()) ? there.spec() : null;
   }
 
   private @Nullable DiscoveredPod read(

@@ -310,6 +310,27 @@ final class KubernetesPodsTest {
   }
 
   @Test
+  void takeoverWhileAnEngineDoesNotAnswer_keepsItsPodAsItWas() throws Exception {
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m", "lora"));
+    models.put(URI.create("http://10.0.0.2:8000"), List.of("m"));
+    put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
+    put(pod("b", "10.0.0.2", true, "\"annotations\": {},"));
+    start();
+    await(() -> urls().size() == 2);
+    opened.removeLast().close();
+    PodSpec before = spec("a");
+    models.clear();
+    put(pod("b", "10.0.0.3", true, "\"annotations\": {},"));
+    put(pod("c", "10.0.0.4", true, ""));
+    start();
+    await(() -> urls().containsKey("c"));
+    assertThat(urls().keySet()).as("all but that at another address").containsExactly("a", "c");
+    assertThat(spec("a")).isEqualTo(before);
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m"));
+    await("what it is now", () -> spec("a").models().equals(Set.of("m")));
+  }
+
+  @Test
   void podOfTheSameNameAtAnotherAddress_isNoneUntilItsEngineHasAnswered() throws Exception {
     models.put(URI.create("http://10.0.0.1:8000"), List.of("m"));
     put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
