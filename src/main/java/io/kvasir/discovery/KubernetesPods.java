@@ -7,7 +7,6 @@ import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
 import io.kvasir.engines.EngineAddress;
-import io.kvasir.kubernetes.ObjectKey;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -59,10 +58,13 @@ final class KubernetesPods implements AutoCloseable {
     learnt.close();
   }
 
-  /** Declares all pods, as soon as the API has answered for all of them: those that are not declared are removed. */
+  /**
+   * Declares all pods, as soon as the API has answered for all of them: those that are not declared are removed. Where
+   * the API has refused, those that are known stay.
+   */
   private synchronized void declare() {
-    Map<ObjectKey, PodMembership> members = watches.members();
-    if (members == null) {
+    PodWatches.Selected selected = watches.selected();
+    if (selected == null) {
       return;
     }
     Map<String, DiscoveredPod> before = new HashMap<>();
@@ -70,7 +72,7 @@ final class KubernetesPods implements AutoCloseable {
     Map<String, DiscoveredPod> found = new TreeMap<>();
     List<String> faults = new ArrayList<>(watches.failures());
     List<EngineAddress> asked = new ArrayList<>();
-    for (PodMembership member : members.values()) {
+    for (PodMembership member : selected.members().values()) {
       KubernetesPod pod = member.pod();
       if (pod.isActive()) {
         for (PodEndpoint endpoint : member.endpoints(settings.namespace())) {
@@ -88,6 +90,11 @@ final class KubernetesPods implements AutoCloseable {
       }
     }
     accepted.keySet().retainAll(found.keySet());
+    before.forEach((name, pod) -> {
+      if (selected.unread().mayHave(pod.spec())) {
+        found.putIfAbsent(name, pod);
+      }
+    });
     learnt.retain(asked);
     faults.addAll(roster.declare(PodSource.KUBERNETES, List.copyOf(found.values())));
     state.accepted(found.size(), faults);

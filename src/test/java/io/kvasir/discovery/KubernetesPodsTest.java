@@ -286,6 +286,54 @@ final class KubernetesPodsTest {
   }
 
   @Test
+  void takeoverWhileTheApiRefuses_removesNothing() throws Exception {
+    put(pod("a", "10.0.0.1", true, ""));
+    put(pod("b", "10.0.0.2", false, ""));
+    start();
+    await(() -> urls().size() == 2);
+    opened.removeLast().close();
+    kubernetes.revoke("secret");
+    start();
+    await(() -> state.problems().toString().contains("401"));
+    assertThat(urls().keySet()).containsExactly("a", "b");
+    assertThat(withheld("a")).isFalse();
+    assertThat(withheld("b")).isTrue();
+    kubernetes.delete(ApiResource.PODS, key("a"));
+    kubernetes.user("secret", "kvasir");
+    await("what is there when it may be read", () -> urls().keySet().equals(Set.of("b")));
+    await(() -> state.problems().isEmpty());
+  }
+
+  @Test
+  void takeoverWhileANamespaceMayNotBeRead_keepsItsPods_andDoesNotHinderOthers() throws Exception {
+    InferenceApi.install(kubernetes);
+    kubernetes.put(POOLS, InferenceApi.pool("engines", "llama", "vllm", "{\"number\": 8000}"));
+    kubernetes.put(POOLS, InferenceApi.pool("other", "llama", "vllm", "{\"number\": 8000}"));
+    put(pod("a", "10.0.0.1", true, ""));
+    put(pod("b", "10.0.0.2", true, "").replace("\"engines\"", "\"other\""));
+    InferenceObjects known = pools("engines", "other");
+    startWith(known);
+    await(() -> urls().size() == 2);
+    opened.removeLast().close();
+    kubernetes.deny("list", ApiResource.PODS, "other");
+    startWith(known);
+    await(() -> state.problems().toString().contains("namespace \"other\""));
+    assertThat(urls().keySet()).containsExactly("a", "b.other");
+    kubernetes.delete(ApiResource.PODS, key("a"));
+    await(() -> urls().keySet().equals(Set.of("b.other")));
+    opened.removeLast().close();
+
+    kubernetes.deny("list", POOLS, "other");
+    put(pod("c", "10.0.0.3", true, ""));
+    startWith(pools("engines", "other"));
+    await("the same where the pools may not be read", () -> urls().keySet().equals(Set.of("b.other", "c")));
+    opened.removeLast().close();
+    kubernetes.uninstall(POOLS);
+    startWith(pools("engines", "other"));
+    await("where there are no pools there are no pods of theirs", () -> urls().isEmpty());
+  }
+
+  @Test
   void podThatNamesNoModels_hasThoseOfItsEngine() throws Exception {
     put(pod("a", "10.0.0.1", false, "\"annotations\": {},"));
     start();
