@@ -23,6 +23,9 @@ public interface Pods {
   /** Those of a source. */
   List<PodSpec> of(PodSource source);
 
+  /** The same as the source declared them last, on whichever node it was read. */
+  List<DiscoveredPod> declaredBy(PodSource source);
+
   /**
    * Adds a pod's workers (one per rank).
    *

@@ -46,6 +46,16 @@ final class KubernetesPod {
     return pod.at("/metadata/name").asText("");
   }
 
+  /** Its address, empty while it has none. */
+  String ip() {
+    return ip;
+  }
+
+  /** Its address as the host of a URL. */
+  String host() {
+    return ip.contains(":") ? "[" + ip + "]" : ip;
+  }
+
   /** Whether the pod may have a running engine: it has an address and has not terminated. */
   boolean isActive() {
     String phase = pod.at("/status/phase").asText("");
@@ -87,7 +97,7 @@ final class KubernetesPod {
   Config toPodConfig(PodEndpoint endpoint, List<String> labels, Config defaults) {
     Map<String, Object> settings = new LinkedHashMap<>();
     settings.put("name", endpoint.name());
-    String host = ip.contains(":") ? "[" + ip + "]" : ip;
+    String host = host();
     (endpoint.port() == 0 ? ownPort() : Optional.of(String.valueOf(endpoint.port()))).ifPresent(
         port -> settings.put("url", setting("scheme").orElse("http") + "://" + host + ":" + port));
     setting("models").or(() -> setting("model")).ifPresent(models -> settings.put("models", words(models)));

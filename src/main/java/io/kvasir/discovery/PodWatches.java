@@ -9,8 +9,10 @@ import io.kvasir.kubernetes.inference.InferenceObjects;
 import io.kvasir.kubernetes.inference.InferencePool;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The watches of engines' pods: one for the label selector of the configuration, and one for each selector of
  * InferencePools, which come and go. Where these are many, one for all pods of a namespace, or of all namespaces, takes
- * the place of theirs: each watch costs the API and this node a connection. While the API does not answer, the known
- * pods stay: an API that is down is no reason to stop serving. Thread-safe.
+ * the place of theirs: each watch costs the API and this node a connection. While the API does not answer, or refuses,
+ * the known pods stay: an API that is down, or starts and does not know its roles yet, is no reason to stop serving.
+ * Thread-safe.
  */
 final class PodWatches implements AutoCloseable {
   /** With more selectors of pools than that there is a watch for each namespace, until they are half as many again. */
@@ -32,8 +35,20 @@ final class PodWatches implements AutoCloseable {
   private final Consumer<String> failed;
   // Guarded by this.
   private final Map<ObjectSelection, Followed> followed = new HashMap<>();
+  /** Whether the API has answered for all pools, as of those that are followed. */
+  private boolean complete;
+  /** Where the API has refused the pools, as of those that are followed. */
+  private Set<String> unreadNamespaces = Set.of();
   private boolean wide;
   private boolean closed;
+
+  /**
+   * The pods that are engines.
+   *
+   * @param members by what they are
+   * @param unread those that are not among them, as the API has refused them
+   */
+  record Selected(Map<ObjectKey, PodMembership> members, UnreadPods unread) {}
 
   /**
    * The watches of a source; they begin with {@link #start}.
@@ -57,26 +72,26 @@ final class PodWatches implements AutoCloseable {
     follow();
   }
 
-  /** The pods that are engines, by what; null until the API has answered for all selectors. */
-  synchronized @Nullable Map<ObjectKey, PodMembership> members() {
-    if (closed || (pools != null && !pools.isComplete())) {
+  /** The pods that are engines; null until the API has answered for all selectors. */
+  synchronized @Nullable Selected selected() {
+    if (closed || !complete) {
       return null;
     }
     Map<ObjectKey, PodMembership> members = new TreeMap<>();
+    Set<ObjectKey> unreadPools = new HashSet<>();
+    boolean unreadSelector = false;
     for (Followed each : followed.values()) {
       Map<ObjectKey, JsonNode> pods = each.pods;
-      if (pods == null) {
+      if (pods != null) {
+        each.addTo(members, pods);
+      } else if (each.refused) {
+        each.pools.forEach(pool -> unreadPools.add(pool.key()));
+        unreadSelector |= each.configured;
+      } else {
         return null;
       }
-      pods.forEach((key, pod) -> {
-        List<InferencePool> own = each.pools.stream().filter(pool -> pool.selects(pod)).toList();
-        if (each.configured || !own.isEmpty()) {
-          PodMembership member = members.computeIfAbsent(key, _ -> new PodMembership(key, pod));
-          own.forEach(member::add);
-        }
-      });
     }
-    return members;
+    return new Selected(members, new UnreadPods(unreadSelector, unreadPools, unreadNamespaces));
   }
 
   /** Why pods could not be read when it was tried last, each in a sentence. */
@@ -96,6 +111,8 @@ final class PodWatches implements AutoCloseable {
       if (closed) {
         return;
       }
+      complete = pools == null || pools.isComplete();
+      unreadNamespaces = pools == null ? Set.of() : pools.unreadNamespaces();
       Map<ObjectSelection, List<InferencePool>> wanted = selections();
       followed.entrySet().removeIf(each -> {
         boolean over = !wanted.containsKey(each.getKey());
@@ -155,11 +172,22 @@ final class PodWatches implements AutoCloseable {
     // Guarded by PodWatches.this.
     private List<InferencePool> pools = List.of();
     private @Nullable Map<ObjectKey, JsonNode> pods;
+    private boolean refused;
     private @Nullable String failure;
 
     Followed(ObjectSelection selection) {
       this.configured = !settings.selector().isBlank() && selection.equals(configured());
       this.watch = new ObjectWatch(settings.connection(), List.of(selection), pace, this);
+    }
+
+    private void addTo(Map<ObjectKey, PodMembership> members, Map<ObjectKey, JsonNode> selected) {
+      selected.forEach((key, pod) -> {
+        List<InferencePool> own = pools.stream().filter(pool -> pool.selects(pod)).toList();
+        if (configured || !own.isEmpty()) {
+          PodMembership member = members.computeIfAbsent(key, _ -> new PodMembership(key, pod));
+          own.forEach(member::add);
+        }
+      });
     }
 
     @Override
@@ -173,20 +201,18 @@ final class PodWatches implements AutoCloseable {
 
     @Override
     public void failed(ObjectWatch.Failure reason) {
-      boolean first;
+      boolean unread;
       String told;
       synchronized (PodWatches.this) {
         Map<ObjectKey, JsonNode> before = pods;
         int known = before == null ? 0 : before.size();
         told = reason.reason() + "; the " + known + " pods known from it stay";
         failure = told;
-        // Where it may not be read there are no pods: those of other selectors do not wait for it.
-        first = before == null && reason.refused();
-        if (first) {
-          pods = Map.of();
-        }
+        // Pods of other selectors do not wait for those that may not be read.
+        unread = before == null && reason.refused();
+        refused |= unread;
       }
-      if (first) {
+      if (unread) {
         changed.run();
       }
       failed.accept(told);

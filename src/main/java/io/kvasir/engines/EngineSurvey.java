@@ -1,6 +1,8 @@
 package io.kvasir.engines;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.grpc.StatusRuntimeException;
 import io.kvasir.http.HttpCallException;
@@ -216,20 +218,34 @@ public final class EngineSurvey {
    * What an engine answers to {@code /tokenize}.
    *
    * @param key its API key, null when it needs none
+   * @throws HttpCallException when it does not say now, as while it is busy: what it can do is not known then
    */
-  public EngineTokens tokens(EngineDescription engine, @Nullable String key) throws InterruptedException {
+  public EngineTokens tokens(EngineDescription engine, @Nullable String key)
+      throws HttpCallException, InterruptedException {
     ObjectNode asked = JsonNodeFactory.instance.objectNode().put("prompt", EngineTokens.PROBE);
     EngineKind kind = engine.identity().kind();
     if (kind != EngineKind.TENSORRT_LLM) {
       asked.put("model", engine.baseModels().getFirst().name()).put("add_special_tokens", false);
     }
     byte[] body = asked.toString().getBytes(StandardCharsets.UTF_8);
+    HttpCalls.Reply reply =
+        calls.send(HttpCalls.Request.post(engine.url().resolve("/tokenize"), body, timeout).withBearer(key));
+    if (isForNow(reply.status())) {
+      reply.requireStatus(200);
+    }
+    return reply.status() == 200 ? EngineTokens.of(tokens(reply), kind) : EngineTokens.NONE;
+  }
+
+  /** Whether the same may be answered otherwise later: 501 is of servers that have no such route. */
+  private static boolean isForNow(int status) {
+    return status == 429 || (status >= 500 && status != 501);
+  }
+
+  private static JsonNode tokens(HttpCalls.Reply reply) {
     try {
-      HttpCalls.Reply reply =
-          calls.send(HttpCalls.Request.post(engine.url().resolve("/tokenize"), body, timeout).withBearer(key));
-      return reply.status() == 200 ? EngineTokens.of(reply.json().path("tokens"), kind) : EngineTokens.NONE;
-    } catch (HttpCallException cannot) {
-      return EngineTokens.NONE;
+      return reply.json().path("tokens");
+    } catch (HttpCallException notJson) {
+      return MissingNode.getInstance();
     }
   }
 }

@@ -33,7 +33,7 @@ public final class ObjectWatch implements AutoCloseable {
   /** How much later than requested a server may end a watch. */
   private static final Duration GRACE = Duration.ofSeconds(5);
 
-  /** Who has to know of changes. Called on the watch's own thread. */
+  /** Who has to know of changes. Called on the watch's own thread; what it throws is a failure of the watch. */
   public interface Listener {
     /**
      * The objects, after a list, after changes, and when the API answers again after a failure.
@@ -121,9 +121,14 @@ public final class ObjectWatch implements AutoCloseable {
           } else {
             failed(new Failure(String.valueOf(refused.getMessage()), refused.isRefusal(), refused.isMissing()));
           }
-        } catch (IOException | RuntimeException broken) {
+        } catch (IOException broken) {
           failed(new Failure(
               "the Kubernetes API at " + connection.api() + " cannot be reached: " + message(broken), false, false));
+        } catch (RuntimeException | Error unusable) {
+          // Whatever the objects have, or the listener makes of them: the next change may be another.
+          failed(new Failure(
+              "what the Kubernetes API at " + connection.api() + " has cannot be used: " + message(unusable), false,
+              false));
         }
         Thread.sleep(pause.multipliedBy(75 + ThreadLocalRandom.current().nextInt(50)).dividedBy(100));
         pause = pause.multipliedBy(2).compareTo(MAX_PAUSE) < 0 ? pause.multipliedBy(2) : MAX_PAUSE;
@@ -133,14 +138,18 @@ public final class ObjectWatch implements AutoCloseable {
     }
   }
 
-  private static String message(Exception failure) {
+  private static String message(Throwable failure) {
     return failure.getMessage() == null ? failure.toString() : failure.getMessage();
   }
 
   private void failed(Failure failure) {
     if (!closed) {
       failing = true;
-      listener.failed(failure);
+      try {
+        listener.failed(failure);
+      } catch (RuntimeException | Error busy) {
+        LOG.warn("{}, which could not be passed on: {}", failure.reason(), message(busy));
+      }
     }
   }
 

@@ -151,6 +151,20 @@ final class KubernetesPodsTest {
   }
 
   @Test
+  void podWhoseAnnotationIsNestedTooDeeply_isReported_andOthersAreUsed() throws Exception {
+    put(pod("a", "10.0.0.1", true, ""));
+    start();
+    await(() -> urls().size() == 1 && kubernetes.watches() == 1);
+    String deep = "{\\\"a\\\":".repeat(40_000) + "1" + "}".repeat(40_000);
+    put(pod("deep", "10.0.0.8", true,
+        "\"annotations\": {\"kvasir.io/models\": \"m\", \"kvasir.io/pod\": \"" + deep + "\"},"));
+    await(() -> !state.problems().isEmpty());
+    assertThat(state.problems()).singleElement().asString().contains("pod deep: ", "nested too deeply");
+    put(pod("b", "10.0.0.2", true, ""));
+    await(() -> urls().keySet().equals(Set.of("a", "b")));
+  }
+
+  @Test
   void annotations_becomeThePodsSettings() throws Exception {
     put(
         """
@@ -272,6 +286,54 @@ final class KubernetesPodsTest {
   }
 
   @Test
+  void takeoverWhileTheApiRefuses_removesNothing() throws Exception {
+    put(pod("a", "10.0.0.1", true, ""));
+    put(pod("b", "10.0.0.2", false, ""));
+    start();
+    await(() -> urls().size() == 2);
+    opened.removeLast().close();
+    kubernetes.revoke("secret");
+    start();
+    await(() -> state.problems().toString().contains("401"));
+    assertThat(urls().keySet()).containsExactly("a", "b");
+    assertThat(withheld("a")).isFalse();
+    assertThat(withheld("b")).isTrue();
+    kubernetes.delete(ApiResource.PODS, key("a"));
+    kubernetes.user("secret", "kvasir");
+    await("what is there when it may be read", () -> urls().keySet().equals(Set.of("b")));
+    await(() -> state.problems().isEmpty());
+  }
+
+  @Test
+  void takeoverWhileANamespaceMayNotBeRead_keepsItsPods_andDoesNotHinderOthers() throws Exception {
+    InferenceApi.install(kubernetes);
+    kubernetes.put(POOLS, InferenceApi.pool("engines", "llama", "vllm", "{\"number\": 8000}"));
+    kubernetes.put(POOLS, InferenceApi.pool("other", "llama", "vllm", "{\"number\": 8000}"));
+    put(pod("a", "10.0.0.1", true, ""));
+    put(pod("b", "10.0.0.2", true, "").replace("\"engines\"", "\"other\""));
+    InferenceObjects known = pools("engines", "other");
+    startWith(known);
+    await(() -> urls().size() == 2);
+    opened.removeLast().close();
+    kubernetes.deny("list", ApiResource.PODS, "other");
+    startWith(known);
+    await(() -> state.problems().toString().contains("namespace \"other\""));
+    assertThat(urls().keySet()).containsExactly("a", "b.other");
+    kubernetes.delete(ApiResource.PODS, key("a"));
+    await(() -> urls().keySet().equals(Set.of("b.other")));
+    opened.removeLast().close();
+
+    kubernetes.deny("list", POOLS, "other");
+    put(pod("c", "10.0.0.3", true, ""));
+    startWith(pools("engines", "other"));
+    await("the same where the pools may not be read", () -> urls().keySet().equals(Set.of("b.other", "c")));
+    opened.removeLast().close();
+    kubernetes.uninstall(POOLS);
+    startWith(pools("engines", "other"));
+    await("where there are no pools there are no pods of theirs", () -> urls().isEmpty());
+  }
+
+  @Test
   void podThatNamesNoModels_hasThoseOfItsEngine() throws Exception {
     put(pod("a", "10.0.0.1", false, "\"annotations\": {},"));
     start();
@@ -293,6 +355,40 @@ final class KubernetesPodsTest {
     put(pod("a", "10.0.0.1", false, "\"annotations\": {},"));
     await(() -> withheld("a"));
     assertThat(spec("a").models()).as("models of a pod that is not ready for a while").containsExactly("m", "lora");
+  }
+
+  @Test
+  void takeoverWhileAnEngineDoesNotAnswer_keepsItsPodAsItWas() throws Exception {
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m", "lora"));
+    models.put(URI.create("http://10.0.0.2:8000"), List.of("m"));
+    put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
+    put(pod("b", "10.0.0.2", true, "\"annotations\": {},"));
+    start();
+    await(() -> urls().size() == 2);
+    opened.removeLast().close();
+    PodSpec before = spec("a");
+    models.clear();
+    put(pod("b", "10.0.0.3", true, "\"annotations\": {},"));
+    put(pod("c", "10.0.0.4", true, ""));
+    start();
+    await(() -> urls().containsKey("c"));
+    assertThat(urls().keySet()).as("all but that at another address").containsExactly("a", "c");
+    assertThat(spec("a")).isEqualTo(before);
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m"));
+    await("what it is now", () -> spec("a").models().equals(Set.of("m")));
+  }
+
+  @Test
+  void podOfTheSameNameAtAnotherAddress_isNoneUntilItsEngineHasAnswered() throws Exception {
+    models.put(URI.create("http://10.0.0.1:8000"), List.of("m"));
+    put(pod("a", "10.0.0.1", true, "\"annotations\": {},"));
+    start();
+    await(() -> urls().equals(Map.of("a", "http://10.0.0.1:8000")));
+    put(pod("a", "10.0.0.2", false, "\"annotations\": {},"));
+    await("the engine that is no more", () -> urls().isEmpty());
+    put(pod("a", "10.0.0.2", true, "\"annotations\": {},"));
+    models.put(URI.create("http://10.0.0.2:8000"), List.of("m"));
+    await(() -> urls().equals(Map.of("a", "http://10.0.0.2:8000")));
   }
 
   private void put(String pod) throws Exception {

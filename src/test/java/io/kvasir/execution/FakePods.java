@@ -37,6 +37,11 @@ public final class FakePods implements Pods {
   }
 
   @Override
+  public List<DiscoveredPod> declaredBy(PodSource source) {
+    return declared.getOrDefault(source, List.of());
+  }
+
+  @Override
   public void announce(PodSpec pod) {
     if (added.stream().noneMatch(known -> known.name().equals(pod.name()))) {
       added.add(pod);

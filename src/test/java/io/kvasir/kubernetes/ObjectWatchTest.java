@@ -183,6 +183,20 @@ final class ObjectWatchTest {
     assertThat(seen.selection).extracting(ObjectSelection::resource).isEqualTo(NEW);
   }
 
+  @Test
+  void listenerThatFails_isToldAgain_andDoesNotEndTheWatch() throws Exception {
+    seen.broken = new StackOverflowError();
+    put(NEW, "a");
+    watch(RARELY, NEW);
+    await(() -> seen.failures.size() > 2);
+    assertThat(seen.failures.getFirst().reason()).contains("StackOverflowError");
+    seen.broken = null;
+    await(() -> seen.has("a"));
+    put(NEW, "b");
+    await(() -> seen.has("a", "b"));
+    assertThat(kubernetes.requests("list", NEW)).isEqualTo(1);
+  }
+
   private KubernetesConnection connection() {
     return kubernetes.connection(token);
   }
@@ -210,6 +224,8 @@ final class ObjectWatchTest {
     volatile Set<String> names = Set.of();
     final AtomicInteger updates = new AtomicInteger();
     volatile @Nullable ObjectSelection selection;
+    /** What both methods throw; null for nothing. */
+    volatile @Nullable Error broken;
 
     boolean has(String... expected) {
       return updates.get() > 0 && names.equals(new TreeSet<>(List.of(expected)));
@@ -217,6 +233,7 @@ final class ObjectWatchTest {
 
     @Override
     public void updated(ObjectSelection by, Map<ObjectKey, JsonNode> objects) {
+      breakDown();
       Set<String> now = new TreeSet<>();
       objects.keySet().forEach(key -> now.add(key.name()));
       selection = by;
@@ -227,6 +244,14 @@ final class ObjectWatchTest {
     @Override
     public void failed(ObjectWatch.Failure failure) {
       failures.add(failure);
+      breakDown();
+    }
+
+    private void breakDown() {
+      Error thrown = broken;
+      if (thrown != null) {
+        throw thrown;
+      }
     }
   }
 }

@@ -4,6 +4,7 @@ import io.kvasir.app.node.StartException;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.engines.EngineSurvey;
+import io.kvasir.engines.EngineTokens;
 import io.kvasir.engines.SurveyedEngine;
 import io.kvasir.http.HttpCallException;
 import java.util.ArrayList;
@@ -69,8 +70,15 @@ final class FleetSurvey {
 
   private FleetEngine survey(EngineAddress address, boolean alone) throws HttpCallException, InterruptedException {
     SurveyedEngine engine = survey.survey(address, key, alone, null);
-    return new FleetEngine(
-        engine, survey.load(engine.description(), key), survey.tokens(engine.description(), key));
+    return new FleetEngine(engine, survey.load(engine.description(), key), tokens(engine));
+  }
+
+  private EngineTokens tokens(SurveyedEngine engine) throws InterruptedException {
+    try {
+      return survey.tokens(engine.description(), key);
+    } catch (HttpCallException cannot) {
+      return EngineTokens.NONE;
+    }
   }
 
   private static Set<EngineAddress> parsed(List<String> urls) throws StartException {

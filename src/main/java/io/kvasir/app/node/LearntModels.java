@@ -54,7 +54,7 @@ final class LearntModels {
   private final Map<String, Group> learnt = new HashMap<>();
   private final Map<String, Problem> problems = new ConcurrentHashMap<>();
 
-  /** Those of base models none of whose engines has answered. */
+  /** Those of base models whose engines have not answered since their pods are what they are. */
   private final Map<String, Problem> unanswered = new ConcurrentHashMap<>();
 
   private int checks;
@@ -155,20 +155,23 @@ final class LearntModels {
   private void learn(String base, Group group, URI engine) throws InterruptedException {
     try {
       SurveyedEngine found = survey.survey(EngineAddress.of(engine), null);
-      unanswered.remove(base);
       for (ServedModel model : found.description().baseModels()) {
         if (!configured.contains(model.name())) {
           learn(found, model, group);
         }
       }
       learnt.put(base, group);
+      unanswered.remove(base);
     } catch (IOException | RuntimeException failed) {
       // Files or answers that cannot be read are no reason to leave the other models alone.
       LOG.debug("the model {} could not be learnt from {}: {}", base, engine, failed.getMessage());
       unanswered.put(
           base,
           Problem.warning(
-              "prompts for the model " + base + " are compared by their text only: " + failed.getMessage(),
+              "prompts for the model " + base
+                  + (learnt.containsKey(base) ? " are prepared as before its pods changed: "
+                      : " are compared by their text only: ")
+                  + failed.getMessage(),
               "see that its engines answer, or name the model in kvasir.models"));
     }
   }

@@ -284,9 +284,11 @@ public final class Node implements AutoCloseable {
   /** Makes the node's state visible at {@code /ready}. */
   private void report(ProfileReloader reloader, Discovery discovery) {
     CellSettings cell = config.fleet().cell();
-    new ClusterReadiness(
-            system, cells.cells(), cells.fleet(), membership, config.cluster().partitionPolicy(),
-            WorkerWaits.of(cell.admission(), cell.fromZero()))
+    WorkerReadiness workers =
+        new WorkerReadiness(
+            cells.cells()::workers, WorkerWaits.of(cell.admission(), cell.fromZero()), config.fleet().probeTimeout(),
+            NanoClock.SYSTEM);
+    new ClusterReadiness(system, workers, cells.fleet(), membership, config.cluster().partitionPolicy())
         .register(readiness);
     shutdown.register(readiness);
     readiness.degradation(discovery::problems);

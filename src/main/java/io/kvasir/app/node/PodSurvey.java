@@ -74,8 +74,8 @@ final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
     return new Completed(completed, pod.learnt(AdminJsonConfig.pod(described)), load);
   }
 
-  /** What an engine answers to {@code /tokenize}. */
-  EngineTokens tokens(SurveyedEngine engine) throws InterruptedException {
+  /** What an engine answers to {@code /tokenize}; see {@link EngineSurvey#tokens}. */
+  EngineTokens tokens(SurveyedEngine engine) throws IOException, InterruptedException {
     return survey.tokens(engine.description(), fleet.podKeys().of(engine.description().url()));
   }
 

@@ -39,6 +39,14 @@ final class ClusterPods implements Pods {
   }
 
   @Override
+  public List<DiscoveredPod> declaredBy(PodSource source) {
+    return roster.get().pods().stream()
+        .filter(pod -> pod.source() == source)
+        .map(pod -> new DiscoveredPod(pod.spec(), pod.withheld()))
+        .toList();
+  }
+
+  @Override
   public void add(PodSpec pod) {
     String refused = ask(replyTo -> new Directory.Add(pod, replyTo));
     if (!refused.isEmpty()) {

@@ -14,9 +14,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,9 +59,9 @@ public final class InferenceObjects implements AutoCloseable {
   /** Starts listing and watching; once. */
   public synchronized void start() {
     for (String namespace : namespaces) {
-      pools.add(new Followed<>(InferenceKind.POOL, SpecReader::pool));
-      objectives.add(new Followed<>(InferenceKind.OBJECTIVE, SpecReader::objective));
-      rewrites.add(new Followed<>(InferenceKind.REWRITE, SpecReader::rewrite));
+      pools.add(new Followed<>(namespace, InferenceKind.POOL, SpecReader::pool));
+      objectives.add(new Followed<>(namespace, InferenceKind.OBJECTIVE, SpecReader::objective));
+      rewrites.add(new Followed<>(namespace, InferenceKind.REWRITE, SpecReader::rewrite));
       for (Followed<?> each : List.of(pools.getLast(), objectives.getLast(), rewrites.getLast())) {
         List<ObjectSelection> selections =
             each.kind.resources().stream()
@@ -93,6 +95,14 @@ public final class InferenceObjects implements AutoCloseable {
   /** Whether the API has answered for all kinds and namespaces; before that objects may be missing. */
   public boolean isComplete() {
     return snapshot.complete();
+  }
+
+  /**
+   * The namespaces whose pools have never been read, although the API has answered: it refused. An empty name means all
+   * namespaces.
+   */
+  public Set<String> unreadNamespaces() {
+    return snapshot.unread();
   }
 
   /**
@@ -160,7 +170,12 @@ public final class InferenceObjects implements AutoCloseable {
   private void changed() {
     synchronized (this) {
       boolean complete = followed().stream().allMatch(each -> each.answered);
-      snapshot = new InferenceSnapshot(union(pools), union(objectives), union(rewrites), complete);
+      Set<String> unread =
+          pools.stream()
+              .filter(each -> each.answered && !each.read)
+              .map(each -> each.namespace)
+              .collect(Collectors.toUnmodifiableSet());
+      snapshot = new InferenceSnapshot(union(pools), union(objectives), union(rewrites), complete, unread);
       count(InferenceKind.POOL, snapshot.pools().values());
       count(InferenceKind.OBJECTIVE, snapshot.objectives().values());
       count(InferenceKind.REWRITE, snapshot.rewrites().values());
@@ -186,6 +201,7 @@ public final class InferenceObjects implements AutoCloseable {
 
   /** The objects of a kind in a namespace. */
   private final class Followed<T> implements ObjectWatch.Listener {
+    private final String namespace;
     private final InferenceKind kind;
     private final Function<JsonNode, Reading<T>> reader;
     // Guarded by InferenceObjects.this.
@@ -195,7 +211,8 @@ public final class InferenceObjects implements AutoCloseable {
     private boolean read;
     private @Nullable String failure;
 
-    Followed(InferenceKind kind, Function<JsonNode, Reading<T>> reader) {
+    Followed(String namespace, InferenceKind kind, Function<JsonNode, Reading<T>> reader) {
+      this.namespace = namespace;
       this.kind = kind;
       this.reader = reader;
     }
@@ -221,19 +238,19 @@ public final class InferenceObjects implements AutoCloseable {
 
     @Override
     public void failed(ObjectWatch.Failure reason) {
-      boolean first;
+      boolean news;
       synchronized (InferenceObjects.this) {
         // Objectives and rewrites are optional: without their definitions there are none.
         String now = reason.missing() && kind != InferenceKind.POOL ? null : reason.reason();
-        first = !answered && reason.refused();
-        if (failure == null && (now != null || first)) {
+        news = (!answered && reason.refused()) || (!read && reason.missing());
+        if (failure == null && (now != null || news)) {
           LOG.warn("{}: {}", kind.kind(), reason.reason());
         }
         failure = now;
         answered |= reason.refused();
         read |= reason.missing();
       }
-      if (first) {
+      if (news) {
         changed();
       }
     }

@@ -18,13 +18,15 @@ import java.util.stream.Stream;
  * The objects that are known, as of a moment. Immutable.
  *
  * @param complete whether the API has answered for each kind in each namespace: before that objects may be missing
+ * @param unread namespaces whose pools the API has not let be read yet; an empty name means all namespaces
  */
 record InferenceSnapshot(
     Map<ObjectKey, KnownObject<InferencePool>> pools,
     Map<ObjectKey, KnownObject<Objective>> objectives,
     Map<ObjectKey, KnownObject<ModelRewrite>> rewrites,
-    boolean complete) {
-  static final InferenceSnapshot EMPTY = new InferenceSnapshot(Map.of(), Map.of(), Map.of(), false);
+    boolean complete,
+    Set<String> unread) {
+  static final InferenceSnapshot EMPTY = new InferenceSnapshot(Map.of(), Map.of(), Map.of(), false, Set.of());
 
   /** The pools in force. */
   List<InferencePool> poolsInForce() {

@@ -7,42 +7,49 @@ import io.kvasir.scale.live.ScaleReport;
 import java.util.function.Predicate;
 
 /**
- * The stream to one client that is told whether a target is active: the state at first, and each change as soon as the
- * client takes it; what changes back meanwhile is not sent. Ends when the client is gone. Thread-safe.
+ * The stream to one client that is told whether a target is active: the state as soon as workers are known, and each
+ * change as soon as the client takes it; what changes back meanwhile is not sent. Ends when the client is gone.
+ * Thread-safe.
  */
 final class ActivityPush {
-  private enum Sent { NOTHING, ACTIVE, IDLE }
+  private enum State { UNKNOWN, ACTIVE, IDLE }
 
   private final ServerCallStreamObserver<IsActiveResponse> client;
-  private Sent sent = Sent.NOTHING;
-  private boolean active;
+  private final Predicate<ScaleReport> active;
+  // Guarded by this.
+  private State state = State.UNKNOWN;
+  private State sent = State.UNKNOWN;
 
-  private ActivityPush(ServerCallStreamObserver<IsActiveResponse> client) {
+  private ActivityPush(ServerCallStreamObserver<IsActiveResponse> client, Predicate<ScaleReport> active) {
     this.client = client;
+    this.active = active;
   }
 
   /** Begins one; called by the thread of the call that it answers. */
   static void begin(
       ServerCallStreamObserver<IsActiveResponse> client, ScaleMonitor monitor, Predicate<ScaleReport> active) {
-    ActivityPush push = new ActivityPush(client);
-    Runnable end = monitor.listen(report -> push.update(active.test(report)));
+    ActivityPush push = new ActivityPush(client, active);
+    Runnable end = monitor.listen(push::update);
     client.setOnCancelHandler(end);
     client.setOnReadyHandler(push::send);
-    push.update(active.test(monitor.report()));
+    push.update(monitor.report());
   }
 
-  private void update(boolean now) {
+  /** A node that knows no workers does not know whether they have anything to do. */
+  private void update(ScaleReport report) {
+    if (report.targets().isEmpty()) {
+      return;
+    }
     synchronized (this) {
-      active = now;
+      state = active.test(report) ? State.ACTIVE : State.IDLE;
     }
     send();
   }
 
   private synchronized void send() {
-    Sent due = active ? Sent.ACTIVE : Sent.IDLE;
-    if (sent != due && client.isReady() && !client.isCancelled()) {
-      sent = due;
-      client.onNext(IsActiveResponse.newBuilder().setResult(active).build());
+    if (sent != state && client.isReady() && !client.isCancelled()) {
+      sent = state;
+      client.onNext(IsActiveResponse.newBuilder().setResult(state == State.ACTIVE).build());
     }
   }
 }

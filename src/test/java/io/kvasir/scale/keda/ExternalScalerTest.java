@@ -90,6 +90,15 @@ final class ExternalScalerTest {
   }
 
   @Test
+  void nodeThatKnowsNothing_pushesNothing() {
+    Iterator<Boolean> pushed = keda.activity(MODEL);
+    Await.await("its stream", () -> monitor.listeners() == 1);
+    monitor.tick();
+    inFlight(1);
+    assertThat(pushed.next()).isTrue();
+  }
+
+  @Test
   void clientThatIsGone_isForgotten() throws IOException {
     inFlight(0);
     assertThat(keda.activity(MODEL).next()).isFalse();
