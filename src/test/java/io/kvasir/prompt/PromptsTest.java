@@ -168,6 +168,15 @@ final class PromptsTest {
     assertThat(other.chain().hashes()).doesNotContain(shorter.chain().hashes()[0]);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"Where is the old library, please? ", "Где находится старая библиотека? ", "请问旧图书馆在什么地方？"})
+  void prepare_textInAnyScriptWithoutTokenizer_hasTheTokensOfItsChunks(String sentence) {
+    Prompt prompt = Bodies.prepare(
+        prompts, Api.COMPLETIONS, "text", JSON.createObjectNode().put("prompt", sentence.repeat(100)));
+    int beyond = prompt.tokens() - prompt.chain().length() * prompt.chain().blockSize();
+    assertThat(beyond).isBetween(0, prompt.chain().blockSize() - 1);
+  }
+
   @Test
   void prepare_clientOfALargePromptHasLeft_stops() throws Exception {
     JsonNode body = JSON.createObjectNode().put("prompt", new Texts(4).prose(150_000));
