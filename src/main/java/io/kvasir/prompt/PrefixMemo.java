@@ -20,11 +20,12 @@ import java.util.random.RandomGenerator;
  * stretches without one, line breaks before a letter). Where a piece ends depends on the text up to there only, so
  * texts that begin alike are cut alike. A <em>step</em> is what one piece adds to everything before it: the hashes of
  * the blocks it completes and the ids of the unfinished block. Its key is a 128-bit hash of the whole text up to the
- * piece's end (with a random seed, so that no client can construct two texts that collide). A prompt is walked from its
- * start: each step is copied when it is cached and computed when it is not, so that an evicted step in the middle costs
- * only that step. {@value #SPAN} pieces that no prompt ends in are a step of their own, too, a <em>span</em>, and a
- * prompt goes from span to span as long as they are cached. Only the unfinished block's tokens are kept: 48,000 tokens
- * of 16 to a block take some 60 kB, twice while both spans and pieces are used, whichever prompts share them.
+ * piece's end (with a random seed, so that no client can construct two texts that collide) and of the tokenizer: a
+ * model that is learnt anew may have another. A prompt is walked from its start: each step is copied when it is cached
+ * and computed when it is not, so that an evicted step in the middle costs only that step. {@value #SPAN} pieces that
+ * no prompt ends in are a step of their own, too, a <em>span</em>, and a prompt goes from span to span as long as they
+ * are cached. Only the unfinished block's tokens are kept: 48,000 tokens of 16 to a block take some 60 kB, twice while
+ * both spans and pieces are used, whichever prompts share them.
  *
  * <p>Walking costs a scan for the cuts, one hash over the text, and a look-up for each span and for each piece after
  * the last one. Bounded in bytes; the least used steps go first. Thread-safe.
@@ -271,7 +272,8 @@ final class PrefixMemo {
     }
 
     private HashValue128 root(boolean special) {
-      return hasher.hashStream().putString(namespace.id()).putBoolean(special).get();
+      return hasher.hashStream()
+          .putLong(tokenizer.number()).putString(namespace.id()).putBoolean(special).get();
     }
 
     private HashValue128 after(HashValue128 before, byte[] text, int from, int to) {

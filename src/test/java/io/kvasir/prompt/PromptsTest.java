@@ -16,6 +16,8 @@ import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -186,6 +189,23 @@ final class PromptsTest {
       client.cancel();
       assertThatThrownBy(() -> prompts.prepare(request, permit)).isInstanceOf(CancellationException.class);
     }
+  }
+
+  @Test
+  void learn_sameNameWithOtherFiles_remembersNothingOfTheFormerTokenizer(@TempDir Path dir) throws Exception {
+    Files.write(dir.resolve("tokenizer.json"), Samples.bytes("/tokenizers/llama3.json"));
+    JsonNode body = json("{'prompt': LONG}");
+    Prompts learnt = load();
+    learnt.learn(ModelConfig.demo("m", 16));
+    Bodies.prepare(learnt, Api.COMPLETIONS, "m", body);
+    learnt.forget("m");
+
+    learnt.learn(
+        new ModelConfig(
+            "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in(dir.toString()), Map.of(), 0, false));
+
+    Prompt prompt = Bodies.prepare(learnt, Api.COMPLETIONS, "m", body);
+    assertThat(prompt.tokens()).isEqualTo(Samples.tokenizer("llama3").encode(LONG, true).length);
   }
 
   @Test

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,6 +40,10 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
 
   /** The least bytes of a piece that is worth caching on its own. */
   static final int SHORT_PIECE = 64;
+
+  private static final AtomicLong LOADED = new AtomicLong();
+
+  private final long number = LOADED.incrementAndGet();
 
   /**
    * The tokenizer that a Hugging Face {@code tokenizer.json} describes.
@@ -111,6 +116,11 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
       ids.addAll(after());
     }
     return ids.copyFrom(0);
+  }
+
+  /** No other tokenizer of this process has it: what is remembered of one is not used for another. */
+  public final long number() {
+    return number;
   }
 
   /** The text of {@code ids}, special tokens included. */
