@@ -94,7 +94,8 @@ final class PrefixMemo {
   /**
    * The chain of {@code text} in UTF-8, with the tokenizer's special tokens around it when {@code special} is true.
    *
-   * @param checkpoint runs now and then between pieces while a long text is tokenised; what it throws ends that
+   * @param checkpoint runs now and then between words while a long text is tokenised; what it throws ends that
+   * @throws RuntimeException when the tokenizer cannot encode the text
    */
   Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, byte[] text, boolean special, Runnable checkpoint) {
     return new Tokenization(tokenizer, namespace, checkpoint).of(text, special);
@@ -118,7 +119,6 @@ final class PrefixMemo {
     private long[] chain = new long[16];
     private short[] firsts = new short[16];
     private int blocks;
-    private int tokens;
     private int reused;
     private int computed;
 
@@ -149,10 +149,10 @@ final class PrefixMemo {
           if (step != null) {
             append(step);
           } else {
-            int tokensBefore = tokens;
+            int tokensBefore = tokens();
             int blocksBefore = blocks;
             addPieces(text, from, pieces, key);
-            steps.put(whole, step(tokens - tokensBefore, blocksBefore));
+            steps.put(whole, step(tokens() - tokensBefore, blocksBefore));
           }
           key = whole;
         } else {
@@ -163,7 +163,7 @@ final class PrefixMemo {
       if (special) {
         add(tokenizer.after());
       }
-      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), lookahead()), tokens, reused);
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), lookahead()), tokens(), reused);
     }
 
     /** The token after each block, of the last one where there is one. */
@@ -227,7 +227,6 @@ final class PrefixMemo {
       blocks += step.blocks.length;
       open.clear();
       open.addAll(step.rest);
-      tokens += step.tokens;
       reused += step.tokens;
     }
 
@@ -238,17 +237,24 @@ final class PrefixMemo {
         computed = 0;
         checkpoint.run();
       }
-      int open0 = open.size();
-      tokenizer.encode(text, from, to, open);
-      int added = open.size() - open0;
-      tokens += added;
+      int before = tokens();
+      tokenizer.encode(text, from, to, open, this::pause);
       hashFull();
-      return added;
+      return tokens() - before;
+    }
+
+    /** However long a piece is, no more than an unfinished block of its tokens is kept at a checkpoint. */
+    private void pause() {
+      hashFull();
+      checkpoint.run();
+    }
+
+    private int tokens() {
+      return blocks * namespace.blockSize() + open.size();
     }
 
     private void add(int[] ids) {
       open.addAll(ids);
-      tokens += ids.length;
       hashFull();
     }
 

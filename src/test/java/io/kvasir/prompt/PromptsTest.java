@@ -181,6 +181,14 @@ final class PromptsTest {
   }
 
   @Test
+  void prepare_wordOfMegabytes_isComparedByItsText() {
+    Prompt prompt = Bodies.prepare(
+        prompts, Api.COMPLETIONS, "demo", JSON.createObjectNode().put("prompt", "a".repeat(2 << 20)));
+    assertThat(prompt).extracting(Prompt::tokens, Prompt::mode, Prompt::reason)
+        .containsExactly(1 << 19, PromptMode.TEXT, PromptReason.TOKENIZER_FAILED);
+  }
+
+  @Test
   void prepare_clientOfALargePromptHasLeft_stops() throws Exception {
     JsonNode body = JSON.createObjectNode().put("prompt", new Texts(4).prose(150_000));
     PromptRequest request = new PromptRequest(Api.COMPLETIONS, "demo", body, false, null);

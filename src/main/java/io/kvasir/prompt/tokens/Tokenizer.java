@@ -104,6 +104,7 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
    * The ids of {@code text}.
    *
    * @param addSpecialTokens whether to add the model's special tokens around the text (such as a begin-of-text token)
+   * @throws RuntimeException when the text cannot be encoded, such as one with a word of megabytes
    */
   public final int[] encode(String text, boolean addSpecialTokens) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
@@ -141,5 +142,15 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
   public abstract int cut(byte[] text, int from);
 
   /** Appends the ids of {@code text[from, to)}, both ends being places where the text may be cut. */
-  public abstract void encode(byte[] text, int from, int to, TokenIdList into);
+  final void encode(byte[] text, int from, int to, TokenIdList into) {
+    encode(text, from, to, into, () -> { });
+  }
+
+  /**
+   * The same, with pauses where the text is long.
+   *
+   * @param pause runs between words where it can, and may take ids that are there already; what it throws ends this
+   * @throws RuntimeException when the text cannot be encoded, such as one with a word of megabytes
+   */
+  public abstract void encode(byte[] text, int from, int to, TokenIdList into, Runnable pause);
 }
