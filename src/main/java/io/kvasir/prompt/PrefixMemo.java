@@ -20,11 +20,12 @@ import java.util.random.RandomGenerator;
  * stretches without one, line breaks before a letter). Where a piece ends depends on the text up to there only, so
  * texts that begin alike are cut alike. A <em>step</em> is what one piece adds to everything before it: the hashes of
  * the blocks it completes and the ids of the unfinished block. Its key is a 128-bit hash of the whole text up to the
- * piece's end (with a random seed, so that no client can construct two texts that collide). A prompt is walked from its
- * start: each step is copied when it is cached and computed when it is not, so that an evicted step in the middle costs
- * only that step. {@value #SPAN} pieces that no prompt ends in are a step of their own, too, a <em>span</em>, and a
- * prompt goes from span to span as long as they are cached. Only the unfinished block's tokens are kept: 48,000 tokens
- * of 16 to a block take some 60 kB, twice while both spans and pieces are used, whichever prompts share them.
+ * piece's end (with a random seed, so that no client can construct two texts that collide) and of the tokenizer: a
+ * model that is learnt anew may have another. A prompt is walked from its start: each step is copied when it is cached
+ * and computed when it is not, so that an evicted step in the middle costs only that step. {@value #SPAN} pieces that
+ * no prompt ends in are a step of their own, too, a <em>span</em>, and a prompt goes from span to span as long as they
+ * are cached. Only the unfinished block's tokens are kept: 48,000 tokens of 16 to a block take some 60 kB, twice while
+ * both spans and pieces are used, whichever prompts share them.
  *
  * <p>Walking costs a scan for the cuts, one hash over the text, and a look-up for each span and for each piece after
  * the last one. Bounded in bytes; the least used steps go first. Thread-safe.
@@ -93,7 +94,8 @@ final class PrefixMemo {
   /**
    * The chain of {@code text} in UTF-8, with the tokenizer's special tokens around it when {@code special} is true.
    *
-   * @param checkpoint runs now and then between pieces while a long text is tokenised; what it throws ends that
+   * @param checkpoint runs now and then between words while a long text is tokenised; what it throws ends that
+   * @throws RuntimeException when the tokenizer cannot encode the text
    */
   Tokens tokens(Tokenizer tokenizer, BlockNamespace namespace, byte[] text, boolean special, Runnable checkpoint) {
     return new Tokenization(tokenizer, namespace, checkpoint).of(text, special);
@@ -117,7 +119,6 @@ final class PrefixMemo {
     private long[] chain = new long[16];
     private short[] firsts = new short[16];
     private int blocks;
-    private int tokens;
     private int reused;
     private int computed;
 
@@ -148,10 +149,10 @@ final class PrefixMemo {
           if (step != null) {
             append(step);
           } else {
-            int tokensBefore = tokens;
+            int tokensBefore = tokens();
             int blocksBefore = blocks;
             addPieces(text, from, pieces, key);
-            steps.put(whole, step(tokens - tokensBefore, blocksBefore));
+            steps.put(whole, step(tokens() - tokensBefore, blocksBefore));
           }
           key = whole;
         } else {
@@ -162,7 +163,7 @@ final class PrefixMemo {
       if (special) {
         add(tokenizer.after());
       }
-      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), lookahead()), tokens, reused);
+      return new Tokens(new Chain(Arrays.copyOf(chain, blocks), namespace.blockSize(), lookahead()), tokens(), reused);
     }
 
     /** The token after each block, of the last one where there is one. */
@@ -226,7 +227,6 @@ final class PrefixMemo {
       blocks += step.blocks.length;
       open.clear();
       open.addAll(step.rest);
-      tokens += step.tokens;
       reused += step.tokens;
     }
 
@@ -237,17 +237,24 @@ final class PrefixMemo {
         computed = 0;
         checkpoint.run();
       }
-      int open0 = open.size();
-      tokenizer.encode(text, from, to, open);
-      int added = open.size() - open0;
-      tokens += added;
+      int before = tokens();
+      tokenizer.encode(text, from, to, open, this::pause);
       hashFull();
-      return added;
+      return tokens() - before;
+    }
+
+    /** However long a piece is, no more than an unfinished block of its tokens is kept at a checkpoint. */
+    private void pause() {
+      hashFull();
+      checkpoint.run();
+    }
+
+    private int tokens() {
+      return blocks * namespace.blockSize() + open.size();
     }
 
     private void add(int[] ids) {
       open.addAll(ids);
-      tokens += ids.length;
       hashFull();
     }
 
@@ -271,7 +278,8 @@ final class PrefixMemo {
     }
 
     private HashValue128 root(boolean special) {
-      return hasher.hashStream().putString(namespace.id()).putBoolean(special).get();
+      return hasher.hashStream()
+          .putLong(tokenizer.number()).putString(namespace.id()).putBoolean(special).get();
     }
 
     private HashValue128 after(HashValue128 before, byte[] text, int from, int to) {

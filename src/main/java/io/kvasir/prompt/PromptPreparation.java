@@ -207,9 +207,9 @@ final class PromptPreparation {
 
   private Prompt chunks(BlockNamespace namespace, String text, PromptReason reason) {
     long start = textTime.start();
-    Chain chain = TextChunks.chain(namespace.hash(), text);
+    TextChunks chunks = TextChunks.of(namespace.hash(), text);
     long _ = textTime.record(start);
-    return new Prompt(chain, TextChunks.tokens(text), PromptMode.TEXT, reason, null);
+    return new Prompt(chunks.chain(), chunks.tokens(), PromptMode.TEXT, reason, null);
   }
 
   /**

@@ -9,25 +9,21 @@ import java.nio.charset.StandardCharsets;
 /**
  * Blocks of a text whose tokens are not known: 32 bytes of its UTF-8 each. A token is four bytes of English on average,
  * so such a block counts as 8 tokens, and depths and prompt lengths have the same unit in every mode.
+ *
+ * @param chain of the full chunks
+ * @param tokens estimated tokens of the whole text: a quarter of its bytes, in every script
  */
-final class TextChunks {
+record TextChunks(Chain chain, int tokens) {
   static final int BYTES = 32;
   static final int TOKENS = BYTES / Integer.BYTES;
 
-  private TextChunks() {}
-
-  /** The chain of the full chunks of {@code text}. */
-  static Chain chain(BlockHash hash, String text) {
+  /** The chunks of a text, in a namespace of blocks. */
+  static TextChunks of(BlockHash hash, String text) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
     int[] words = new int[utf8.length / BYTES * TOKENS];
     ByteBuffer.wrap(utf8).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().get(words);
     long[] hashes = new long[words.length / TOKENS];
     hash.chain(BlockHash.NONE, words, 0, words.length, TOKENS, hashes, 0);
-    return new Chain(hashes, TOKENS);
-  }
-
-  /** Estimated tokens of a text. */
-  static int tokens(String text) {
-    return text.length() / Integer.BYTES;
+    return new TextChunks(new Chain(hashes, TOKENS), utf8.length / Integer.BYTES);
   }
 }

@@ -324,7 +324,7 @@ final class ChatPromptsTest {
     Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "demo", conversation("user", LONG));
     assertThat(prompt.mode()).isEqualTo(PromptMode.TEXT);
     assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
-    assertThat(prompt.chain()).isEqualTo(TextChunks.chain(PLAIN.hash(), "[" + LONG + "]"));
+    assertThat(prompt.chain()).isEqualTo(TextChunks.of(PLAIN.hash(), "[" + LONG + "]").chain());
   }
 
   @Test

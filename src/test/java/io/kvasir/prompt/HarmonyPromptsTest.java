@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.SglangVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
@@ -52,6 +53,9 @@ final class HarmonyPromptsTest {
   private static final EngineVersion VLLM = VllmVersion.of("0.33.0");
   private static final EngineVersion OLDER_VLLM = VllmVersion.of("0.32.0");
   private static final EngineVersion SGLANG = SglangVersion.of("0.5.23", null);
+  /** What follows an answer's text. */
+  private static final String HARMONY_END = "<|end|><|start|>assistant";
+
   private static final Clock CLOCK = Clock.fixed(Instant.parse("2026-11-28T10:00:00Z"), ZoneOffset.UTC);
   private static final String TEMPLATE = """
       {% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}{% endfor %}<|start|>assistant\
@@ -121,6 +125,31 @@ final class HarmonyPromptsTest {
 
   private ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
     return api == Api.CHAT ? body : renderer.chat(api, body, engine);
+  }
+
+  /** A text of one beginning after the other must not cost more than its length. */
+  @Test
+  void tensorRtPreamble_isLookedForOnce_whateverTheText() {
+    String begin = "<|channel|>commentary<|message|>";
+    ObjectNode body = Bodies.object("{'messages': [{'role': 'assistant'}]}");
+    ObjectNode message = (ObjectNode) body.at("/messages/0");
+    EngineVersion engine = TensorRtVersion.of("1.3.0");
+
+    message.putArray("tool_calls");
+    for (String text : List.of(
+        begin.repeat(100_000), begin + " " + begin.repeat(100_000) + "<|end|>" + begin.repeat(200_000))) {
+      message.put("content", text);
+      assertThat(prompt(Api.CHAT, body, engine)).endsWith("<|channel|>final<|message|>" + text + HARMONY_END);
+    }
+
+    message.put("content", begin + " I look. <|end|>Found." + begin + "no more<|end|>");
+    assertThat(prompt(Api.CHAT, body, engine)).endsWith(
+        "<|channel|>final<|message|>" + begin + " I look. <|end|>Found." + begin + "no more<|end|>" + HARMONY_END);
+
+    message.put("content", begin + "I\nlook.<|end|>Found" + begin + "I\nlook.<|end|> one<|end|>.");
+    assertThat(prompt(Api.CHAT, body, engine)).endsWith(
+        "<|channel|>commentary<|message|>I\nlook.<|end|><|start|>assistant"
+            + "<|channel|>final<|message|>Found one<|end|>." + HARMONY_END);
   }
 
   @Test

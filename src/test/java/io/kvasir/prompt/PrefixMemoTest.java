@@ -10,6 +10,7 @@ import io.kvasir.prompt.tokens.Tokenizer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -105,6 +106,17 @@ final class PrefixMemoTest {
     BlockNamespace adapter = BlockNamespace.of("m", 16, "adapter", null);
     assertThat(memo.tokens(demo, adapter, utf8(text), false, () -> { }).chain().hashes())
         .doesNotContain(plain.chain().hashes()[0]);
+  }
+
+  @Test
+  void tokens_longTextOfOneLine_hasCheckpointsBetweenItsWords() {
+    Tokenizer demo = Samples.demo();
+    String text = "a1".repeat(1 << 20);
+    AtomicInteger checkpoints = new AtomicInteger();
+    Tokens tokens = memo.tokens(demo, PLAIN, utf8(text), false, checkpoints::incrementAndGet);
+    assertThat(checkpoints).hasValueGreaterThan(text.length() / (64 << 10) - 2);
+    assertThat(tokens.tokens()).isEqualTo(text.length());
+    assertThat(tokens.chain()).isEqualTo(afresh(demo, PLAIN, text, false));
   }
 
   @Test

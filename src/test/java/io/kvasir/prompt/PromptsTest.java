@@ -16,6 +16,8 @@ import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -168,6 +171,23 @@ final class PromptsTest {
     assertThat(other.chain().hashes()).doesNotContain(shorter.chain().hashes()[0]);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"Where is the old library, please? ", "Где находится старая библиотека? ", "请问旧图书馆在什么地方？"})
+  void prepare_textInAnyScriptWithoutTokenizer_hasTheTokensOfItsChunks(String sentence) {
+    Prompt prompt = Bodies.prepare(
+        prompts, Api.COMPLETIONS, "text", JSON.createObjectNode().put("prompt", sentence.repeat(100)));
+    int beyond = prompt.tokens() - prompt.chain().length() * prompt.chain().blockSize();
+    assertThat(beyond).isBetween(0, prompt.chain().blockSize() - 1);
+  }
+
+  @Test
+  void prepare_wordOfMegabytes_isComparedByItsText() {
+    Prompt prompt = Bodies.prepare(
+        prompts, Api.COMPLETIONS, "demo", JSON.createObjectNode().put("prompt", "a".repeat(2 << 20)));
+    assertThat(prompt).extracting(Prompt::tokens, Prompt::mode, Prompt::reason)
+        .containsExactly(1 << 19, PromptMode.TEXT, PromptReason.TOKENIZER_FAILED);
+  }
+
   @Test
   void prepare_clientOfALargePromptHasLeft_stops() throws Exception {
     JsonNode body = JSON.createObjectNode().put("prompt", new Texts(4).prose(150_000));
@@ -177,6 +197,23 @@ final class PromptsTest {
       client.cancel();
       assertThatThrownBy(() -> prompts.prepare(request, permit)).isInstanceOf(CancellationException.class);
     }
+  }
+
+  @Test
+  void learn_sameNameWithOtherFiles_remembersNothingOfTheFormerTokenizer(@TempDir Path dir) throws Exception {
+    Files.write(dir.resolve("tokenizer.json"), Samples.bytes("/tokenizers/llama3.json"));
+    JsonNode body = json("{'prompt': LONG}");
+    Prompts learnt = load();
+    learnt.learn(ModelConfig.demo("m", 16));
+    Bodies.prepare(learnt, Api.COMPLETIONS, "m", body);
+    learnt.forget("m");
+
+    learnt.learn(
+        new ModelConfig(
+            "m", Set.of(), 16, PromptMode.EXACT, ModelConfig.FileSources.in(dir.toString()), Map.of(), 0, false));
+
+    Prompt prompt = Bodies.prepare(learnt, Api.COMPLETIONS, "m", body);
+    assertThat(prompt.tokens()).isEqualTo(Samples.tokenizer("llama3").encode(LONG, true).length);
   }
 
   @Test

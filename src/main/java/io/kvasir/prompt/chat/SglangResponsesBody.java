@@ -34,6 +34,9 @@ final class SglangResponsesBody {
   private final SglangItems items = new SglangItems();
   private final boolean typed;
 
+  /** The last message, if it is the assistant's and what it says next may belong to it. */
+  private @Nullable SglangTurn turn;
+
   private SglangResponsesBody(SglangVersion engine, JsonNode input) {
     this.engine = engine;
     this.typed = !SglangRule.RESPONSES_AS_SENT.holds(engine)
@@ -60,6 +63,7 @@ final class SglangResponsesBody {
         conversation.item(object);
       }
     }
+    conversation.endTurn();
     ObjectNode chat = JSON.objectNode();
     boolean inPlace = SglangRule.RESPONSES_INLINE_SYSTEM.holds(engine)
         ? hasLaterSystem : !SglangRule.RESPONSES_BY_TURNS.holds(engine);
@@ -198,67 +202,23 @@ final class SglangResponsesBody {
 
   /** Adds a message; what the assistant goes on saying belongs to what it said before. */
   private void add(ObjectNode message) {
-    JsonNode last = messages.isEmpty() ? JSON.missingNode() : messages.get(messages.size() - 1);
-    if (last instanceof ObjectNode turn && isAssistant(message) && isAssistant(turn) && isSamePhase(turn, message)
-        && SglangRule.RESPONSES_BY_TURNS.holds(engine)) {
-      merge(turn, message);
-    } else {
-      messages.add(message);
+    if (turn != null && isTurn(message) && turn.isContinuedBy(message)) {
+      turn.add(message);
+      return;
     }
+    endTurn();
+    turn = isTurn(message) ? new SglangTurn(message, engine) : null;
+    messages.add(message);
   }
 
-  private static boolean isAssistant(JsonNode message) {
-    return message.path("role").asText().equals("assistant");
+  private boolean isTurn(ObjectNode message) {
+    return message.path("role").asText().equals("assistant") && SglangRule.RESPONSES_BY_TURNS.holds(engine);
   }
 
-  private boolean isSamePhase(ObjectNode turn, ObjectNode next) {
-    return !SglangRule.CUSTOM_TOOLS.holds(engine)
-        || turn.path("phase").equals(next.path("phase"))
-        || (turn.size() == 2 && turn.has(REASONING) && SglangRule.THOUGHTS_OF_ANY_PHASE.holds(engine));
-  }
-
-  private static void merge(ObjectNode turn, ObjectNode next) {
-    if (next.has("phase")) {
-      turn.set("phase", next.get("phase"));
+  private void endTurn() {
+    if (turn != null) {
+      turn.end();
     }
-    JsonNode content = next.path(CONTENT);
-    if (!content.isMissingNode() && !isEmptyText(content)) {
-      turn.set(CONTENT, joined(turn.path(CONTENT), content));
-    }
-    if (!next.path(CALLS).isEmpty()) {
-      ArrayNode calls = JSON.arrayNode();
-      turn.path(CALLS).forEach(calls::add);
-      next.path(CALLS).forEach(calls::add);
-      turn.set(CALLS, calls);
-    }
-    String thoughts = next.path(REASONING).asText("");
-    if (!thoughts.isEmpty()) {
-      String before = turn.path(REASONING).asText("");
-      turn.put(REASONING, before.isEmpty() ? thoughts : before + "\n" + thoughts);
-    }
-  }
-
-  private static JsonNode joined(JsonNode before, JsonNode content) {
-    if (before.isMissingNode() || isEmptyText(before)) {
-      return content;
-    }
-    if (before.isTextual() && content.isTextual()) {
-      return JSON.textNode(before.textValue() + "\n\n" + content.textValue());
-    }
-    return parts(before).addAll(parts(content));
-  }
-
-  private static boolean isEmptyText(JsonNode content) {
-    return content.isTextual() && content.textValue().isEmpty();
-  }
-
-  private static ArrayNode parts(JsonNode content) {
-    ArrayNode parts = JSON.arrayNode();
-    if (content.isTextual()) {
-      parts.addObject().put("type", "text").set("text", content);
-    }
-    content.forEach(parts::add);
-    return parts;
   }
 
   private static ArrayNode systemFirst(ArrayNode messages) {

@@ -147,17 +147,20 @@ final class TensorRtMessagesBody {
       return;
     }
     ObjectNode turn = turn(role);
+    StringBuilder thoughts = new StringBuilder();
     ArrayNode calls = JSON.arrayNode();
     for (JsonNode block : content) {
       switch (block.path("type").asText()) {
         case "text" -> parts(turn).addObject().put("type", "text").set("text", block.get("text"));
         case "image" -> parts(turn).addObject().put("type", "image_url").set("image_url", block.get("source"));
-        case "thinking" ->
-            turn.put("reasoning", turn.path("reasoning").asText("") + block.path("thinking").asText());
+        case "thinking" -> {
+          turn.putIfAbsent("reasoning", JSON.textNode(""));
+          thoughts.append(block.path("thinking").asText());
+        }
         case "tool_use" -> addCall(block, calls);
         case "tool_result" -> {
           if (turn.has("content")) {
-            messages.add(turn);
+            addTurn(turn, thoughts);
             turn = turn(role);
           }
           addResult(block);
@@ -172,8 +175,17 @@ final class TensorRtMessagesBody {
       turn.set("tool_calls", calls);
     }
     if (turn.has("content") || turn.has("reasoning")) {
-      messages.add(turn);
+      addTurn(turn, thoughts);
     }
+  }
+
+  /** Adds a turn with the thoughts that were gathered for it. */
+  private void addTurn(ObjectNode turn, StringBuilder thoughts) {
+    if (turn.has("reasoning")) {
+      turn.put("reasoning", thoughts.toString());
+      thoughts.setLength(0);
+    }
+    messages.add(turn);
   }
 
   private static ObjectNode turn(String role) {

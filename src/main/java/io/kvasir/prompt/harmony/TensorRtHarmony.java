@@ -11,8 +11,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class TensorRtHarmony {
   private static final Set<String> EFFORTS = Set.of("low", "medium", "high");
-  private static final Pattern PREAMBLE =
-      Pattern.compile("<\\|channel\\|>commentary<\\|message\\|>(.*?)<\\|end\\|>", Pattern.DOTALL);
+  private static final String PREAMBLE_BEGIN = "<|channel|>commentary<|message|>";
+  private static final String PREAMBLE_END = "<|end|>";
 
   private final TensorRtVersion engine;
   private final List<HarmonyMessage> messages = new ArrayList<>();
@@ -137,11 +135,10 @@ final class TensorRtHarmony {
 
   private void addAnswer(JsonNode message) {
     String text = orEmpty(text(message));
-    Matcher found = PREAMBLE.matcher(text);
-    String preamble = found.find() ? Text.strip(found.group(1)) : "";
+    String preamble = preamble(text);
     String last = preamble.isEmpty()
         ? text
-        : Text.strip(text.replace("<|channel|>commentary<|message|>" + preamble + "<|end|>", ""));
+        : Text.strip(without(PREAMBLE_BEGIN + preamble + PREAMBLE_END, text));
     String thoughts = message.path("reasoning_content").asText("");
     if (last.isEmpty() && !thoughts.isEmpty()) {
       messages.add(HarmonyMessage.ofAssistant(HarmonyMessage.ANALYSIS, List.of(thoughts)));
@@ -159,6 +156,30 @@ final class TensorRtHarmony {
     if (!last.isEmpty()) {
       messages.add(HarmonyMessage.ofAssistant(HarmonyMessage.FINAL, List.of(last)));
     }
+  }
+
+  /** The first preamble that is written out in an answer, empty when there is none. */
+  private static String preamble(String text) {
+    int begin = text.indexOf(PREAMBLE_BEGIN);
+    int from = begin + PREAMBLE_BEGIN.length();
+    int end = begin < 0 ? -1 : text.indexOf(PREAMBLE_END, from);
+    return end < 0 ? "" : Text.strip(text.substring(from, end));
+  }
+
+  /**
+   * A text without a preamble, wherever it stands. It has one end, its own: so each stretch of the text between two
+   * ends is compared with it once, however many beginnings there are.
+   */
+  private static String without(String preamble, String text) {
+    StringBuilder rest = new StringBuilder(text.length());
+    int from = 0;
+    for (int end = text.indexOf(PREAMBLE_END); end >= 0; end = text.indexOf(PREAMBLE_END, from)) {
+      int stop = end + PREAMBLE_END.length();
+      int begin = stop - preamble.length();
+      rest.append(text, from, begin >= from && text.startsWith(preamble, begin) ? begin : stop);
+      from = stop;
+    }
+    return rest.append(text, from, text.length()).toString();
   }
 
   private void addCall(JsonNode call) {

@@ -21,6 +21,15 @@ final class BytePairTokenizer extends Tokenizer {
   /** Long stretches without an added token are cut at line breaks, at pieces of about this many bytes. */
   private static final int LINE_PIECE = 1024;
 
+  /**
+   * The longest words that are merged, in bytes: merging takes 30 bytes of memory for each byte of a word, and up to a
+   * second for so long a one. What models are sent has none that comes near it.
+   */
+  private static final int MAX_WORD = 1 << 20;
+
+  /** Bytes of text from one pause to the next: some milliseconds. */
+  private static final int PAUSE_BYTES = 64 << 10;
+
   private final AddedTokens added;
   private final AddedTokens addedToNormalized;
   private final boolean composed;
@@ -143,14 +152,14 @@ final class BytePairTokenizer extends Tokenizer {
   }
 
   @Override
-  public void encode(byte[] text, int from, int to, TokenIdList into) {
+  public void encode(byte[] text, int from, int to, TokenIdList into, Runnable pause) {
     // After a cut at a line break the next letter counts: it decides how the white space before it falls into words.
     int seen = to < text.length && Utf8.isAsciiLetter(text[to]) ? to + 1 : to;
     int at = from;
     AddedTokens.Cursor tokens = added.in(text, from, seen);
     while (tokens.next() && tokens.start() < to) {
       if (at < tokens.start()) {
-        between(text, at, tokens.start(), tokens.start(), into);
+        between(text, at, tokens.start(), tokens.start(), into, pause);
       }
       if (tokens.id() != AddedTokens.NONE) {
         into.add(tokens.id());
@@ -158,40 +167,45 @@ final class BytePairTokenizer extends Tokenizer {
       at = tokens.stop();
     }
     if (at < to) {
-      between(text, at, to, seen, into);
+      between(text, at, to, seen, into, pause);
     }
   }
 
   /** Encodes {@code text[from, to)}, which has no added token; {@code text[to, seen)} follows it. */
-  private void between(byte[] text, int from, int to, int seen, TokenIdList into) {
+  private void between(byte[] text, int from, int to, int seen, TokenIdList into, Runnable pause) {
     if (composed && !isAscii(text, from, to)) {
       String part = new String(text, from, seen - from, StandardCharsets.UTF_8);
       if (!Normalizer.isNormalized(part, Normalizer.Form.NFC)) {
         byte[] normalized = Normalizer.normalize(part, Normalizer.Form.NFC).getBytes(StandardCharsets.UTF_8);
-        normal(normalized, 0, normalized.length - (seen - to), normalized.length, into);
+        normal(normalized, 0, normalized.length - (seen - to), normalized.length, into, pause);
         return;
       }
     }
-    normal(text, from, to, seen, into);
+    normal(text, from, to, seen, into, pause);
   }
 
-  private void normal(byte[] text, int from, int to, int seen, TokenIdList into) {
+  private void normal(byte[] text, int from, int to, int seen, TokenIdList into, Runnable pause) {
     int at = from;
     if (!addedToNormalized.isEmpty()) {
       AddedTokens.Cursor tokens = addedToNormalized.in(text, from, seen);
       while (tokens.next() && tokens.start() < to) {
-        words(text, at, tokens.start(), tokens.start(), into);
+        words(text, at, tokens.start(), tokens.start(), into, pause);
         into.add(tokens.id());
         at = tokens.stop();
       }
     }
-    words(text, at, to, seen, into);
+    words(text, at, to, seen, into, pause);
   }
 
-  private void words(byte[] text, int from, int to, int seen, TokenIdList into) {
+  private void words(byte[] text, int from, int to, int seen, TokenIdList into, Runnable pause) {
     int at = from;
+    int paused = from;
     while (at < to) {
       int end = splitter.end(text, at, seen);
+      if (at - paused >= PAUSE_BYTES) {
+        pause.run();
+        paused = at;
+      }
       word(text, at, end, into);
       at = end;
     }
@@ -202,6 +216,9 @@ final class BytePairTokenizer extends Tokenizer {
     if (length == 1) {
       into.add(vocabulary.idOfByte(text[from]));
       return;
+    }
+    if (length > MAX_WORD) {
+      throw new IllegalArgumentException("a word of " + length + " bytes");
     }
     if (length > WordCache.MAX_BYTES) {
       into.addAll(merged(text, from, to));

@@ -87,7 +87,7 @@ final class NativeTokenizer extends Tokenizer {
 
   /** Encodes a piece. One that is not the first begins with an added token, so no rule for a text's start applies. */
   @Override
-  public void encode(byte[] text, int from, int to, TokenIdList into) {
+  public void encode(byte[] text, int from, int to, TokenIdList into, Runnable pause) {
     String piece = new String(text, from, to - from, StandardCharsets.UTF_8);
     for (String part : breaks ? piece.split(BREAK, -1) : new String[] {piece}) {
       into.addAll(idsOf(part, false));

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,6 +40,10 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
 
   /** The least bytes of a piece that is worth caching on its own. */
   static final int SHORT_PIECE = 64;
+
+  private static final AtomicLong LOADED = new AtomicLong();
+
+  private final long number = LOADED.incrementAndGet();
 
   /**
    * The tokenizer that a Hugging Face {@code tokenizer.json} describes.
@@ -99,6 +104,7 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
    * The ids of {@code text}.
    *
    * @param addSpecialTokens whether to add the model's special tokens around the text (such as a begin-of-text token)
+   * @throws RuntimeException when the text cannot be encoded, such as one with a word of megabytes
    */
   public final int[] encode(String text, boolean addSpecialTokens) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
@@ -111,6 +117,11 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
       ids.addAll(after());
     }
     return ids.copyFrom(0);
+  }
+
+  /** No other tokenizer of this process has it: what is remembered of one is not used for another. */
+  public final long number() {
+    return number;
   }
 
   /** The text of {@code ids}, special tokens included. */
@@ -131,5 +142,15 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
   public abstract int cut(byte[] text, int from);
 
   /** Appends the ids of {@code text[from, to)}, both ends being places where the text may be cut. */
-  public abstract void encode(byte[] text, int from, int to, TokenIdList into);
+  final void encode(byte[] text, int from, int to, TokenIdList into) {
+    encode(text, from, to, into, () -> { });
+  }
+
+  /**
+   * The same, with pauses where the text is long.
+   *
+   * @param pause runs between words where it can, and may take ids that are there already; what it throws ends this
+   * @throws RuntimeException when the text cannot be encoded, such as one with a word of megabytes
+   */
+  public abstract void encode(byte[] text, int from, int to, TokenIdList into, Runnable pause);
 }

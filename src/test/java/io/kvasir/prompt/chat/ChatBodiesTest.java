@@ -4,11 +4,20 @@ import static io.kvasir.prompt.Bodies.json;
 import static io.kvasir.prompt.Bodies.object;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What responses and Anthropic messages become as chat completions. */
 final class ChatBodiesTest {
+  private static final int ITEMS = 20_000;
+  private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
   private static ObjectNode vllm(ObjectNode messages, MessagesRules rules) {
     return VllmMessagesBody.chat(messages, VllmVersion.NEWEST, rules);
   }
@@ -145,5 +154,64 @@ final class ChatBodiesTest {
           {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'type': 'url', 'url': 'u'}}]}],
          'tools': [{'type': 'function', 'function':
             {'name': 'weather', 'description': null, 'parameters': {'type': 'object'}}}]}""");
+  }
+
+  @Test
+  void sglangResponses_itemsOfATurn_areJoinedByTheirKind() {
+    ObjectNode body = object("""
+        {'input': [
+          {'role': 'assistant', 'content': 'a', 'reasoning_content': 'r', 'tool_calls': [{'id': 'x'}]},
+          {'type': 'reasoning', 'summary': [{'text': 's'}]},
+          {'role': 'assistant', 'content': ''},
+          {'role': 'assistant', 'content': 'b'},
+          {'type': 'function_call', 'call_id': 'c', 'name': 'f', 'arguments': '{}'},
+          {'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'p'}]},
+          {'role': 'assistant', 'content': 'c'},
+          {'role': 'user', 'content': 'u'},
+          {'type': 'reasoning', 'summary': [{'text': 't'}]},
+          {'role': 'assistant', 'content': 'd'},
+          {'role': 'assistant', 'content': 'e'}]}""");
+    ObjectNode sent = body.deepCopy();
+    becomes(SglangResponsesBody.chat(body, SglangVersion.of("0.5.23", null), false), """
+        {'messages': [
+          {'role': 'assistant', 'content': [
+             {'type': 'text', 'text': 'a\\n\\nb'}, {'type': 'text', 'text': 'p'}, {'type': 'text', 'text': 'c'}],
+           'reasoning_content': 'r\\ns', 'tool_calls': [{'id': 'x'},
+             {'id': 'c', 'type': 'function', 'function': {'name': 'f', 'arguments': '{}'}}]},
+          {'role': 'user', 'content': 'u'},
+          {'role': 'assistant', 'reasoning_content': 't', 'content': 'd\\n\\ne'}]}""");
+    assertThat(body).isEqualTo(sent);
+  }
+
+  /** A turn of one item after the other must not cost more than all of them. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "{'type': 'function_call', 'call_id': 'c', 'name': 'f', 'arguments': '{}'}",
+      "{'type': 'message', 'role': 'assistant', 'content': 'Then I look for it.'}",
+      "{'type': 'message', 'role': 'assistant', 'content': [{'type': 'output_text', 'text': 'Then.'}]}",
+      "{'type': 'reasoning', 'summary': [{'type': 'summary_text', 'text': 'They look for it.'}]}"})
+  void sglangResponses_manyItemsOfOneTurn_areReadInTheTimeOfEach(String item) {
+    ObjectNode body = object("{}");
+    ArrayNode input = body.putArray("input");
+    IntStream.range(0, ITEMS).forEach(_ -> input.add(object(item)));
+    SglangVersion engine = SglangVersion.of("0.5.23", null);
+    assertThat(allocated(() -> assertThat(SglangResponsesBody.chat(body, engine, false).path("messages")).hasSize(1)))
+        .isLessThan(3000L * ITEMS);
+  }
+
+  @Test
+  void tensorRtMessages_manyThoughtsOfOneTurn_areReadInTheTimeOfEach() {
+    ObjectNode body = object("{'messages': [{'role': 'assistant'}]}");
+    ArrayNode blocks = ((ObjectNode) body.at("/messages/0")).putArray("content");
+    IntStream.range(0, ITEMS).forEach(_ -> blocks.add(object("{'type': 'thinking', 'thinking': 'They look for it.'}")));
+    assertThat(allocated(() -> assertThat(
+        TensorRtMessagesBody.chat(body).at("/messages/0/reasoning").textValue()).startsWith("They look for it.They")))
+        .isLessThan(3000L * ITEMS);
+  }
+
+  private static long allocated(Runnable work) {
+    long before = THREADS.getCurrentThreadAllocatedBytes();
+    work.run();
+    return THREADS.getCurrentThreadAllocatedBytes() - before;
   }
 }

@@ -1,12 +1,16 @@
 package io.kvasir.prompt.tokens;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -16,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Compares our tokenizer with the Hugging Face library, id by id. */
 final class BytePairTokenizerTest {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
   private static final String[] SPECIAL = {
     "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<｜User｜>", "<|start|>",
     "[INST]",
@@ -113,6 +118,46 @@ final class BytePairTokenizerTest {
       compare(ours(json), library(json), text);
     }
     assertThat(ours(json).encode("a".repeat(1_000_000), false)).isNotEmpty();
+  }
+
+  @Test
+  void encode_wordBeyondAMebibyte_isRefusedBeforeItTakesMemory() {
+    BytePairTokenizer ours = ours(json("llama3"));
+    byte[] longest = "ab".repeat(1 << 19).getBytes(StandardCharsets.UTF_8);
+    TokenIdList ids = new TokenIdList(longest.length);
+    assertThat(allocated(() -> ours.encode(longest, 0, longest.length, ids))).isLessThan(40L * longest.length);
+
+    for (String word : List.of("a", " ", "=", "\n")) {
+      byte[] longer = word.repeat((1 << 20) + 1).getBytes(StandardCharsets.UTF_8);
+      assertThat(allocated(() -> assertThatThrownBy(() -> ours.encode(longer, 0, longer.length, ids))
+          .isInstanceOf(IllegalArgumentException.class))).isLessThan(longer.length);
+    }
+  }
+
+  private static long allocated(Runnable work) {
+    long before = THREADS.getCurrentThreadAllocatedBytes();
+    work.run();
+    return THREADS.getCurrentThreadAllocatedBytes() - before;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"gpt2", "qwen35", "deepseek"})
+  void encode_longTextOfOneLine_pausesBetweenWords(String name) {
+    BytePairTokenizer ours = ours(json(name));
+    String text = new Texts(5).prose(300_000).replace('\n', ' ');
+    byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+    TokenIdList open = new TokenIdList(16);
+    TokenIdList taken = new TokenIdList(16);
+    List<Integer> pauses = new ArrayList<>();
+    ours.encode(utf8, 0, utf8.length, open, () -> {
+      pauses.add(open.size());
+      taken.addAll(open.copyFrom(0));
+      open.clear();
+    });
+    assertThat(pauses).hasSizeBetween(utf8.length / (64 << 10) - 1, utf8.length / (64 << 10))
+        .allMatch(tokens -> tokens > 0);
+    taken.addAll(open.copyFrom(0));
+    assertThat(taken.copyFrom(0)).isEqualTo(ours.encode(text, false));
   }
 
   @Test
