@@ -124,9 +124,7 @@ public final class RetryPolicy {
     }
     boolean acquired = failure.why().equals(AttemptResult.Failed.STRANDED);
     if (isLastDisconnect(state)) {
-      if (acquired) {
-        budget.release();
-      }
+      release(acquired);
       metrics.retryRefused("disconnects");
       return null;
     }
@@ -134,6 +132,7 @@ public final class RetryPolicy {
     double longest = Math.min(growing, (double) limits.longestPause().toNanos());
     long pause = (long) (longest * (1 + random.getAsDouble()) / 2);
     if (state.deadline() - clock.nanos() <= pause) {
+      release(acquired);
       return null;
     }
     if (!acquired && !budget.tryAcquire()) {
@@ -142,6 +141,12 @@ public final class RetryPolicy {
     }
     metrics.retried(failure.why());
     return Duration.ofNanos(pause);
+  }
+
+  private void release(boolean acquired) {
+    if (acquired) {
+      budget.release();
+    }
   }
 
   /**
