@@ -243,6 +243,21 @@ final class LmCacheTest {
     assertThat(controller.lookups).hasSize(2);
   }
 
+  /** The controller knows tokens alone. */
+  @Test
+  void resultOfAController_isEveryModels() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
+    cache.find(prompt(128, new int[] {1})).toCompletableFuture().join();
+    RoutingContext other = new RoutingContext("r", "n", Role.BOTH, Set.of());
+    long[] hashes = LongStream.rangeClosed(1, 128).toArray();
+    other.put(Slots.CHAIN, new Chain(hashes, 16))
+        .put(Slots.FACTS, new TestFacts(Map.of("cache_salt", "s"), () -> new int[] {1}));
+
+    assertThat(cache.find(other).toCompletableFuture().join()).isEqualTo(FOUND);
+    assertThat(controller.lookups).hasSize(1);
+  }
+
   @Test
   void promptWithoutAWholeChunk_hasNoMatches_andOneWithoutTokensIsUnknown() {
     LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
