@@ -162,6 +162,20 @@ final class LmCacheTest {
     await("it is polled again", () -> controller.polls.get() > 1);
   }
 
+  /** Of a profile that requests choose, which is not the default. */
+  @Test
+  void lookups_keepPollingGoing_soThatAControllerThatCameLaterIsNoProblem() throws IOException {
+    chosen.set(false);
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    controller.stop();
+    LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
+    await("the failure is reported", () -> cache.problems().size() == 1);
+    controller.restart();
+
+    assertThat(cache.find(prompt(128, new int[] {1})).toCompletableFuture().join()).isEqualTo(FOUND);
+    await("nothing is degraded any more", () -> cache.problems().isEmpty());
+  }
+
   @Test
   void lookup_findsWorkerTierAndTokens_andRemoteMatchesAnyWorker() {
     controller.layout =
