@@ -64,6 +64,11 @@ final class Controller implements LookupSource {
             });
   }
 
+  @Override
+  public boolean separatesModels() {
+    return false;
+  }
+
   /** Its answers do not show any. */
   @Override
   public Optional<Problem> fault() {

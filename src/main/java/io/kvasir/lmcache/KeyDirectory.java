@@ -104,6 +104,11 @@ final class KeyDirectory implements LookupSource {
   }
 
   @Override
+  public boolean separatesModels() {
+    return true;
+  }
+
+  @Override
   public Optional<Problem> fault() {
     return Optional.ofNullable(fault);
   }

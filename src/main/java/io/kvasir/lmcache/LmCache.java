@@ -54,7 +54,7 @@ public final class LmCache implements CacheLayer, AutoCloseable {
    * Starts polling where prompts are looked up, and the coordinator that prefetches if there is one. Once.
    *
    * @param fleet ids of all workers; may wait a moment
-   * @param inUse whether the default profile reads LMCache's key counts
+   * @param inUse whether requests use LMCache that choose no profile
    * @param costs of computing prompts
    * @param metrics to register in; once per registry
    */
@@ -113,7 +113,11 @@ public final class LmCache implements CacheLayer, AutoCloseable {
   @Override
   public CompletionStage<CacheMatches> find(RoutingContext context) {
     Components now = running;
-    return now == null ? CompletableFuture.completedStage(CacheMatches.UNKNOWN) : now.lookups.find(context);
+    if (now == null) {
+      return CompletableFuture.completedStage(CacheMatches.UNKNOWN);
+    }
+    now.poller.noteUse();
+    return now.lookups.find(context);
   }
 
   @Override

@@ -33,6 +33,9 @@ interface LookupSource extends InstanceSource {
    */
   CompletableFuture<List<Location>> lookup(Prompt prompt);
 
+  /** Whether one model's prompts, and those under one salt, may be held elsewhere than the same ones of another. */
+  boolean separatesModels();
+
   /** What the latest answer showed to be wrong with the configuration; empty when that was nothing. */
   Optional<Problem> fault();
 }

@@ -33,9 +33,9 @@ import org.jspecify.annotations.Nullable;
  * Lookups at the controller, or the coordinator, of where prompts are held.
  *
  * <p>Both know whole chunks only, so prompts that are equal up to their last whole chunk share a lookup in
- * progress, and its result for a moment after. Prompts are read up to the first chunk that no instance holds, so every
- * prompt with the same chunks up to that one has the same result, whatever follows: a burst of new prompts under one
- * system prompt causes about one lookup.
+ * progress, and its result for a moment after: those of one model and salt where the source keeps these apart. Prompts
+ * are read up to the first chunk that no instance holds, so every prompt with the same chunks up to that one has the
+ * same result, whatever follows: a burst of new prompts under one system prompt causes about one lookup.
  *
  * <p>After failures the circuit opens: one request in a while tries it, the others do without.
  * Thread-safe; nothing blocks.
@@ -53,8 +53,8 @@ final class Lookups {
   private final NanoClock clock;
   private final LmCacheMetrics metrics;
   private final Semaphore permits;
-  private final Cache<Long, CacheMatches> results;
-  private final Map<Long, CompletableFuture<CacheMatches>> inFlight = new ConcurrentHashMap<>();
+  private final Cache<ChunkedPrompt.Key, CacheMatches> results;
+  private final Map<ChunkedPrompt.Key, CompletableFuture<CacheMatches>> inFlight = new ConcurrentHashMap<>();
   private final CircuitBreaker breaker;
 
   /**
@@ -88,7 +88,7 @@ final class Lookups {
 
   /** The prefixes of the request's prompt that LMCache holds. The caller may cancel the future. */
   CompletableFuture<CacheMatches> find(RoutingContext context) {
-    ChunkedPrompt chunks = new ChunkedPrompt(context.get(Slots.CHAIN), chunkTokens);
+    ChunkedPrompt chunks = chunks(context);
     if (chunks.count() == 0) {
       return completed(
           chunks.chain().length() == 0 ? CacheMatches.UNKNOWN : NO_MATCHES, LookupOutcome.NOTHING_TO_ASK);
@@ -97,7 +97,7 @@ final class Lookups {
     if (remembered != null) {
       return completed(remembered, LookupOutcome.REMEMBERED);
     }
-    long key = chunks.hash(chunks.count());
+    ChunkedPrompt.Key key = chunks.whole();
     CompletableFuture<CacheMatches> other = inFlight.get(key);
     if (other != null) {
       metrics.recordLookup(LookupOutcome.SHARED);
@@ -116,8 +116,20 @@ final class Lookups {
       metrics.recordLookup(LookupOutcome.SHARED);
       return first.copy();
     }
-    lookup(context, chunks, key, result);
+    lookup(context, chunks, result);
     return result.copy();
+  }
+
+  private ChunkedPrompt chunks(RoutingContext context) {
+    Chain chain = context.get(Slots.CHAIN);
+    return source.separatesModels()
+        ? new ChunkedPrompt(context.model(), salt(context), chain, chunkTokens)
+        : new ChunkedPrompt("", "", chain, chunkTokens);
+  }
+
+  private static String salt(RoutingContext context) {
+    String salt = context.facts().field("cache_salt");
+    return salt == null ? "" : salt;
   }
 
   /** What lookups showed to be wrong with the configuration; empty when that is nothing. */
@@ -131,28 +143,26 @@ final class Lookups {
   }
 
   private @Nullable CacheMatches remembered(ChunkedPrompt chunks) {
-    for (int i = chunks.count(); i > 0; i--) {
-      CacheMatches matches = results.getIfPresent(chunks.hash(i) + (i == chunks.count() ? 0 : ChunkedPrompt.THROUGH));
-      if (matches != null) {
-        return matches;
-      }
+    CacheMatches matches = results.getIfPresent(chunks.whole());
+    for (int i = chunks.count() - 1; i > 0 && matches == null; i--) {
+      matches = results.getIfPresent(chunks.firstMissing(i));
     }
-    return null;
+    return matches;
   }
 
-  private void lookup(RoutingContext context, ChunkedPrompt chunks, long key, CompletableFuture<CacheMatches> result) {
+  private void lookup(RoutingContext context, ChunkedPrompt chunks, CompletableFuture<CacheMatches> result) {
     long started = clock.nanos();
     String model = context.model();
-    String salt = context.facts().field("cache_salt");
+    String salt = salt(context);
     var _ = tokenize(context.facts())
         .thenCompose(tokens ->
-            tokens == null ? noTokens() : source.lookup(new Prompt(model, tokens, salt == null ? "" : salt)))
+            tokens == null ? noTokens() : source.lookup(new Prompt(model, tokens, salt)))
         .whenComplete((locations, failure) -> {
           permits.release();
-          inFlight.remove(key);
+          inFlight.remove(chunks.whole());
           if (locations != null) {
             CacheMatches matches = matches(locations);
-            remember(chunks, key, locations, matches);
+            remember(chunks, locations, matches);
             breaker.onSuccess();
             metrics.recordLookup(LookupOutcome.ANSWERED, clock.nanos() - started);
             result.complete(matches);
@@ -200,12 +210,12 @@ final class Lookups {
             : LookupOutcome.FAILED);
   }
 
-  private void remember(ChunkedPrompt chunks, long key, List<Location> locations, CacheMatches matches) {
-    results.put(key, matches);
+  private void remember(ChunkedPrompt chunks, List<Location> locations, CacheMatches matches) {
+    results.put(chunks.whole(), matches);
     int end = locations.stream().mapToInt(Location::end).max().orElse(0);
     int missing = end / chunkTokens + 1;
     if (missing <= chunks.count()) {
-      results.put(chunks.hash(missing) + ChunkedPrompt.THROUGH, matches);
+      results.put(chunks.firstMissing(missing), matches);
     }
   }
 
@@ -224,27 +234,6 @@ final class Lookups {
 
   private static void add(Map<String, Match> matches, Match match) {
     matches.merge(match.worker(), match, (one, other) -> one.tokens() >= other.tokens() ? one : other);
-  }
-
-  /**
-   * The whole chunks of a prompt.
-   *
-   * @param chain the prompt's blocks
-   * @param chunkTokens tokens in a chunk
-   */
-  private record ChunkedPrompt(Chain chain, int chunkTokens) {
-    /** Added to the hash of the first missing chunk: the result holds for every prompt with the same one. */
-    static final long THROUGH = 0x9E3779B97F4A7C15L;
-
-    int count() {
-      return (int) Math.min(Integer.MAX_VALUE, (long) chain.length() * chain.blockSize() / chunkTokens);
-    }
-
-    /** The hash of the prefix up to the block that contains the end of the first {@code chunks} chunks. */
-    long hash(int chunks) {
-      int blocks = Math.ceilDiv(chunks * chunkTokens, chain.blockSize());
-      return chain.hashes()[Math.min(blocks, chain.length()) - 1];
-    }
   }
 
   /** The request's tokens are not known. */

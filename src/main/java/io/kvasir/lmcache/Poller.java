@@ -22,13 +22,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Polls the controller, or the coordinator, for its instances: once at the start, so that mismatches with the
- * configuration are reported, and then while requests use the key counts, at intervals with a jitter of a fifth so that
+ * configuration are reported, and then while requests use the service, at intervals with a jitter of a fifth so that
  * many routers do not poll at once. Thread-safe. Owns its thread.
  */
 final class Poller implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
 
-  /** Polling goes on for so many intervals after the key counts were last used. */
+  /** Polling goes on for so many intervals after the last use. */
   private static final int USE_INTERVALS = 6;
 
   private static final double JITTER = 0.2;
@@ -83,7 +83,7 @@ final class Poller implements AutoCloseable {
    * Starts polling.
    *
    * @param fleet ids of all workers; may wait a moment
-   * @param inUse whether the default profile reads the key counts
+   * @param inUse whether requests use the service that choose no profile
    */
   Poller(
       InstanceSource source,
@@ -109,6 +109,12 @@ final class Poller implements AutoCloseable {
 
   /** Keys by worker, as of the last successful poll. The call counts as a use, which keeps polling going. */
   KeyCounts keys() {
+    noteUse();
+    return keys;
+  }
+
+  /** Notes that a request uses the service, which keeps polling going. */
+  void noteUse() {
     long now = clock.nanos();
     // Not with every decision: all threads would write the same cache line.
     if (now - usedNanos > useResolutionNanos) {
@@ -117,7 +123,6 @@ final class Poller implements AutoCloseable {
         LockSupport.unpark(thread);
       }
     }
-    return keys;
   }
 
   PollSnapshot snapshot() {

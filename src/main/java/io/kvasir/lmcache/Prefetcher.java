@@ -72,8 +72,9 @@ final class Prefetcher {
     if (match == null || match.tier().index() <= Tier.HOST.index()) {
       return;
     }
-    // A use, which keeps the coordinator's instances up to date.
-    coordinatorPoller.keys();
+    // Keeps the instances of the one and the ranks of the other up to date.
+    coordinatorPoller.noteUse();
+    controllerPoller.noteUse();
     metrics.recordPrefetch(fetch(prompt, match));
   }
 

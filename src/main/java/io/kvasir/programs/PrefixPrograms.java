@@ -22,6 +22,9 @@ public final class PrefixPrograms {
 
   private HashFilter filter = new HashFilter(1);
 
+  /** New programs so far. */
+  private long begun;
+
   /**
    * No programs yet.
    *
@@ -33,7 +36,7 @@ public final class PrefixPrograms {
 
   /**
    * The name of the program that a prompt continues, a new one if it continues none; null when it is shorter than a
-   * step.
+   * step. Prompts after it may go on from its end, so that the same again may be another program.
    *
    * @param tenant whose programs it may be one of
    */
@@ -51,7 +54,8 @@ public final class PrefixPrograms {
         name = remove(chain.hashes()[step * blocks - 1] ^ salt);
       }
       if (name == null) {
-        name = tenant + "/~" + Long.toHexString(end);
+        // Its end alone is no name: the program moves on, and another one may begin with the same steps.
+        name = tenant + "/~" + Long.toHexString(end) + "-" + ++begun;
         if (ends.size() >= maxPrograms) {
           filter.remove(ends.pollFirstEntry().getKey());
         }

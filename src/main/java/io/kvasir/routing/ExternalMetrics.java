@@ -1,33 +1,71 @@
 package io.kvasir.routing;
 
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Metrics of workers that other systems report: queue lengths, prices, temperatures. One instance per process, written
- * by the admin API and by other nodes' broadcasts, read by plugins. Holds at most {@value #MAX_METRICS} values.
- * Thread-safe; reading never waits.
+ * by the admin API and by other nodes' broadcasts, read by plugins. Holds at most {@value #MAX_METRICS} values; for
+ * more, those that are too old for any decision are dropped: of workers that have left, as the next ones have other
+ * names. Thread-safe; reading never waits.
  */
 public final class ExternalMetrics {
-  private static final int MAX_METRICS = 16_384;
+  /** The age beyond which no decision uses a value. */
+  public static final Duration MOST_AGE = Duration.ofDays(1);
 
-  private final Map<MetricKey, ExternalMetric> metrics = new ConcurrentHashMap<>();
+  private static final int MAX_METRICS = 16_384;
+  private static final long MOST_AGE_NANOS = MOST_AGE.toNanos();
+
+  private final Map<MetricKey, Reported> metrics = new ConcurrentHashMap<>();
+
+  /** No value was reported before. Guarded by this; of no meaning while there is none. */
+  private long oldestNanos;
 
   private record MetricKey(String name, String worker) {}
 
-  /** The latest value of one metric of one worker. */
-  public static final class ExternalMetric {
-    private volatile Sample sample = new Sample(Double.NaN, 0);
+  private record Sample(double value, long nanos) {}
 
-    private record Sample(double value, long nanos) {}
+  /** What is reported of one metric of one worker, until it is dropped. */
+  private static final class Reported {
+    /** Null once it is dropped. */
+    private volatile @Nullable Sample latest;
+
+    Reported(Sample first) {
+      this.latest = first;
+    }
+  }
+
+  /** One metric of one worker, whether it is reported yet or not. Thread-safe. */
+  public final class ExternalMetric {
+    private final MetricKey key;
+    private volatile @Nullable Reported found;
+
+    private ExternalMetric(MetricKey key) {
+      this.key = key;
+    }
 
     /** The value when it was reported at most {@code maxAgeNanos} before {@code nowNanos}, else not a number. */
     public double value(long nowNanos, long maxAgeNanos) {
-      Sample latest = sample;
-      return nowNanos - latest.nanos <= maxAgeNanos ? latest.value : Double.NaN;
+      Sample latest = latest();
+      return latest != null && nowNanos - latest.nanos <= maxAgeNanos ? latest.value : Double.NaN;
+    }
+
+    /** Looks it up only while it is not known: many are read for each decision. */
+    private @Nullable Sample latest() {
+      Reported known = found;
+      Sample latest = known == null ? null : known.latest;
+      if (latest == null) {
+        known = metrics.get(key);
+        found = known;
+        latest = known == null ? null : known.latest;
+      }
+      return latest;
     }
   }
 
@@ -49,32 +87,59 @@ public final class ExternalMetrics {
    * @param nanos time of the report, by the clock that decisions use
    * @return false when the limit is reached and the value was not stored
    */
-  public boolean report(String name, String worker, double value, long nanos) {
+  public synchronized boolean report(String name, String worker, double value, long nanos) {
     MetricKey key = new MetricKey(name, worker);
-    if (!metrics.containsKey(key) && metrics.size() >= MAX_METRICS) {
+    Sample sample = new Sample(value, nanos);
+    Reported known = metrics.get(key);
+    if (known != null) {
+      known.latest = sample;
+      return true;
+    }
+    if (metrics.isEmpty()) {
+      oldestNanos = nanos;
+    }
+    if (metrics.size() >= MAX_METRICS && !dropOld(nanos)) {
       return false;
     }
-    metric(key).sample = new ExternalMetric.Sample(value, nanos);
+    metrics.put(key, new Reported(sample));
     return true;
   }
 
-  /** The metric of a worker, created when it is new. The same object for ever, so that one look-up is enough. */
+  /** Drops what is too old for any decision, and returns whether there was any. */
+  private boolean dropOld(long nowNanos) {
+    if (nowNanos - oldestNanos <= MOST_AGE_NANOS) {
+      return false;
+    }
+    int before = metrics.size();
+    long oldestAge = 0;
+    for (Iterator<Reported> all = metrics.values().iterator(); all.hasNext(); ) {
+      Reported each = all.next();
+      Sample latest = each.latest;
+      long age = latest == null ? Long.MAX_VALUE : nowNanos - latest.nanos;
+      if (age > MOST_AGE_NANOS) {
+        each.latest = null;
+        all.remove();
+      } else {
+        oldestAge = Math.max(oldestAge, age);
+      }
+    }
+    oldestNanos = nowNanos - oldestAge;
+    return metrics.size() < before;
+  }
+
+  /** The metric of a worker: one look-up is enough, also for what is reported later. */
   public ExternalMetric metric(String name, String worker) {
-    return metric(new MetricKey(name, worker));
+    return new ExternalMetric(new MetricKey(name, worker));
   }
 
-  private ExternalMetric metric(MetricKey key) {
-    return metrics.computeIfAbsent(key, _ -> new ExternalMetric());
-  }
-
-  /** All values that have been reported, ordered by name and worker. */
+  /** All values that a decision may use, ordered by name and worker. */
   public List<CurrentValue> currentValues(long nowNanos) {
     Map<String, CurrentValue> values = new TreeMap<>();
     metrics.forEach((key, metric) -> {
-      ExternalMetric.Sample sample = metric.sample;
-      if (!Double.isNaN(sample.value)) {
+      Sample latest = metric.latest;
+      if (latest != null && nowNanos - latest.nanos <= MOST_AGE_NANOS) {
         values.put(key.name + "\n" + key.worker,
-            new CurrentValue(key.name, key.worker, sample.value, nowNanos - sample.nanos));
+            new CurrentValue(key.name, key.worker, latest.value, nowNanos - latest.nanos));
       }
     });
     return new ArrayList<>(values.values());

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /** An OpenAI-compatible {@code /v1/embeddings}. Thread-safe; the HTTP client is its owner's to close. */
@@ -34,21 +35,22 @@ final class EmbeddingEndpoint {
         Request.post(settings.endpoint().url(), body(texts), settings.calls().timeout())
             .withBearer(settings.endpoint().apiKey())
             .withMaxBytes(MAX_BYTES_PER_TEXT * texts.size());
-    CompletableFuture<List<float[]>> vectors = new CompletableFuture<>();
-    var _ = calls
+    return calls
         .sendAsync(request)
-        .whenComplete(
+        .handle(
             (reply, failure) -> {
               try {
                 if (reply == null) {
                   throw new EmbeddingException(Reason.UNREACHABLE, String.valueOf(failure.getMessage()));
                 }
-                vectors.complete(vectors(reply, texts.size()));
+                return vectors(reply, texts.size());
               } catch (EmbeddingException none) {
-                vectors.completeExceptionally(none);
+                throw new CompletionException(none);
+              } catch (RuntimeException unreadable) {
+                throw new CompletionException(
+                    new EmbeddingException(Reason.GARBAGE, "the answer cannot be read: " + unreadable));
               }
             });
-    return vectors;
   }
 
   private byte[] body(List<String> texts) {
@@ -69,6 +71,9 @@ final class EmbeddingEndpoint {
       data = reply.json().path("data");
     } catch (HttpCallException none) {
       throw new EmbeddingException(Reason.GARBAGE, "the answer is not JSON");
+    }
+    if (!data.isArray()) {
+      throw new EmbeddingException(Reason.GARBAGE, "the answer has no list \"data\"");
     }
     if (data.size() != texts) {
       throw new EmbeddingException(

@@ -65,12 +65,16 @@ final class KeyDirectoryTest {
   }
 
   private LmCache start(int worldSize) {
+    return start(worldSize, Duration.ofMillis(1));
+  }
+
+  private LmCache start(int worldSize, Duration remember) {
     LmCache started =
         new LmCache(
             new LmCacheSettings(
                 coordinator.url(), new KeyDirectorySettings(worldSize, Map.of("m", "/models/m")),
                 new LmCacheSettings.PollSettings(Duration.ofMillis(100), Duration.ofMinutes(1)),
-                new LmCacheSettings.LookupSettings(TIMEOUT, CHUNK, 4, Duration.ofMillis(1), false),
+                new LmCacheSettings.LookupSettings(TIMEOUT, CHUNK, 4, remember, false),
                 Map.of("node-a", "w0"), null),
             NanoClock.SYSTEM);
     started.start(
@@ -117,11 +121,15 @@ final class KeyDirectoryTest {
   }
 
   private static RoutingContext prompt(int chunks) {
+    return prompt("m", "s", chunks);
+  }
+
+  private static RoutingContext prompt(String model, String salt, int chunks) {
     int[] tokens = IntStream.range(0, chunks * CHUNK + 7).map(i -> i - 1).toArray();
-    return new RoutingContext("r", "m", Role.BOTH, Set.of())
+    return new RoutingContext("r", model, Role.BOTH, Set.of())
         .put(Slots.CHAIN, new Chain(LongStream.rangeClosed(1, (long) chunks * CHUNK / 16).toArray(), 16))
         .put(Slots.PROMPT_TOKENS, (long) tokens.length)
-        .put(Slots.FACTS, new TestFacts(Map.of("cache_salt", "s"), () -> tokens));
+        .put(Slots.FACTS, new TestFacts(Map.of("cache_salt", salt), () -> tokens));
   }
 
   private static CacheMatches find(LmCache cache, int chunks) {
@@ -152,6 +160,22 @@ final class KeyDirectoryTest {
     assertThat(body.path("token_ids")).hasSize(2 * CHUNK);
     assertThat(body.at("/token_ids/0").asLong()).as("unsigned").isEqualTo(4_294_967_295L);
     assertThat(body.at("/token_ids/511").asLong()).isEqualTo(510);
+  }
+
+  /** Models of one family have one tokenizer and template, and so one chain for a text. */
+  @Test
+  void resultOfOneModel_orOneSalt_isNotUsedForAnother() {
+    LmCache cache = start(1, Duration.ofMinutes(1));
+    lookup = answer(2, row(1, 0, memory("node-a")), row(2, 0));
+    assertThat(found(cache.find(prompt("m", "s", 2)).toCompletableFuture().join())).containsExactly("w0=256@HOST");
+    lookup = answer(2, row(1, 0, memory("w1")), row(2, 0));
+
+    assertThat(found(cache.find(prompt("n", "s", 2)).toCompletableFuture().join())).containsExactly("w1=256@HOST");
+    assertThat(found(cache.find(prompt("m", "t", 2)).toCompletableFuture().join())).containsExactly("w1=256@HOST");
+    assertThat(found(cache.find(prompt("m", "s", 2)).toCompletableFuture().join())).containsExactly("w0=256@HOST");
+    lookup = answer(3, row(1, 0), row(2, 0), row(3, 0));
+    assertThat(found(cache.find(prompt("n", "s", 3)).toCompletableFuture().join()))
+        .as("by the first chunk that nobody holds").containsExactly("w1=256@HOST");
   }
 
   @Test

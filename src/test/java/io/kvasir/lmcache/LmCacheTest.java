@@ -162,6 +162,20 @@ final class LmCacheTest {
     await("it is polled again", () -> controller.polls.get() > 1);
   }
 
+  /** Of a profile that requests choose, which is not the default. */
+  @Test
+  void lookups_keepPollingGoing_soThatAControllerThatCameLaterIsNoProblem() throws IOException {
+    chosen.set(false);
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    controller.stop();
+    LmCache cache = start(Duration.ofMillis(100), TIMEOUT);
+    await("the failure is reported", () -> cache.problems().size() == 1);
+    controller.restart();
+
+    assertThat(cache.find(prompt(128, new int[] {1})).toCompletableFuture().join()).isEqualTo(FOUND);
+    await("nothing is degraded any more", () -> cache.problems().isEmpty());
+  }
+
   @Test
   void lookup_findsWorkerTierAndTokens_andRemoteMatchesAnyWorker() {
     controller.layout =
@@ -241,6 +255,21 @@ final class LmCacheTest {
     assertThat(controller.lookups).hasSize(1);
     cache.find(branch(47, 128)).toCompletableFuture().join();
     assertThat(controller.lookups).hasSize(2);
+  }
+
+  /** The controller knows tokens alone. */
+  @Test
+  void resultOfAController_isEveryModels() {
+    controller.layout = "{\"lm-0\":[\"LocalCPUBackend\",512]}";
+    LmCache cache = start(Duration.ofMinutes(5), TIMEOUT);
+    cache.find(prompt(128, new int[] {1})).toCompletableFuture().join();
+    RoutingContext other = new RoutingContext("r", "n", Role.BOTH, Set.of());
+    long[] hashes = LongStream.rangeClosed(1, 128).toArray();
+    other.put(Slots.CHAIN, new Chain(hashes, 16))
+        .put(Slots.FACTS, new TestFacts(Map.of("cache_salt", "s"), () -> new int[] {1}));
+
+    assertThat(cache.find(other).toCompletableFuture().join()).isEqualTo(FOUND);
+    assertThat(controller.lookups).hasSize(1);
   }
 
   @Test

@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingDeque;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,7 @@ final class PrefetcherTest {
 
   private final ScriptedController controller = new ScriptedController();
   private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final AtomicBoolean byDefault = new AtomicBoolean(true);
   private final List<AutoCloseable> owned = new ArrayList<>(List.of(controller));
 
   PrefetcherTest() throws IOException {}
@@ -176,6 +178,21 @@ final class PrefetcherTest {
         .flatMap(snapshot -> snapshot.getDataPoints().stream())).isEmpty();
   }
 
+  /** It knows the engines' ranks. */
+  @Test
+  void prefetches_keepTheControllersPollsGoing() throws IOException {
+    byDefault.set(false);
+    controller.stop();
+    CacheCoordinator coordinator = own(CacheCoordinator.start("127.0.0.1", 0, Duration.ofSeconds(30)));
+    LmCache lmcache = start(coordinator.url(), LONG);
+    await("the failure is reported", () -> lmcache.view().failure().isPresent());
+    controller.restart();
+
+    lmcache.prefetch(far("w0"));
+
+    await("it is polled again", () -> lmcache.view().failure().isEmpty());
+  }
+
   private LmCache start(URI coordinator, Duration budget) {
     return start(new PrefetchSettings(coordinator, true, 1024, 0, budget));
   }
@@ -190,7 +207,7 @@ final class PrefetcherTest {
                     new LmCacheSettings.LookupSettings(LONG, 256, 4, LONG, false),
                     Map.of("lm-0", "w0"), prefetch),
                 NanoClock.SYSTEM));
-    lmcache.start(() -> Set.of("w0", "w1"), () -> true, CostModel.bundled(), new Metrics(registry));
+    lmcache.start(() -> Set.of("w0", "w1"), byDefault::get, CostModel.bundled(), new Metrics(registry));
     return lmcache;
   }
 

@@ -52,6 +52,19 @@ final class PrefixProgramsTest {
   }
 
   @Test
+  void of_aPromptThatAnotherOneHasGoneOnFrom_isAnotherProgram() {
+    long[] talk = talk(1);
+    String moved = programs.of("t", first(talk, 6 * STEP));
+    programs.of("t", first(talk, 8 * STEP));
+
+    String later = programs.of("t", first(talk, 6 * STEP));
+
+    assertThat(later).isNotEqualTo(moved);
+    assertThat(programs.of("t", first(talk, 8 * STEP))).isEqualTo(moved);
+    assertThat(programs.of("t", first(talk, 7 * STEP))).isEqualTo(later);
+  }
+
+  @Test
   void of_anotherTenantsPrompt_isAnotherProgram() {
     long[] talk = talk(1);
 

@@ -172,7 +172,7 @@ final class SemanticClustersTest {
         "{\"data\":[{\"embedding\":\"AACAPw==\"}]}", "{\"data\":[{\"embedding\":[1,null,3]}]}",
         "{\"data\":[{\"embedding\":[0,0,0]}]}", "{\"data\":[{\"embedding\":[1e39,0,0]}]}",
         "{\"data\":[{\"index\":7,\"embedding\":[1,0,0]}]}",
-        "{\"data\":[{\"embedding\":[1,0,0]},{\"embedding\":[1,0,0]}]}"
+        "{\"data\":[{\"embedding\":[1,0,0]},{\"embedding\":[1,0,0]}]}", "{\"data\":{\"embedding\":[1,0,0]}}"
       })
   void garbage_isNoCluster(String garbage) throws Exception {
     start(CODE);

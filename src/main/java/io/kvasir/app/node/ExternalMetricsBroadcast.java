@@ -1,6 +1,8 @@
 package io.kvasir.app.node;
 
 import io.kvasir.routing.ExternalMetrics;
+import io.kvasir.telemetry.LineRate;
+import io.kvasir.time.NanoClock;
 import java.util.Map;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -27,6 +29,9 @@ final class ExternalMetricsBroadcast {
 
   private final ActorRef<Topic.Command<Update>> topic;
 
+  /** One update may have thousands of values. */
+  private final LineRate lines = new LineRate(1, NanoClock.SYSTEM);
+
   /** Subscribes this node. Its actors end with the system. */
   ExternalMetricsBroadcast(ActorSystem<?> system, ExternalMetrics metrics) {
     this.topic = system.systemActorOf(Topic.create(Update.class, NAME), NAME + "-topic", Props.empty());
@@ -38,13 +43,16 @@ final class ExternalMetricsBroadcast {
     topic.tell(Topic.publish(new Update(name, byWorker)));
   }
 
-  private static Behavior<Update> listening(ExternalMetrics metrics) {
+  private Behavior<Update> listening(ExternalMetrics metrics) {
     return Behaviors.receiveMessage(
         update -> {
           long now = System.nanoTime();
           update.byWorker().forEach((worker, value) -> {
-            if (!metrics.report(update.name(), worker, value, now)) {
-              LOG.warn("there are too many external metrics: {} of {} is not taken", update.name(), worker);
+            long leftOut = metrics.report(update.name(), worker, value, now) ? -1 : lines.take();
+            if (leftOut >= 0) {
+              LOG.warn(
+                  "there are too many external metrics: {} of {} is not taken{}",
+                  update.name(), worker, LineRate.note(leftOut));
             }
           });
           return Behaviors.same();

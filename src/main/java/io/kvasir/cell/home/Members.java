@@ -21,6 +21,7 @@ import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.WorkerBlocks;
 import io.kvasir.routing.Booking;
+import io.kvasir.routing.cost.CostModel;
 import io.kvasir.routing.cost.PrefillSample;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -111,6 +112,11 @@ final class Members {
   private void put(int slot, @Nullable Member member) {
     view.setMember(slot, member);
     listed = null;
+  }
+
+  private void remove(Member member) {
+    put(member.worker().slot(), null);
+    services.profiles().costs().forget(member.worker().instance());
   }
 
   /** Has a member go on by another description of its pod, whose engine is the same. */
@@ -224,8 +230,7 @@ final class Members {
     int slot = member.worker().slot();
     BlockIndex narrow = index;
     BlockIndex wide = resize == null ? narrow : resize.index();
-    put(slot, null);
-    services.profiles().costs().forget(member.worker().instance());
+    remove(member);
     narrow.retire(slot);
     if (resize != null) {
       resize.memberRemoved(member);
@@ -286,7 +291,7 @@ final class Members {
 
   /** Ends the cell on this node: nothing more is decided here. */
   void close() {
-    all().forEach(member -> put(member.worker().slot(), null));
+    all().forEach(this::remove);
   }
 
   private final class RequestEndListener implements Member.RequestListener {
@@ -308,7 +313,12 @@ final class Members {
 
     @Override
     public void prefillCompleted(Member member, PrefillSample prefill) {
-      services.profiles().costs().observe(member.worker().instance(), prefill);
+      CostModel costs = services.profiles().costs();
+      costs.observe(member.worker().instance(), prefill);
+      if (!member.equals(view.members()[member.worker().slot()])) {
+        // It has left while the request was there: nobody would forget it again.
+        costs.forget(member.worker().instance());
+      }
     }
 
     @Override

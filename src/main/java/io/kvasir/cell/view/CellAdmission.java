@@ -96,7 +96,7 @@ public final class CellAdmission implements AutoCloseable {
    * when it has to wait, too.
    */
   @Nullable Decision tryAtOnce(DecisionRequest request, Claim claim, boolean local, GateCheck check) {
-    return room.hasNoLine() ? tryNow(request, claim, local, check, false) : null;
+    return room.hasNoLine() ? tryNow(request, program(request), claim, local, check, false) : null;
   }
 
   /** Gives a request a place in the room, unless it is refused. */
@@ -118,12 +118,14 @@ public final class CellAdmission implements AutoCloseable {
 
   private final class WaitingTries implements PendingDecision.Tries {
     private final DecisionRequest request;
+    private final @Nullable String program;
     private final Claim claim;
     private final boolean local;
     private final Preemptions.Preemptor preemptor;
 
     WaitingTries(DecisionRequest request, Claim claim, boolean local) {
       this.request = request;
+      this.program = program(request);
       this.claim = claim;
       this.local = local;
       this.preemptor = preemptions.new Preemptor(request);
@@ -136,7 +138,7 @@ public final class CellAdmission implements AutoCloseable {
 
     @Override
     public @Nullable Decision decide(GateCheck check) {
-      Decision decision = tryNow(request, claim, local, check, true);
+      Decision decision = tryNow(request, program, claim, local, check, true);
       if (decision == null) {
         preemptor.held(check);
       } else {
@@ -159,14 +161,19 @@ public final class CellAdmission implements AutoCloseable {
         engines, gates, request.model(), checked, standing, claim.waitedMillis() < waitForWorkersMillis);
   }
 
+  private @Nullable String program(DecisionRequest request) {
+    return programs == null ? null : programs.of(request);
+  }
+
   /**
    * Decides if the gates let the request go or refuse it; null when it waits.
    *
+   * @param program it is a turn of this one
    * @param inTurn whether it has waited, so that its tenant is charged when it goes
    */
   private @Nullable Decision tryNow(
-      DecisionRequest request, Claim claim, boolean local, GateCheck check, boolean inTurn) {
-    if (programs != null && !programs.mayGo(request)) {
+      DecisionRequest request, @Nullable String program, Claim claim, boolean local, GateCheck check, boolean inTurn) {
+    if (programs != null && !programs.mayGo(program, request)) {
       check.holdProgram();
       return null;
     }
@@ -180,8 +187,9 @@ public final class CellAdmission implements AutoCloseable {
     if (!(decision instanceof Decision.Planned planned)) {
       return decision;
     }
+    Decision.Planned turn = programs == null ? planned : programs.began(program, request, planned);
     Decision.Planned sent =
-        preemptions.sent(planned, request, check, tokens -> room.preempted(claim, inTurn ? tokens : 0));
+        preemptions.sent(turn, request, check, tokens -> room.preempted(claim, inTurn ? tokens : 0));
     return room.isEmpty() ? sent : charged(sent, claim);
   }
 

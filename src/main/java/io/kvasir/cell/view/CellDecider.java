@@ -49,7 +49,7 @@ final class CellDecider {
    * @param localReservations has those of this node's requests
    * @param seenPrefixes what the cell has served
    * @param blockSize is told of every prompt
-   * @param programs are told of the turns that begin; null when they are not recognised
+   * @param programs are told of the turns that begin at once; null when they are not recognised
    */
   CellDecider(
       String cell,
@@ -78,11 +78,14 @@ final class CellDecider {
     if (decision == null) {
       throw new IllegalStateException("a decision that nothing held was not made");
     }
-    return decision;
+    return programs != null && decision instanceof Decision.Planned planned
+        ? programs.began(programs.of(request), request, planned)
+        : decision;
   }
 
   /**
-   * The same if what would be decided is to be; otherwise nothing is booked, and it is null.
+   * The same if what would be decided is to be; otherwise nothing is booked, and it is null. The caller knows whose
+   * turn it is, and tells.
    *
    * @param limit what may be queued at a worker for the request to go there; null when it goes whatever is
    */
@@ -198,8 +201,7 @@ final class CellDecider {
           booked.withdraw();
           yield null;
         }
-        Decision.Planned planned = booked.decision(everCached(found, request), origin);
-        yield programs == null ? planned : programs.began(planned, request);
+        yield booked.decision(everCached(found, request), origin);
       }
       case PlanResult.NoPlan none -> noWorker(none, request.model(), fleet.table());
     };

@@ -58,21 +58,32 @@ public final class CellPrograms {
     this.members = members;
   }
 
-  /** Whether the guard lets a request go. One that it does not is to be looked at again from time to time. */
-  boolean mayGo(DecisionRequest request) {
-    String program = settings.guarded() ? program(request) : null;
+  /**
+   * The program that a request names, or whose prompt it continues; null when there is none. Found once for a request:
+   * while it waits, another one may go on from where its prompt ends.
+   */
+  @Nullable String of(DecisionRequest request) {
+    String named = request.prepared().get(Slots.PROGRAM);
+    if (named != null && !named.isEmpty()) {
+      return named;
+    }
+    return request.shape().severalPrompts() ? null : prefixes.of("", request.prompt().chain());
+  }
+
+  /** Whether the guard lets a program's request go. One that it does not is to be looked at again from time to time. */
+  boolean mayGo(@Nullable String program, DecisionRequest request) {
     return program == null
+        || !settings.guarded()
         || guard.isLive(program)
         || guard.mayGo(turn(program, request, heldTokens.applyAsInt(request)), capacityTokens(), nowMs());
   }
 
-  /** Notes that a request goes as planned, and the end of its last step when it comes. */
-  Decision.Planned began(Decision.Planned planned, DecisionRequest request) {
-    Decision.Chosen last = planned.last();
-    String program = program(request);
+  /** Notes that a program's request goes as planned, and the end of its last step when it comes. */
+  Decision.Planned began(@Nullable String program, DecisionRequest request, Decision.Planned planned) {
     if (program == null) {
       return planned;
     }
+    Decision.Chosen last = planned.last();
     ProgramTurn turn = turn(program, request, last.cached().best());
     guard.began(turn, nowMs());
     Worker worker = retains(planned, request) ? last.worker() : null;
@@ -105,15 +116,6 @@ public final class CellPrograms {
   private void ended(ProgramTurn turn, int outputTokens) {
     long capacity = settings.guarded() ? capacityTokens() : 0;
     guard.ended(turn.program(), turn.promptTokens() + outputTokens, capacity, nowMs());
-  }
-
-  /** The program that a request names, or whose prompt it continues; null when there is none. */
-  private @Nullable String program(DecisionRequest request) {
-    String named = request.prepared().get(Slots.PROGRAM);
-    if (named != null && !named.isEmpty()) {
-      return named;
-    }
-    return request.shape().severalPrompts() ? null : prefixes.of("", request.prompt().chain());
   }
 
   /** The tokens that the workers can hold, all together; 0 while that is not known of one of them. */

@@ -27,7 +27,7 @@ final class ExternalMetricScorer implements Scorer {
     this.otherwise = parameters.number("otherwise", Double.NaN, -1e300, 1e300);
     this.maxAgeNanos =
         parameters
-            .duration("most-age", Duration.ofMinutes(1), Duration.ofSeconds(1), Duration.ofDays(1))
+            .duration("most-age", Duration.ofMinutes(1), Duration.ofSeconds(1), ExternalMetrics.MOST_AGE)
             .toNanos();
     if (metric.isBlank()) {
       throw new IllegalArgumentException("it has no metric: set waiting, kv-use or the name of a posted one");

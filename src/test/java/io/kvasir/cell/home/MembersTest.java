@@ -8,6 +8,7 @@ import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
+import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
@@ -18,8 +19,10 @@ import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
+import io.kvasir.routing.Booking;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
+import io.kvasir.routing.cost.CostModel;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -35,17 +38,14 @@ final class MembersTest {
   private static final int BLOCK = 16;
   private static ActorTestKit kit;
 
-  private final Members members = members();
+  private final Metrics metrics = new Metrics(new PrometheusRegistry());
+  private final ProfileSet profiles = TestProfiles.builtIn("prefix-aware", metrics);
+  private final Members members =
+      new Members(
+          "m",
+          TestServices.of(
+              kit, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), () -> 1_000_000_000L));
   private final List<Member> first = admit("a", 64);
-
-  private static Members members() {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    CellServices services =
-        TestServices.of(
-            kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
-            () -> 1_000_000_000L);
-    return new Members("m", services);
-  }
 
   @BeforeAll
   static void start() {
@@ -166,6 +166,44 @@ final class MembersTest {
     assertThat(next.worker().slot()).isEqualTo(5);
     assertThat(next.cache().blocks().size()).isZero();
     assertThat(decide(chain(2)).worker().slot()).isEqualTo(6);
+  }
+
+  /** Three times as slow for the first one as for the others. */
+  private void complete(List<Member> workers) {
+    for (int tokens = 500; tokens < 10_000; tokens += 100) {
+      for (Member each : workers) {
+        int slowness = each.equals(first.getFirst()) ? 3 : 1;
+        double millis = CostModel.bundled().of(each.worker().deployment()).prefillMs(tokens, tokens);
+        each.prefillCompleted(
+            new Booking(tokens, tokens, 1), 0, new Outcome.Completed(tokens, 0, 1, (long) (slowness * millis * 1e3)));
+      }
+    }
+  }
+
+  private double pace(Member member) {
+    return profiles.costs().pace(member.worker().instance());
+  }
+
+  @Test
+  void retire_forgetsTheWorkersPace_forGood() {
+    Member slow = first.getFirst();
+    complete(first.subList(0, 4));
+    assertThat(pace(slow)).isGreaterThan(2);
+
+    members.retire(slow);
+    assertThat(pace(slow)).isOne();
+    complete(List.of(slow));
+
+    assertThat(pace(slow)).as("of requests that were at it still").isOne();
+  }
+
+  @Test
+  void close_forgetsTheWorkersPaces() {
+    complete(first.subList(0, 4));
+
+    members.close();
+
+    assertThat(first).allSatisfy(each -> assertThat(pace(each)).isOne());
   }
 
   @Test
