@@ -103,7 +103,7 @@ final class CutDecider {
     return switch (request.api()) {
       case MESSAGES -> !hasText || MessagesContinuation.unsupportedReason(request.members()) == null;
       case RESPONSES -> unrepeatableReason(request.members(), hasText ? "text" : null) == null;
-      default -> new Continuation(request).unsupportedReason(hasText, "") == null;
+      case null, default -> new Continuation(request).unsupportedReason(hasText, "") == null;
     };
   }
 
