@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.apache.pekko.actor.ExtendedActorSystem;
 import org.apache.pekko.actor.typed.ActorSystem;
@@ -81,19 +80,23 @@ final class MembershipWatchTest {
     ActorSystem<Void> alone = nodes.getFirst();
     nodes.removeLast().terminate();
     nodes.removeLast().terminate();
-    try (ServerSocket self = contactPoint();
-        ServerSocket second = contactPoint();
-        ServerSocket third = contactPoint()) {
-      third.close();
-      StaticNodes.found = Stream.of(self, second, third).map(ServerSocket::getLocalPort).toList().subList(0, 1);
+    int third = closedPort();
+    try (ServerSocket self = contactPoint(); ServerSocket second = contactPoint()) {
+      StaticNodes.found = List.of(self.getLocalPort());
       Cluster.get(alone).manager().tell(new Down(Cluster.get(alone).selfMember().address()));
       await("the node to be cut off", cutOff::get);
       int looks = StaticNodes.looks.get();
       await("discovery to be looked in", () -> StaticNodes.looks.get() >= looks + 2);
       assertThat(rejoinable).as("none but itself is found").isFalse();
 
-      StaticNodes.found = Stream.of(self, second, third).map(ServerSocket::getLocalPort).toList();
+      StaticNodes.found = List.of(self.getLocalPort(), second.getLocalPort(), third);
       await("most of those that are found answer", rejoinable::get);
+    }
+  }
+
+  private static int closedPort() throws IOException {
+    try (ServerSocket closed = contactPoint()) {
+      return closed.getLocalPort();
     }
   }
 

@@ -108,7 +108,7 @@ final class PodTunnelTest {
   /** The thread of a loop that has one. */
   private static Executor threadOf(ChannelLoop loop, ServerSocketChannel listener) throws Exception {
     try (SocketChannel near = SocketChannel.open(listener.getLocalAddress());
-        SocketChannel far = listener.accept()) {
+        SocketChannel _ = listener.accept()) {
       near.configureBlocking(false);
       CompletableFuture<Executor> found = new CompletableFuture<>();
       loop.watch(near, new ChannelLoop.Reader() {
