@@ -15,7 +15,12 @@ final class LimitLedger {
   static final Duration LEASE = Duration.ofSeconds(5);
 
   /** What is known of a node's reports. */
-  private record Reporter(long sequence, long reportedAt) {}
+  private record Reporter(long sequence, long reportedAt) {
+    /** The same, reported at that moment if it seems to be later: the clock has been set back then. */
+    Reporter notAfter(long now) {
+      return reportedAt <= now ? this : new Reporter(sequence, now);
+    }
+  }
 
   private final String owner;
   private final long settledAt;
@@ -52,6 +57,7 @@ final class LimitLedger {
 
   /** Forgets nodes that have not reported for long. */
   void expire(long now) {
+    reporters.replaceAll((_, reporter) -> reporter.notAfter(now));
     reporters.entrySet().removeIf(reporter -> {
       boolean expired = now - reporter.getValue().reportedAt() >= LEASE.toMillis();
       if (expired) {

@@ -118,7 +118,8 @@ final class LimitPool {
       return;
     }
     base = stamp;
-    bucket.reset(stamp.level(), stamp.asOf());
+    // The last owner's clock may have been ahead.
+    bucket.reset(stamp.level(), Math.min(stamp.asOf(), now));
     bucket.refill(now, 0);
     bucket.subtract(taken);
   }

@@ -43,13 +43,18 @@ final class LimitOwnerTest {
 
   private LeaseGrant renew(
       String name, long sequence, long granted, long available, long waiting, @Nullable Stamp stamp) {
+    return renew(name, sequence, RPM, granted, available, waiting, stamp);
+  }
+
+  private LeaseGrant renew(
+      String name, long sequence, Quota quota, long granted, long available, long waiting, @Nullable Stamp stamp) {
     owner.tell(
         new LimitOwner.Renew(
             name,
             sequence,
             List.of(
                 new LeaseReport(
-                    RPM, granted, available, new LeaseReport.Need(true, waiting, 1), 0, 0, stamp)),
+                    quota, granted, available, new LeaseReport.Need(true, waiting, 1), 0, 0, stamp)),
             node.ref()));
     LimitOwner.Renewed renewed = node.receiveMessage();
     assertThat(renewed.limit()).isEqualTo("key:k");
@@ -90,6 +95,35 @@ final class LimitOwnerTest {
     LeaseGrant second = renew("b", 2, late.granted(), 0, 10, late.stamp());
     assertThat(second.stamp().level())
         .isEqualTo(6000 - late.granted() - first.granted() - (second.granted() - late.granted()));
+  }
+
+  @Test
+  void rate_refillsAtTheNextOwner_whoseClockIsBehind() {
+    LeaseGrant before = renew("a", 1, 0, 0, 6000, null);
+    millis.addAndGet(-1_200_000);
+    owner = owner();
+    assertThat(renew("a", 2, before.granted(), 0, 0, before.stamp()).stamp().level()).isZero();
+    millis.addAndGet(10_000);
+    assertThat(renew("a", 3, before.granted(), 0, 1000, before.stamp()).granted()).isEqualTo(7000);
+  }
+
+  @Test
+  void budget_isWholeWithTheNextOwnersNextWindow_thoughTheLastOnesClockWasDaysAhead() {
+    Quota budget = new Quota(Dimension.BUDGET, Duration.ofDays(1).toMillis(), 1000, 1000);
+    Stamp ahead = new Stamp("before", millis.get() + Duration.ofDays(3).toMillis(), 0);
+    assertThat(renew("a", 1, budget, 1000, 0, 1, ahead).granted()).isEqualTo(1000);
+    millis.addAndGet(Duration.ofDays(1).toMillis());
+    assertThat(renew("a", 2, budget, 1000, 0, 100, ahead).granted()).isEqualTo(1110);
+  }
+
+  @Test
+  void ownerOfWhatNobodyUses_asksToBeStopped_thoughItsClockHasGoneBack() {
+    renew("a", 1, 0, 0, 7, null);
+    millis.addAndGet(-1_200_000);
+    renew("b", 1, 0, 0, 7, null);
+    millis.addAndGet(60_000);
+    ManualTime.get(kit.system()).timePasses(Duration.ofSeconds(1));
+    shard.expectMessageClass(ClusterSharding.Passivate.class);
   }
 
   @Test
