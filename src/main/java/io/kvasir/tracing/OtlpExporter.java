@@ -45,7 +45,7 @@ final class OtlpExporter implements AutoCloseable {
   /**
    * What came of a batch.
    *
-   * @param rejected spans that the collector did not take
+   * @param rejected spans of them that the collector did not take
    * @param failure why none of them was taken, null when they were
    */
   record Result(int spans, long rejected, @Nullable String failure) {}
@@ -137,7 +137,8 @@ final class OtlpExporter implements AutoCloseable {
     sent.join(batches.timeout().toMillis(), TimeUnit.MILLISECONDS);
     String failure = sender.failure();
     return new Result(
-        built.size(), sender.rejected(), sent.isSuccess() ? null : failure == null ? "the exporter failed" : failure);
+        built.size(), Math.clamp(sender.rejected(), 0, built.size()),
+        sent.isSuccess() ? null : failure == null ? "the exporter failed" : failure);
   }
 
   /** From now on a message that fails is not sent again. Any thread. */

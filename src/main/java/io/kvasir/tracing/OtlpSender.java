@@ -69,7 +69,7 @@ final class OtlpSender implements HttpSender {
     return failure;
   }
 
-  /** How many spans of the latest message the collector did not take. */
+  /** How many spans of the latest message the collector says that it did not take: any number. */
   long rejected() {
     return rejected;
   }

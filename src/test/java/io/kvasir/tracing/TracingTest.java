@@ -290,6 +290,34 @@ final class TracingTest {
     assertThat(spans("exported")).isZero();
   }
 
+  @ParameterizedTest
+  @CsvSource({"5, 1", "-3, 0"})
+  void collectorThatRejectsWhatItCannotHaveGot_stopsNothing(long rejected, double counted) throws Exception {
+    collector.reject(rejected, "confused");
+    Tracing running = start(settings(1));
+    request(running);
+    await(() -> spans("exported") + spans("rejected") == 1);
+    assertThat(spans("rejected")).isEqualTo(counted);
+
+    request(running);
+    await(() -> spans("exported") + spans("rejected") == 2);
+  }
+
+  @Test
+  void requestWhoseSpansCannotBeBuilt_isAProblemAndStopsNothing() throws Exception {
+    Tracing running = start(settings(1));
+    TracedRequest withoutClient =
+        Objects.requireNonNull(
+            running.begin(Headers.EMPTY, new Arrival("POST", "/", "/", null, "id", "text_completion", "openai")));
+    running.ended(withoutClient, new End(200, null, false, withoutClient.startNanos()));
+    await(() -> spans("failed") == 1);
+    await(() -> !running.problems().isEmpty());
+
+    request(running);
+    await(() -> running.problems().isEmpty());
+    assertThat(spans("exported")).isEqualTo(1);
+  }
+
   @Test
   void unreachableCollector_losesSpansAndStopsNothing() throws Exception {
     collector.close();
