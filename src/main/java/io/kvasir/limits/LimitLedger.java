@@ -55,6 +55,23 @@ final class LimitLedger {
     return List.copyOf(grants);
   }
 
+  /**
+   * How much of a quota is left. Immutable; crosses between nodes.
+   *
+   * @param stamp its owner's
+   */
+  record Level(Quota quota, Stamp stamp) {}
+
+  /** How much is left of every quota. */
+  List<Level> levels(long now) {
+    return pools.stream().map(pool -> new Level(pool.quota(), pool.stamp(now))).toList();
+  }
+
+  /** Goes on from what an earlier owner knew, as far as it is news. */
+  void continueFrom(List<Level> levels, long now) {
+    levels.forEach(level -> pool(level.quota(), now).continueFrom(level.stamp(), now));
+  }
+
   /** Forgets nodes that have not reported for long. */
   void expire(long now) {
     reporters.replaceAll((_, reporter) -> reporter.notAfter(now));
