@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The response cache over one store, which it owns. Thread-safe; looking up and keeping may block for a moment. */
@@ -115,8 +116,9 @@ public final class AnswerCache implements AutoCloseable {
       metrics.notKept(fault.get());
       return;
     }
-    store.put(miss.key(), new StoredAnswer(contentType, body, clock.instant()), miss.flushCount());
-    metrics.kept();
+    if (store.put(miss.key(), new StoredAnswer(contentType, body, clock.instant()), miss.flushCount())) {
+      metrics.kept();
+    }
   }
 
   /**
@@ -138,11 +140,16 @@ public final class AnswerCache implements AutoCloseable {
 
   /** What does not work at the moment. */
   public List<Problem> problems() {
-    return store.outage().stream()
+    Stream<Problem> away = store.outage().stream()
         .map(outage -> Problem.warning(
             "the response cache is bypassed, its store is away: " + outage,
-            "see that the store runs and that kvasir.answers.redis.url is right; it is used as soon as it answers"))
-        .toList();
+            "see that the store runs and that kvasir.answers.redis.url is right; it is used as soon as it answers"));
+    Stream<Problem> unwritable = store.refusal().stream()
+        .map(refusal -> Problem.warning(
+            "the response cache keeps no new answers, its store refuses them: " + refusal,
+            "see that the store may evict (maxmemory-policy allkeys-lru or allkeys-lfu), and that"
+                + " kvasir.answers.redis.url is no replica's; every answer is tried again"));
+    return Stream.concat(away, unwritable).toList();
   }
 
   AnswerSettings settings() {

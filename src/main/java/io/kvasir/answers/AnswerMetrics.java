@@ -34,7 +34,7 @@ final class AnswerMetrics {
         .help("Requests that bypassed the cache, by the reason in X-Router-Cache-Reason")
         .labelNames("reason")
         .register(registry);
-    kept = counter("kept", "Answers given to the store");
+    kept = counter("kept", "Answers that the store has taken");
     refused = Counter.builder()
         .name("kvasir_answer_cache_not_kept_total")
         .help("Answers that were not stored, by reason: error (in the answer), truncated, unfinished (aborted by"

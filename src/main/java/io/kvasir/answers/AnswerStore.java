@@ -23,8 +23,12 @@ sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisSto
   /** Looks an answer up. */
   StoreResult find(AnswerKey key);
 
-  /** Keeps an answer, unless there was a flush since the mark. Fails silently but for metrics. */
-  void put(AnswerKey key, StoredAnswer answer, long mark);
+  /**
+   * Keeps an answer, unless there was a flush since the mark. Fails silently but for metrics.
+   *
+   * @return whether it is kept
+   */
+  boolean put(AnswerKey key, StoredAnswer answer, long mark);
 
   /**
    * Forgets what is within the limits; null is no limit.
@@ -45,6 +49,9 @@ sealed interface AnswerStore extends AutoCloseable permits MemoryStore, RedisSto
 
   /** Why it is unavailable, empty while it is available. */
   Optional<String> outage();
+
+  /** Why it keeps no answers though it is available, empty while it does. */
+  Optional<String> refusal();
 
   @Override
   void close();

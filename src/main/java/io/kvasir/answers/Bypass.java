@@ -21,7 +21,9 @@ public enum Bypass {
   /** The store does not answer. */
   STORE_AWAY,
   /** Too many wait for the same answer. */
-  CROWDED;
+  CROWDED,
+  /** The router refused the identical request for whose answer it waited. */
+  REFUSED;
 
   /** In headers and metrics: {@code no_cache} … */
   public String label() {

@@ -11,8 +11,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InFlightResponses<H> {
   private final AnswerCache cache;
-  private final ConcurrentMap<AnswerKey, SharedResponse<H>> joinable = new ConcurrentHashMap<>();
+  private final ConcurrentMap<SharedKey, SharedResponse<H>> joinable = new ConcurrentHashMap<>();
   private final RecordingBudget recording;
+
+  /** What requests have in common that share a response. */
+  private record SharedKey(AnswerKey request, String urgency) {}
 
   /** Responses whose answers go into a cache. */
   public InFlightResponses(AnswerCache cache) {
@@ -24,14 +27,16 @@ public final class InFlightResponses<H> {
    * A subscription to the response to a request: to one in flight where they are shared, else to a new one, whose
    * {@link SharedResponse.Subscriber#isLeader leader} has to have it answered.
    *
+   * @param urgency how urgent the request is: it waits for none that a worker may answer later than itself
    * @return null when too many subscribe already
    */
-  public SharedResponse<H>.@Nullable Subscriber join(Lookup.Miss miss) {
+  public SharedResponse<H>.@Nullable Subscriber join(Lookup.Miss miss, String urgency) {
+    SharedKey key = new SharedKey(miss.key(), urgency);
     if (!cache.settings().sharing().enabled() || miss.refresh()) {
-      return response(miss, false).firstSubscriber();
+      return response(miss, key, false).firstSubscriber();
     }
     while (true) {
-      SharedResponse<H> existing = joinable.get(miss.key());
+      SharedResponse<H> existing = joinable.get(key);
       if (existing != null) {
         SharedResponse.JoinResult<H> join =
             existing.subscribe(miss.flushCount(), cache.settings().sharing().maxWaiters());
@@ -44,18 +49,18 @@ public final class InFlightResponses<H> {
           return null;
         }
       }
-      SharedResponse<H> fresh = response(miss, true);
+      SharedResponse<H> fresh = response(miss, key, true);
       SharedResponse<H>.Subscriber subscriber = fresh.firstSubscriber();
       boolean added = existing == null
-          ? joinable.putIfAbsent(miss.key(), fresh) == null
-          : joinable.replace(miss.key(), existing, fresh);
+          ? joinable.putIfAbsent(key, fresh) == null
+          : joinable.replace(key, existing, fresh);
       if (added) {
         return subscriber;
       }
     }
   }
 
-  private SharedResponse<H> response(Lookup.Miss miss, boolean canJoin) {
-    return new SharedResponse<>(cache, recording, miss, canJoin, closed -> joinable.remove(miss.key(), closed));
+  private SharedResponse<H> response(Lookup.Miss miss, SharedKey key, boolean canJoin) {
+    return new SharedResponse<>(cache, recording, miss, canJoin, closed -> joinable.remove(key, closed));
   }
 }

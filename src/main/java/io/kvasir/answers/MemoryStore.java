@@ -39,15 +39,17 @@ final class MemoryStore implements AnswerStore {
   }
 
   @Override
-  public void put(AnswerKey key, StoredAnswer answer, long mark) {
+  public boolean put(AnswerKey key, StoredAnswer answer, long mark) {
     if (flushes.get() != mark) {
-      return;
+      return false;
     }
     answers.put(key, answer);
     if (flushes.get() != mark) {
       // A flush that came in between may have passed this entry by.
       answers.asMap().remove(key, answer);
+      return false;
     }
+    return true;
   }
 
   @Override
@@ -82,6 +84,11 @@ final class MemoryStore implements AnswerStore {
 
   @Override
   public Optional<String> outage() {
+    return Optional.empty();
+  }
+
+  @Override
+  public Optional<String> refusal() {
     return Optional.empty();
   }
 

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -22,6 +23,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.ScanParams;
 import redis.clients.jedis.resps.ScanResult;
@@ -53,6 +55,9 @@ final class RedisStore implements AnswerStore {
   private final RedisClient client;
   private final byte[] flushes;
   private final CircuitBreaker breaker;
+  /** Since when and why the server answers but keeps nothing; null while it does, as far as is known. */
+  private final AtomicReference<@Nullable String> refusal = new AtomicReference<>();
+
   private volatile boolean closed;
 
   /**
@@ -114,31 +119,42 @@ final class RedisStore implements AnswerStore {
     }
     try {
       List<byte[]> values = again(() -> client.mget(at(key), flushes));
-      byte[] entry = values.get(0);
-      return new StoreResult.Fetched(entry == null ? null : StoredAnswer.decoded(entry, key), mark(values.get(1)));
-    } catch (JedisException failed) {
+      byte[] entry = value(values, 0);
+      return new StoreResult.Fetched(entry == null ? null : StoredAnswer.decoded(entry, key), mark(value(values, 1)));
+    } catch (RuntimeException failed) {
       failed("find", failed);
       return new StoreResult.Unavailable();
     }
   }
 
   @Override
-  public void put(AnswerKey key, StoredAnswer answer, long mark) {
+  public boolean put(AnswerKey key, StoredAnswer answer, long mark) {
     if (!breaker.isClosed()) {
-      return;
+      return false;
     }
     List<byte[]> keys = List.of(at(key), flushes);
     List<byte[]> values =
         List.of(bytes(Long.toString(mark)), answer.encoded(key), bytes(Long.toString(ttl.toMillis())));
     try {
-      again(() -> client.eval(bytes(KEEP), keys, values));
-    } catch (JedisConnectionException lost) {
-      failed("keep", lost);
-    } catch (JedisException refused) {
+      boolean kept = Long.valueOf(1).equals(again(() -> client.eval(bytes(KEEP), keys, values)));
+      if (kept && refusal.getAndSet(null) != null) {
+        LOG.info("the response cache's store {} keeps answers again", place());
+      }
+      return kept;
+    } catch (JedisDataException refused) {
       // Out of memory, read only …: it still answers, so looking up goes on.
       metrics.storeFailed("keep");
-      LOG.warn("the response cache's store {} does not keep: {}", place(), refused.getMessage());
+      if (refusal.compareAndSet(null, since(refused))) {
+        LOG.warn("the response cache's store {} does not keep: {}", place(), refused.getMessage());
+      }
+    } catch (RuntimeException lost) {
+      failed("keep", lost);
     }
+    return false;
+  }
+
+  private String since(RuntimeException why) {
+    return clock.instant() + ": " + why.getMessage();
   }
 
   @Override
@@ -183,14 +199,14 @@ final class RedisStore implements AnswerStore {
     }
   }
 
-  private void failed(String operation, JedisException why) {
+  private void failed(String operation, RuntimeException why) {
     metrics.storeFailed(operation);
     if (why.getCause() instanceof NoSuchElementException) {
       // Every connection is at work: the server is there, only slower than we ask.
       return;
     }
     // The reason stays that of the first failure, with its time.
-    if (breaker.isClosed() && breaker.onFailure(clock.instant() + ": " + why.getMessage()) && !closed) {
+    if (breaker.isClosed() && breaker.onFailure(since(why)) && !closed) {
       client.getPool().clear();
       LOG.warn("the response cache's store {} is unavailable, requests bypass it: {}", place(), why.getMessage());
       Thread.ofVirtual().name("kvasir-answers-store").start(this::awaitRecovery);
@@ -201,11 +217,11 @@ final class RedisStore implements AnswerStore {
     while (!closed) {
       try {
         Thread.sleep(settings.retry());
-        client.mget(flushes);
+        value(client.mget(flushes), 0);
         breaker.onSuccess();
         LOG.info("the response cache's store {} is available again", place());
         return;
-      } catch (JedisException still) {
+      } catch (RuntimeException still) {
         LOG.debug("the response cache's store {} is still unavailable: {}", place(), still.getMessage());
       } catch (InterruptedException stopped) {
         Thread.currentThread().interrupt();
@@ -235,6 +251,11 @@ final class RedisStore implements AnswerStore {
   }
 
   @Override
+  public Optional<String> refusal() {
+    return Optional.ofNullable(refusal.get()).map(reason -> place() + " since " + reason);
+  }
+
+  @Override
   public void close() {
     closed = true;
     client.close();
@@ -249,6 +270,15 @@ final class RedisStore implements AnswerStore {
     return bytes(
         "%s:%s:%s:%s".formatted(
             settings.prefix(), AnswerKey.shortened(key.tenant()), AnswerKey.shortened(key.model()), key.hash()));
+  }
+
+  /** One of the values that were fetched; a proxy may have put the error of one of its servers in its place. */
+  private static byte @Nullable [] value(List<?> values, int index) {
+    Object value = values.get(index);
+    if (value instanceof JedisDataException error) {
+      throw error;
+    }
+    return (byte[]) value;
   }
 
   private static long mark(byte @Nullable [] count) {

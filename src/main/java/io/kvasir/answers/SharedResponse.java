@@ -374,6 +374,12 @@ public final class SharedResponse<H> {
       }
     }
 
+    /** Ends the subscription of a client that is to get an answer of its own. */
+    public void bypass(Bypass why) {
+      cache.metrics().bypassed(why);
+      cancel();
+    }
+
     /** Ends the subscription. Idempotent; any thread; does not block. */
     public void cancel() {
       boolean last = false;

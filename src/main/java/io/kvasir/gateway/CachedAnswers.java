@@ -16,6 +16,7 @@ import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.RedactedException;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,7 +36,7 @@ final class CachedAnswers {
   private static final int PIECE = 64 << 10;
 
   private final AnswerCache cache;
-  private final InFlightResponses<Response> inFlight;
+  private final InFlightResponses<SharedAnswer> inFlight;
 
   CachedAnswers(AnswerCache cache) {
     this.cache = cache;
@@ -49,26 +50,41 @@ final class CachedAnswers {
     Response answer(Cancellation cancellation) throws ApiException, InterruptedException;
   }
 
+  /** Tells how urgent a request is. */
+  @FunctionalInterface
+  interface Urgency {
+    /** The same for requests that wait for a worker alike. */
+    String label() throws ApiException;
+  }
+
   /** One request and what belongs to it. */
-  private record CacheableRequest(Exchange exchange, RequestTelemetry telemetry, ApiBoundary boundary,
+  record CacheableRequest(
+      Exchange exchange, ParsedRequest parsed, RequestTelemetry telemetry, ApiBoundary boundary, Urgency urgency,
       WorkerAnswer worker) {}
 
-  Response answer(
-      Exchange exchange, ApiRequest request, RequestContext context, RequestTelemetry telemetry, ApiBoundary boundary,
-      WorkerAnswer worker)
-      throws ApiException, InterruptedException {
-    CacheableRequest cacheable = new CacheableRequest(exchange, telemetry, boundary, worker);
-    return switch (cache.lookUp(request(exchange, request, context))) {
-      case Lookup.Bypassed(Bypass why) -> bypass(cacheable, why);
+  /** Who gave an answer. */
+  private enum Origin {
+    WORKER,
+    CACHE,
+    /** The router, which refused the request that was to get it from a worker, or failed on it. */
+    ROUTER
+  }
+
+  /** An answer for every request that waits for it, as far as it is not its leader's own. */
+  private record SharedAnswer(Response response, Origin origin) {}
+
+  Response answer(CacheableRequest request) throws ApiException, InterruptedException {
+    return switch (cache.lookUp(lookedUp(request.exchange, request.parsed.request(), request.parsed.context()))) {
+      case Lookup.Bypassed(Bypass why) -> bypass(request, why);
       case Lookup.Hit hit -> {
-        telemetry.servedFromCache(200);
+        request.telemetry.servedFromCache(200);
         yield replay(hit);
       }
-      case Lookup.Miss miss -> answerMiss(cacheable, miss, true);
+      case Lookup.Miss miss -> answerMiss(request, miss, true);
     };
   }
 
-  private static AnswerRequest request(Exchange exchange, ApiRequest request, RequestContext context) {
+  private static AnswerRequest lookedUp(Exchange exchange, ApiRequest request, RequestContext context) {
     String path = exchange.path();
     String target = exchange.target();
     return new AnswerRequest(
@@ -120,7 +136,7 @@ final class CachedAnswers {
    */
   private Response answerMiss(CacheableRequest request, Lookup.Miss miss, boolean again)
       throws ApiException, InterruptedException {
-    SharedResponse<Response>.Subscriber subscriber = inFlight.join(miss);
+    SharedResponse<SharedAnswer>.Subscriber subscriber = inFlight.join(miss, request.urgency.label());
     if (subscriber == null) {
       return bypass(request, Bypass.CROWDED);
     }
@@ -128,18 +144,24 @@ final class CachedAnswers {
     if (subscriber.isLeader()) {
       Thread.ofVirtual().name("kvasir-answer").start(() -> lead(subscriber.response(), request));
     }
-    Response answer = subscriber.awaitHead();
-    if (answer == null) {
+    SharedAnswer shared = subscriber.awaitHead();
+    if (shared == null) {
       if (!subscriber.isLeader()) {
         request.telemetry.cancelledFromCache(false);
       }
       return ClientCancelled.RESPONSE;
     }
+    if (!subscriber.isLeader() && shared.origin == Origin.ROUTER) {
+      subscriber.bypass(Bypass.REFUSED);
+      return bypass(request, Bypass.REFUSED);
+    }
+    Response answer = shared.response;
     if (!subscriber.isLeader() && again && isTransient(answer.status())) {
       subscriber.cancel();
       return answerMiss(request, miss, false);
     }
-    Response marked = answer.with(marked(answer.headers(), miss, subscriber.isLeader(), answer.status()));
+    Response marked =
+        shared.origin == Origin.CACHE ? answer : answer.with(marked(answer, miss, subscriber.isLeader()));
     if (subscriber.isStreamed()) {
       return new Response.Streaming(answer.status(), marked.headers(), new SharedBody(subscriber, request.telemetry));
     }
@@ -154,25 +176,24 @@ final class CachedAnswers {
     return status >= 499 || status == 408 || status == 429;
   }
 
-  private static Headers marked(Headers headers, Lookup.Miss miss, boolean leader, int status) {
-    Headers.Builder marked = headers.toBuilder();
-    if (headers.has(CACHE)) {
-      // Answered from the cache after all: another request has put it there in the meantime.
-      return headers;
-    }
+  private static Headers marked(Response answer, Lookup.Miss miss, boolean leader) {
+    Headers.Builder marked =
+        leader ? answer.headers().toBuilder() : AnswerHeaders.withoutRoute(answer.headers());
     if (miss.refresh()) {
       return marked.set(CACHE, BYPASS).set(REASON, Bypass.NO_CACHE.label()).build();
     }
-    return leader || status != 200 ? marked.set(CACHE, MISS).build() : marked.set(CACHE, HIT).set("Age", "0").build();
+    return leader || answer.status() != 200
+        ? marked.set(CACHE, MISS).build()
+        : marked.set(CACHE, HIT).set("Age", "0").build();
   }
 
   /** A subscriber's copy of a shared body. The leader's telemetry is finished with the worker's answer. */
   private static final class SharedBody implements StreamingBody {
-    private final SharedResponse<Response>.Subscriber subscriber;
+    private final SharedResponse<SharedAnswer>.Subscriber subscriber;
     private final RequestTelemetry telemetry;
     private final AtomicBoolean traced;
 
-    SharedBody(SharedResponse<Response>.Subscriber subscriber, RequestTelemetry telemetry) {
+    SharedBody(SharedResponse<SharedAnswer>.Subscriber subscriber, RequestTelemetry telemetry) {
       this.subscriber = subscriber;
       this.telemetry = telemetry;
       this.traced = new AtomicBoolean(subscriber.isLeader());
@@ -205,14 +226,13 @@ final class CachedAnswers {
   }
 
   /** Gets a worker's answer for every subscriber, on a thread that is none of theirs. */
-  private static void lead(SharedResponse<Response> response, CacheableRequest request) {
+  private static void lead(SharedResponse<SharedAnswer> response, CacheableRequest request) {
     try {
-      Lookup.Hit hit = response.recheckCache();
-      if (hit == null) {
-        publish(response, request.boundary.answer(() -> request.worker.answer(response.cancellation())));
+      SharedAnswer answer = answerOfLeader(response, request);
+      if (answer.origin == Origin.WORKER) {
+        publish(response, answer);
       } else {
-        request.telemetry.servedFromCache(200);
-        response.complete(replay(hit));
+        response.complete(answer);
       }
     } catch (Exception | LinkageError | StackOverflowError e) {
       request.telemetry.logIds().in(LOG.atError()).setCause(RedactedException.of(e))
@@ -221,18 +241,36 @@ final class CachedAnswers {
     }
   }
 
-  private static void publish(SharedResponse<Response> response, Response answer) {
-    String type = cacheableType(answer);
-    switch (answer) {
+  private static SharedAnswer answerOfLeader(SharedResponse<SharedAnswer> response, CacheableRequest request)
+      throws InterruptedException {
+    AtomicReference<Origin> origin = new AtomicReference<>(Origin.ROUTER);
+    Response answer = request.boundary.answer(() -> {
+      // Another request may have put it there in the meantime.
+      Lookup.Hit hit = response.recheckCache();
+      if (hit != null) {
+        request.telemetry.servedFromCache(200);
+        origin.set(Origin.CACHE);
+        return replay(hit);
+      }
+      Response given = request.worker.answer(response.cancellation());
+      origin.set(Origin.WORKER);
+      return given;
+    });
+    return new SharedAnswer(answer, origin.get());
+  }
+
+  private static void publish(SharedResponse<SharedAnswer> response, SharedAnswer answer) {
+    String type = cacheableType(answer.response);
+    switch (answer.response) {
       case Response.Buffered buffered -> {
         if (type == null) {
-          response.complete(buffered);
+          response.complete(answer);
         } else {
-          response.complete(buffered, type, buffered.body());
+          response.complete(answer, type, buffered.body());
         }
       }
       case Response.Streaming streamed -> {
-        response.start(streamed, type != null);
+        response.start(answer, type != null);
         try {
           streamed.body().run(response::write);
         } catch (IOException | RuntimeException e) {

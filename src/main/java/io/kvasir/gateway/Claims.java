@@ -35,11 +35,10 @@ final class Claims {
    */
   @Nullable Claim of(InboundRequest inbound, ApiRequest request, RequestContext context, @Nullable String program)
       throws ApiException {
-    if (!settings.on()) {
+    ServiceClass its = classOf(inbound, request, context);
+    if (its == null) {
       return null;
     }
-    ServiceClass highest = inbound.caller().grants().highestClass();
-    ServiceClass its = requested(inbound, request, context).atMost(highest);
     return new Claim(
         its,
         context.facts().tenant(),
@@ -49,6 +48,14 @@ final class Claims {
         0,
         0,
         settings.of(its).preemptions());
+  }
+
+  /** A request's class; null when none ever waits. */
+  @Nullable ServiceClass classOf(InboundRequest inbound, ApiRequest request, RequestContext context)
+      throws ApiException {
+    return settings.on()
+        ? requested(inbound, request, context).atMost(inbound.caller().grants().highestClass())
+        : null;
   }
 
   private ServiceClass requested(InboundRequest inbound, ApiRequest request, RequestContext context)

@@ -27,11 +27,11 @@ final class ForwardedHeaders {
     Headers.Builder out = Headers.builder();
     boolean named = names(headers);
     boolean trusted = settings.proxies().contain(client);
-    String forwardedFor = client.getHostAddress();
+    String before = "";
     for (int i = 0; i < headers.size(); i++) {
       String name = headers.name(i).toLowerCase(Locale.ROOT);
       switch (name) {
-        case "x-forwarded-for" -> forwardedFor = trusted ? headers.value(i) + ", " + forwardedFor : forwardedFor;
+        case "x-forwarded-for" -> before = trusted ? before + headers.value(i) + ", " : before;
         case "host", "expect", "x-request-id", "x-router-profile" -> {
           // Written by the pod client itself, or meant for the router alone.
         }
@@ -41,7 +41,7 @@ final class ForwardedHeaders {
         default -> pass(headers, i, name, named, !settings.reserved().removes(name), out);
       }
     }
-    out.add("X-Forwarded-For", forwardedFor);
+    out.add("X-Forwarded-For", before + client.getHostAddress());
     if (!trusted || !headers.has("X-Forwarded-Proto")) {
       out.add("X-Forwarded-Proto", scheme);
     }

@@ -7,7 +7,6 @@ import io.kvasir.cell.Decision;
 import io.kvasir.execution.Call;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
-import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.dispatch.Dispatcher;
 import io.kvasir.execution.dispatch.Handover;
 import io.kvasir.http.ApiPath;
@@ -16,8 +15,6 @@ import io.kvasir.http.Headers;
 import io.kvasir.http.RequestMemory;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
-import io.kvasir.routing.Worker;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -103,7 +100,9 @@ final class InferenceHandler implements AutoCloseable {
     }
     ApiBoundary.AnswerSource source = () -> cached == null || !known
         ? worker.answer(inbound.exchange().cancellation())
-        : cached.answer(inbound.exchange(), parsed.request(), parsed.context(), telemetry, boundary, worker);
+        : cached.answer(
+            new CachedAnswers.CacheableRequest(
+                inbound.exchange(), parsed, telemetry, boundary, () -> preparer.urgency(parsed, inbound), worker));
     ErrorFormat format = ErrorFormat.forPath(inbound.exchange().path());
     KeepAlive keepAlive = parsed.request().stream() && api.generates()
         ? keepAlives.watch(
@@ -224,42 +223,6 @@ final class InferenceHandler implements AutoCloseable {
   private Headers forwarded(Headers headers, Exchange exchange, boolean webSocket) {
     Headers ours = forwarded.request(headers, exchange.client());
     return webSocket ? WebSocketRequest.named(ours) : ours;
-  }
-
-  /**
-   * The headers of a worker's answers.
-   *
-   * @param telemetry has how long the request waited
-   * @param routingDetails whether the caller learns how the request was routed, which shows what is cached where
-   */
-  private record AnswerHeaders(String profile, boolean routingDetails, RequestTelemetry telemetry) {
-    Headers of(Headers headers, UpstreamRoute route) {
-      Headers.Builder out = ForwardedHeaders.answer(headers);
-      if (telemetry.waitedMillis() > 0) {
-        out.set("X-Router-Queued-Ms", Long.toString(telemetry.waitedMillis()));
-      }
-      if (!routingDetails) {
-        return out.build();
-      }
-      out.set("X-Router-Backend", route.worker().id())
-          .set(ProfileResolver.PROFILE, profile)
-          .set("X-Router-Reason", visible(route.reason()));
-      Worker prefill = route.prefill();
-      if (prefill != null) {
-        out.set("X-Router-Prefill-Backend", prefill.id());
-      }
-      return out.build();
-    }
-  }
-
-  private static String visible(String text) {
-    for (int i = 0; i < text.length(); i++) {
-      if (text.charAt(i) < ' ' || text.charAt(i) > '~') {
-        return new String(text.getBytes(StandardCharsets.US_ASCII), StandardCharsets.US_ASCII)
-            .replaceAll("\\p{Cntrl}", " ");
-      }
-    }
-    return text;
   }
 
   private static ApiError noWorker(Decision.NoWorker none, String model, String path) {

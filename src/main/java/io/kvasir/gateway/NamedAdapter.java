@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import io.kvasir.cell.Cells;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.ApiPath;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,9 +28,20 @@ final class NamedAdapter {
     if (model != null && model.indexOf(':') >= 0 && !cells.models().contains(model)) {
       return behindBase(model);
     }
-    JsonNode body = request.body();
-    JsonNode beside = body == null ? MissingNode.getInstance() : body.path(LORA_PATH);
+    JsonNode beside = besideModel(request);
     return beside.isTextual() && isAdapter(model, beside.textValue()) ? beside.textValue() : null;
+  }
+
+  /** All names beside the model, whether or not there are such adapters: one, or a list for a batch. */
+  static Stream<String> namedBeside(ApiRequest request) {
+    JsonNode beside = besideModel(request);
+    Stream<JsonNode> names = beside.isArray() ? beside.valueStream() : Stream.of(beside);
+    return names.filter(JsonNode::isTextual).map(JsonNode::textValue).filter(name -> !name.isEmpty());
+  }
+
+  private static JsonNode besideModel(ApiRequest request) {
+    JsonNode body = request.body();
+    return body == null ? MissingNode.getInstance() : body.path(LORA_PATH);
   }
 
   /** Names may have colons of their own: looked for are those that there are, however many a client's name has. */

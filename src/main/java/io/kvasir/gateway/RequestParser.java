@@ -12,8 +12,10 @@ import io.kvasir.locations.StoredResponses;
 import io.kvasir.locations.WorkerLocation;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import java.util.Comparator;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,10 +120,7 @@ final class RequestParser {
         : request.model() != null ? request.model()
         : location != null ? location.model()
         : anyModel(caller);
-    if (!caller.grants().allowsModel(model)) {
-      // As one that does not exist: what there is for other callers is theirs to know.
-      throw new ApiException(ApiError.unknownModel(model));
-    }
+    checkModels(caller, model, request);
     Translation translation =
         request.body() instanceof ObjectNode tree ? isolation.translation(caller, api, body, tree, model) : null;
     if (translation != null) {
@@ -131,6 +130,17 @@ final class RequestParser {
           new ForwardedRequest(ApiPath.CHAT.path(), chat, translation));
     }
     return parsed(api, request, location, model, inbound, new ForwardedRequest(exchange.target(), body, null));
+  }
+
+  private static void checkModels(Caller caller, String model, ApiRequest request) throws ApiException {
+    Optional<String> notAllowed =
+        Stream.concat(Stream.of(model), NamedAdapter.namedBeside(request))
+            .filter(name -> !caller.grants().allowsModel(name))
+            .findFirst();
+    if (notAllowed.isPresent()) {
+      // As one that does not exist: what there is for other callers is theirs to know.
+      throw new ApiException(ApiError.unknownModel(notAllowed.get()));
+    }
   }
 
   private @Nullable String webSocketModel(Exchange exchange) throws ApiException {

@@ -1,6 +1,7 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.http.ApiPath;
@@ -135,6 +136,12 @@ final class RequestPreparer {
             trace.id(),
             claims.of(inbound, request, context, mark.program()));
     return new PreparedRequest(decision, profile, prompt);
+  }
+
+  /** How urgent a request is when the workers are full; empty when none ever waits. */
+  String urgency(ParsedRequest parsed, InboundRequest inbound) throws ApiException {
+    ServiceClass its = claims.classOf(inbound, parsed.request(), parsed.context());
+    return its == null ? "" : its.label();
   }
 
   private ProgramMark programOf(RequestFacts facts) {

@@ -128,6 +128,16 @@ final class Account {
     return false;
   }
 
+  /** Whether it knows of use of a budget that its owner has to remember until the window is over. */
+  boolean hasUsedBudget(long nowMillis) {
+    for (Lease lease : leases) {
+      if (lease.isBudgetUsed(nowMillis)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Whether a renewal has to be asked for, which none has done since the last began. */
   boolean claimRenewal() {
     return !renewalClaimed.get() && renewalClaimed.compareAndSet(false, true);

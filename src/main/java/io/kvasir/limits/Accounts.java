@@ -47,12 +47,18 @@ final class Accounts {
     return Stream.concat(keys.values().stream(), tenants.values().stream());
   }
 
-  /** Takes note that an account holds nothing and has not been used for long: where there are many, it is forgotten. */
-  void idle(Account account) {
+  /**
+   * Takes note that an account holds nothing and has not been used for long: where there are many, it is forgotten.
+   *
+   * @return whether it is still remembered
+   */
+  boolean idle(Account account) {
     Map<String, Account> among = account.holder() == Account.Holder.KEY ? keys : tenants;
     if (among.size() > most) {
       among.remove(account.name(), account);
+      return false;
     }
+    return true;
   }
 
   private Account account(

@@ -77,11 +77,15 @@ final class Bucket {
   /**
    * Adds what has come in until now.
    *
-   * @param now in milliseconds since the epoch; a moment before the last one changes nothing
+   * @param now in milliseconds since the epoch; a moment before the last one, as when the clock has been set back,
+   *     brings nothing: a rate refills on from there, a budget only with the window after the last one
    * @param leased what is leased and unused: with it the bucket is not larger than its burst
    */
   void refill(long now, long leased) {
     if (now <= asOf) {
+      if (quota.dimension() != Dimension.BUDGET) {
+        asOf = now;
+      }
       return;
     }
     switch (quota.dimension()) {

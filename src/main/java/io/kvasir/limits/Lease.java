@@ -148,6 +148,15 @@ final class Lease {
     return available.get() != 0 || (quota.dimension() == Dimension.CONCURRENT && granted != 0);
   }
 
+  /** Whether it is of a budget of which, as far as this node knows, something is used in the present window. */
+  boolean isBudgetUsed(long nowMillis) {
+    Stamp known = ownerStamp;
+    return known != null
+        && quota.dimension() == Dimension.BUDGET
+        && known.level() < quota.amount()
+        && known.asOf() / quota.windowMillis() == nowMillis / quota.windowMillis();
+  }
+
   /** The report to an owner. */
   LeaseReport report(boolean active) {
     LeaseReport report =

@@ -8,16 +8,16 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import java.util.function.IntSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The renewals of a node's leases: one at a time for each account, after a request that needs it and again and again
- * while something is held. An owner that does not answer in time is replaced by the node's own share until it answers.
- * One thread at a time.
+ * while something is held, or is used of a budget. An owner that does not answer in time is replaced by the node's own
+ * share until it answers. One thread at a time.
  */
 final class LeaseRenewals {
   private static final Logger LOG = LoggerFactory.getLogger(LeaseRenewals.class);
@@ -27,6 +27,12 @@ final class LeaseRenewals {
 
   /** After this long without a report the owner, too, has forgotten what the node held. */
   private static final long IDLE_NANOS = LimitLedger.LEASE.multipliedBy(2).toNanos();
+
+  /**
+   * How often an owner hears of used budgets whose callers send nothing: so long, at most, a next owner that has heard
+   * of nothing takes them for whole.
+   */
+  private static final long REMINDER_NANOS = Duration.ofSeconds(30).toNanos();
 
   /** The way to the owners of limits. */
   @FunctionalInterface
@@ -50,6 +56,9 @@ final class LeaseRenewals {
     /** Whether another is asked for since. */
     boolean again;
 
+    /** Whether it is kept for a used budget alone. */
+    boolean idle;
+
     /** In the owner's place while it does not answer. */
     @Nullable LimitLedger share;
 
@@ -59,7 +68,7 @@ final class LeaseRenewals {
   }
 
   private final Owners owners;
-  private final Consumer<Account> idle;
+  private final Predicate<Account> idle;
   private final IntSupplier nodes;
   private final Duration ownerTimeout;
   private final LimitMetrics metrics;
@@ -77,13 +86,13 @@ final class LeaseRenewals {
   /**
    * The renewals of a node.
    *
-   * @param idle takes accounts that hold nothing and have not been used for long
+   * @param idle takes accounts that hold nothing and have not been used for long; whether they are remembered
    * @param nodes how many nodes there are
    * @param ownerTimeout after which an owner counts as one that does not answer
    */
   LeaseRenewals(
       Owners owners,
-      Consumer<Account> idle,
+      Predicate<Account> idle,
       IntSupplier nodes,
       Duration ownerTimeout,
       LimitMetrics metrics,
@@ -105,6 +114,7 @@ final class LeaseRenewals {
       renewal = new Renewal(account);
       renewals.put(account.id(), renewal);
     }
+    renewal.idle = false;
     if (renewal.share != null) {
       takeShare(renewal.share, account, account.beginRenewal());
     } else if (renewal.reported != null) {
@@ -161,20 +171,29 @@ final class LeaseRenewals {
         }
         return false;
       }
-      if (age < (renewal.share == null ? INTERVAL_NANOS : ownerTimeout.toNanos())) {
+      if (age < interval(renewal)) {
         return false;
       }
       if (renewal.share == null && !renewal.account.isHeld() && !renewal.account.isActive(now)) {
-        boolean forgotten = age >= IDLE_NANOS;
-        if (forgotten) {
-          idle.accept(renewal.account);
+        if (age < IDLE_NANOS) {
+          return false;
         }
-        return forgotten;
+        if (!idle.test(renewal.account) || !renewal.account.hasUsedBudget(clock.millis())) {
+          return true;
+        }
+        renewal.idle = true;
+        if (age < REMINDER_NANOS) {
+          return false;
+        }
       }
       begin(renewal);
       return false;
     });
     return !renewals.isEmpty();
+  }
+
+  private long interval(Renewal renewal) {
+    return renewal.share != null ? ownerTimeout.toNanos() : renewal.idle ? REMINDER_NANOS : INTERVAL_NANOS;
   }
 
   /** Reports what is held to the owner. Where the node has its own share, requests do not wait for that. */

@@ -15,7 +15,12 @@ final class LimitLedger {
   static final Duration LEASE = Duration.ofSeconds(5);
 
   /** What is known of a node's reports. */
-  private record Reporter(long sequence, long reportedAt) {}
+  private record Reporter(long sequence, long reportedAt) {
+    /** The same, reported at that moment if it seems to be later: the clock has been set back then. */
+    Reporter notAfter(long now) {
+      return reportedAt <= now ? this : new Reporter(sequence, now);
+    }
+  }
 
   private final String owner;
   private final long settledAt;
@@ -50,8 +55,26 @@ final class LimitLedger {
     return List.copyOf(grants);
   }
 
+  /**
+   * How much of a quota is left. Immutable; crosses between nodes.
+   *
+   * @param stamp its owner's
+   */
+  record Level(Quota quota, Stamp stamp) {}
+
+  /** How much is left of every quota. */
+  List<Level> levels(long now) {
+    return pools.stream().map(pool -> new Level(pool.quota(), pool.stamp(now))).toList();
+  }
+
+  /** Goes on from what an earlier owner knew, as far as it is news. */
+  void continueFrom(List<Level> levels, long now) {
+    levels.forEach(level -> pool(level.quota(), now).continueFrom(level.stamp(), now));
+  }
+
   /** Forgets nodes that have not reported for long. */
   void expire(long now) {
+    reporters.replaceAll((_, reporter) -> reporter.notAfter(now));
     reporters.entrySet().removeIf(reporter -> {
       boolean expired = now - reporter.getValue().reportedAt() >= LEASE.toMillis();
       if (expired) {

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.Consumer;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
@@ -12,8 +13,8 @@ import org.apache.pekko.cluster.sharding.typed.javadsl.EntityTypeKey;
 
 /**
  * The owner of the limits of one key or tenant: a sharded entity, one in the cluster. Nodes report to it what they
- * hold, and it grants them more. It remembers nothing on disk: when it moves, the next owner goes on from the stamps in
- * the nodes' reports.
+ * hold, and it grants them more. It remembers nothing on disk: when it moves, it tells the next owner what is left, and
+ * when it is lost, that one goes on from the stamps in the nodes' reports.
  */
 final class LimitOwner {
   static final EntityTypeKey<Message> KEY = EntityTypeKey.create(Message.class, "kvasir-limit");
@@ -42,6 +43,9 @@ final class LimitOwner {
    */
   record Renewed(String limit, long sequence, List<LeaseGrant> grants) implements LimitMessage {}
 
+  /** What an owner that stops tells the next one. */
+  record Handover(List<LimitLedger.Level> levels) implements Message, LimitMessage {}
+
   /** Time to forget nodes that are gone. */
   private enum Expire implements Message { INSTANCE }
 
@@ -55,10 +59,11 @@ final class LimitOwner {
    *
    * @param limit the limit's id
    * @param shard where it says that it may be stopped
+   * @param next takes what it tells the next owner
    * @param clock the wall clock, whose epoch the windows of budgets begin with
    */
   static Behavior<Message> create(
-      String limit, ActorRef<ClusterSharding.ShardCommand> shard, InstantSource clock) {
+      String limit, ActorRef<ClusterSharding.ShardCommand> shard, Consumer<Handover> next, InstantSource clock) {
     return Behaviors.setup(context ->
         Behaviors.withTimers(timers -> {
           timers.startTimerWithFixedDelay(Expire.INSTANCE, EXPIRY_INTERVAL);
@@ -80,7 +85,18 @@ final class LimitOwner {
                 }
                 return Behaviors.same();
               })
-              .onMessage(Stop.class, _ -> Behaviors.stopped())
+              .onMessage(Handover.class, before -> {
+                ledger.continueFrom(before.levels(), clock.millis());
+                return Behaviors.same();
+              })
+              .onMessage(Stop.class, _ -> {
+                long now = clock.millis();
+                // One that stops for having nothing to remember is not to be woken by it.
+                if (!ledger.isUntouched(now)) {
+                  next.accept(new Handover(ledger.levels(now)));
+                }
+                return Behaviors.stopped();
+              })
               .build();
         }));
   }

@@ -80,6 +80,12 @@ final class LimitPool {
     return new LeaseGrant(quota(), granted, target(), new Stamp(owner, now, bucket.level()));
   }
 
+  /** How much is left. */
+  Stamp stamp(long now) {
+    bucket.refill(now, leased());
+    return new Stamp(owner, now, bucket.level());
+  }
+
   private long grantUnits(String node, LeaseReport report, long now) {
     continueFrom(report.stamp(), now);
     Holding before = holdings.get(node);
@@ -98,10 +104,7 @@ final class LimitPool {
   }
 
   private long grantSlots(String node, LeaseReport report, long now) {
-    Stamp stamp = report.stamp();
-    if (stamp != null && !stamp.owner().equals(owner) && (base == null || stamp.asOf() > base.asOf())) {
-      base = stamp;
-    }
+    continueFrom(report.stamp(), now);
     holdings.put(node, new Holding(report.granted(), report.available(), 0));
     long held = holdings.values().stream().mapToLong(Holding::granted).sum();
     long unreported = base == null || now >= settledAt ? 0 : Math.max(0, quota().amount() - base.level() - held);
@@ -113,12 +116,13 @@ final class LimitPool {
   }
 
   /** Goes on from what the last owner knew, if the stamp is its latest. */
-  private void continueFrom(@Nullable Stamp stamp, long now) {
+  void continueFrom(@Nullable Stamp stamp, long now) {
     if (stamp == null || stamp.owner().equals(owner) || (base != null && stamp.asOf() <= base.asOf())) {
       return;
     }
     base = stamp;
-    bucket.reset(stamp.level(), stamp.asOf());
+    // The last owner's clock may have been ahead.
+    bucket.reset(stamp.level(), Math.min(stamp.asOf(), now));
     bucket.refill(now, 0);
     bucket.subtract(taken);
   }

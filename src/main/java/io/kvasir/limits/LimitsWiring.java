@@ -31,7 +31,19 @@ public final class LimitsWiring {
     ClusterSharding sharding = ClusterSharding.get(system);
     Cluster cluster = Cluster.get(system);
     sharding.init(
-        Entity.of(LimitOwner.KEY, entity -> LimitOwner.create(entity.getEntityId(), entity.getShard(), clock))
+        Entity.of(
+                LimitOwner.KEY,
+                entity ->
+                    LimitOwner.create(
+                        entity.getEntityId(),
+                        entity.getShard(),
+                        handover -> {
+                          // Where there is no other home, it would keep this node from ending.
+                          if (hasOthersUp(cluster)) {
+                            sharding.entityRefFor(LimitOwner.KEY, entity.getEntityId()).tell(handover);
+                          }
+                        },
+                        clock))
             .withStopMessage(LimitOwner.Stop.INSTANCE));
     Accounts accounts = new Accounts(settings.burst(), MOST_IDLE);
     LimitMetrics limitMetrics = new LimitMetrics(metrics, settings.tenants());
@@ -58,6 +70,16 @@ public final class LimitsWiring {
     LimitCheck check =
         new LimitCheck(settings, account -> keeper.tell(new LeaseKeeper.Renew(account)), nanos, clock);
     return new Limiter(settings, accounts, check, limitMetrics, clock);
+  }
+
+  private static boolean hasOthersUp(Cluster cluster) {
+    UniqueAddress self = cluster.selfMember().uniqueAddress();
+    for (Member member : cluster.state().getMembers()) {
+      if (member.status().equals(MemberStatus.up()) && !member.uniqueAddress().equals(self)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static int nodesUp(Cluster cluster) {

@@ -10,8 +10,9 @@
  * they run out.
  *
  * <p>There is no database. With every renewal an owner tells the node how much was left, and a node shows the latest of
- * these {@link io.kvasir.limits.Stamp}s to a new owner, which so continues where the last one stopped. A node whose
- * owner does not answer gives itself its share: the limit, divided by the last known number of nodes.
+ * these {@link io.kvasir.limits.Stamp}s to a new owner, which so continues where the last one stopped; one that stops
+ * in good order leaves its own to the next. A node whose owner does not answer gives itself its share: the limit,
+ * divided by the last known number of nodes.
  */
 @NullMarked
 package io.kvasir.limits;

@@ -1,6 +1,5 @@
 package io.kvasir.tracing;
 
-import io.kvasir.http.HttpCalls;
 import io.kvasir.time.NanoClock;
 import io.opentelemetry.common.ComponentLoader;
 import io.opentelemetry.sdk.autoconfigure.AutoConfiguredOpenTelemetrySdk;
@@ -30,14 +29,12 @@ final class OtlpExporter implements AutoCloseable {
 
   private final SpanExporter exporter;
   private final OtlpSender sender;
-  private final HttpCalls http;
   private final RequestSpans spans;
   private final OtlpSettings.Batches batches;
 
-  private OtlpExporter(Parts parts, OtlpSender sender, HttpCalls http) {
+  private OtlpExporter(Parts parts, OtlpSender sender) {
     this.exporter = Objects.requireNonNull(parts.exporter);
     this.sender = sender;
-    this.http = http;
     this.spans = new RequestSpans(parts.resource);
     this.batches = Objects.requireNonNull(parts.batches);
   }
@@ -45,7 +42,7 @@ final class OtlpExporter implements AutoCloseable {
   /**
    * What came of a batch.
    *
-   * @param rejected spans that the collector did not take
+   * @param rejected spans of them that the collector did not take
    * @param failure why none of them was taken, null when they were
    */
   record Result(int spans, long rejected, @Nullable String failure) {}
@@ -58,8 +55,7 @@ final class OtlpExporter implements AutoCloseable {
   static OtlpExporter of(OtlpSettings settings, String node, NanoClock clock) throws TracingException {
     settings.requireHttp();
     SDK_LOG.setLevel(Level.OFF);
-    HttpCalls http = new HttpCalls();
-    Parts parts = new Parts(http, clock);
+    Parts parts = new Parts(clock);
     try {
       // Of what the SDK builds from the environment only exporter and resource are used: spans are built here.
       AutoConfiguredOpenTelemetrySdk.builder()
@@ -71,9 +67,9 @@ final class OtlpExporter implements AutoCloseable {
           .build()
           .getOpenTelemetrySdk()
           .close();
-      return new OtlpExporter(parts, Objects.requireNonNull(parts.sender), http);
+      return new OtlpExporter(parts, Objects.requireNonNull(parts.sender));
     } catch (RuntimeException e) {
-      http.close();
+      parts.close();
       throw new TracingException("Traces cannot be exported with these OTEL_ variables: " + e.getMessage(), e);
     }
   }
@@ -81,15 +77,13 @@ final class OtlpExporter implements AutoCloseable {
   /** What is kept of the SDK, and what it is given. */
   private static final class Parts implements ComponentLoader, HttpSenderProvider {
     private final ComponentLoader installed = ComponentLoader.forClassLoader(OtlpExporter.class.getClassLoader());
-    private final HttpCalls http;
     private final NanoClock clock;
     private @Nullable SpanExporter exporter;
     private @Nullable OtlpSender sender;
     private OtlpSettings.@Nullable Batches batches;
     private Resource resource = Resource.getDefault();
 
-    Parts(HttpCalls http, NanoClock clock) {
-      this.http = http;
+    Parts(NanoClock clock) {
       this.clock = clock;
     }
 
@@ -100,7 +94,7 @@ final class OtlpExporter implements AutoCloseable {
 
     @Override
     public HttpSender createSender(HttpSenderConfig config) {
-      OtlpSender made = new OtlpSender(config, http, clock);
+      OtlpSender made = new OtlpSender(config, clock);
       sender = made;
       return made;
     }
@@ -120,6 +114,12 @@ final class OtlpExporter implements AutoCloseable {
           properties.getDuration("otel.bsp.export.timeout", Duration.ofSeconds(30)));
       return SpanExporter.composite();
     }
+
+    void close() {
+      if (sender != null) {
+        sender.shutdown();
+      }
+    }
   }
 
   OtlpSettings.Batches batches() {
@@ -137,7 +137,8 @@ final class OtlpExporter implements AutoCloseable {
     sent.join(batches.timeout().toMillis(), TimeUnit.MILLISECONDS);
     String failure = sender.failure();
     return new Result(
-        built.size(), sender.rejected(), sent.isSuccess() ? null : failure == null ? "the exporter failed" : failure);
+        built.size(), Math.clamp(sender.rejected(), 0, built.size()),
+        sent.isSuccess() ? null : failure == null ? "the exporter failed" : failure);
   }
 
   /** From now on a message that fails is not sent again. Any thread. */
@@ -148,6 +149,5 @@ final class OtlpExporter implements AutoCloseable {
   @Override
   public void close() {
     exporter.close();
-    http.close();
   }
 }

@@ -50,9 +50,9 @@ final class OtlpSender implements HttpSender {
   private long rejected;
   private @Nullable String failure;
 
-  OtlpSender(HttpSenderConfig config, HttpCalls http, NanoClock clock) {
+  OtlpSender(HttpSenderConfig config, NanoClock clock) {
     this.config = config;
-    this.http = http;
+    this.http = new HttpCalls(config.getConnectTimeout(), config.getSslContext());
     this.clock = clock;
     this.notBefore = clock.nanos();
   }
@@ -69,7 +69,7 @@ final class OtlpSender implements HttpSender {
     return failure;
   }
 
-  /** How many spans of the latest message the collector did not take. */
+  /** How many spans of the latest message the collector says that it did not take: any number. */
   long rejected() {
     return rejected;
   }
@@ -209,6 +209,7 @@ final class OtlpSender implements HttpSender {
 
   @Override
   public CompletableResultCode shutdown() {
+    http.close();
     return CompletableResultCode.ofSuccess();
   }
 

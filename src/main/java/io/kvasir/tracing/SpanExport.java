@@ -120,8 +120,19 @@ final class SpanExport implements AutoCloseable {
     return batch;
   }
 
+  private OtlpExporter.Result result(List<TracedRequest> batch) throws InterruptedException {
+    try {
+      return exporter.export(batch);
+    } catch (RuntimeException e) {
+      // These spans are lost, but not those after them.
+      LOG.debug("the exporter failed", e);
+      int spans = batch.stream().mapToInt(TracedRequest::size).sum();
+      return new OtlpExporter.Result(spans, 0, "the exporter failed: " + e);
+    }
+  }
+
   private void export(List<TracedRequest> batch) throws InterruptedException {
-    OtlpExporter.Result result = exporter.export(batch);
+    OtlpExporter.Result result = result(batch);
     String why = result.failure();
     if (why == null) {
       metrics.exported(result.spans() - result.rejected());

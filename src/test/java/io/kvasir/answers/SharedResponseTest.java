@@ -243,7 +243,7 @@ final class SharedResponseTest {
       for (int i = 0; i < 3; i++) {
         seats.add(board(flights, cache));
       }
-      assertThat(flights.join(miss(cache.lookUp(REQUEST)))).isNull();
+      assertThat(flights.join(miss(cache.lookUp(REQUEST)), "")).isNull();
       seats.get(1).cancel();
       assertThat(board(flights, cache).isLeader()).isFalse();
     }
@@ -290,7 +290,7 @@ final class SharedResponseTest {
   }
 
   private static SharedResponse<String>.Subscriber board(InFlightResponses<String> flights, AnswerCache cache) {
-    return Objects.requireNonNull(flights.join(miss(cache.lookUp(REQUEST))));
+    return Objects.requireNonNull(flights.join(miss(cache.lookUp(REQUEST)), ""));
   }
 
   /** Follows a seat to its end. */

@@ -4,6 +4,7 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.answers.AnswerSettings;
 import io.kvasir.answers.TestAnswers;
 import io.kvasir.cell.Decision;
@@ -16,6 +17,7 @@ import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -316,6 +318,112 @@ final class CachedAnswersTest {
     assertThat(statuses).filteredOn(status -> status != 200).containsExactly(429);
     assertThat(asked).hasValue(2);
     await("nothing to be left", () -> router().metric("kvasir_requests_in_flight") == 0);
+  }
+
+  /** It may be the leader's own fault, limit or wish: here {@code Prefer: if-available}. */
+  @Test
+  void refusalOfTheRouter_isTheLeadersOwn() throws Exception {
+    start(TestAnswers.shared());
+    CountDownLatch all = new CountDownLatch(1);
+    AtomicInteger decisions = new AtomicInteger();
+    router().cells.otherwise = Decision.NoWorkerReason.NOT_CACHED;
+    router().cells.refuse = true;
+    router().cells.deciding = () -> {
+      if (decisions.incrementAndGet() == 1) {
+        awaitUnchecked(all);
+      } else {
+        router().cells.refuse = false;
+      }
+    };
+    List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+    answers.add(
+        router().client().sendAsync(
+            router().request("POST", CHAT, BODY, "Prefer", "if-available"), BodyHandlers.ofString()));
+    await("the leader to be on its way", () -> decisions.get() == 1);
+    for (int i = 0; i < 3; i++) {
+      answers.add(router().client().sendAsync(router().request("POST", CHAT, BODY), BodyHandlers.ofString()));
+    }
+    await("all but one to wait", () -> router().metric("kvasir_answer_cache_waiting") == 3);
+    all.countDown();
+    assertThat(answers.getFirst().get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(412);
+    for (CompletableFuture<HttpResponse<String>> answer : answers.subList(1, 4)) {
+      HttpResponse<String> response = answer.get(60, TimeUnit.SECONDS);
+      assertThat(response.statusCode()).isEqualTo(200);
+      assertThat(cache(response)).isEqualTo("bypass");
+      assertThat(reason(response)).isEqualTo("refused");
+    }
+    assertThat(router().metric("kvasir_answer_cache_bypasses", "refused")).isEqualTo(3);
+    await("nothing to be left", () -> router().metric("kvasir_requests_in_flight") == 0);
+    assertThat(router().metric("kvasir_answer_cache_waiting")).isZero();
+  }
+
+  private static void awaitUnchecked(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** A request that may wait long for a worker holds up no more urgent one. */
+  @Test
+  void requestsOfDifferentClasses_doNotMeet() throws Exception {
+    AdmissionSettings off = AdmissionSettings.OFF;
+    AdmissionSettings on = new AdmissionSettings(true, off.classes(), 1, 0, 0, 0, Map.of(), Duration.ZERO);
+    GatewaySettings plain = GatewaySettings.defaults();
+    router = new TestRouter(
+        new GatewaySettings(
+            plain.scheme(), plain.usageInjection(), plain.keepAlive(), plain.forwarding(), plain.webSockets(),
+            plain.programs(), on),
+        TestAnswers.shared());
+    router().cells.worker("w0", pod.url(), "m");
+    CountDownLatch bulk = new CountDownLatch(1);
+    AtomicInteger decisions = new AtomicInteger();
+    router().cells.deciding = () -> {
+      if (decisions.incrementAndGet() == 1) {
+        awaitUnchecked(bulk);
+      }
+    };
+    List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      answers.add(
+          router().client().sendAsync(
+              router().request("POST", CHAT, BODY, "X-Router-Class", "bulk"), BodyHandlers.ofString()));
+    }
+    await("one of them to wait for the other", () -> router().metric("kvasir_answer_cache_waiting") == 1);
+    await("the other to wait for a worker", () -> decisions.get() == 1);
+    assertThat(cache(router().post(CHAT, BODY, "X-Router-Class", "interactive"))).isEqualTo("miss");
+    assertThat(router().post(CHAT, BODY + " ", "X-Router-Class", "none").statusCode()).as("a hit").isEqualTo(200);
+    bulk.countDown();
+    for (CompletableFuture<HttpResponse<String>> answer : answers) {
+      assertThat(answer.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    }
+  }
+
+  /** How the leader's request was routed is not theirs, and not for all keys to know. */
+  @Test
+  void routingDetailsOfTheLeader_areNotForTheOthers() throws Exception {
+    start(TestAnswers.shared());
+    CountDownLatch all = new CountDownLatch(1);
+    pod.script((request, out) -> {
+      all.await();
+      out.json(200, TestAnswers.chat("one"));
+    });
+    List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      answers.add(router().client().sendAsync(router().request("POST", CHAT, BODY), BodyHandlers.ofString()));
+    }
+    await("one to wait", () -> router().metric("kvasir_answer_cache_waiting") == 1);
+    all.countDown();
+    for (CompletableFuture<HttpResponse<String>> answer : answers) {
+      HttpResponse<String> response = answer.get(60, TimeUnit.SECONDS);
+      boolean leader = cache(response).equals("miss");
+      assertThat(response.headers().map().keySet().stream().filter(name -> name.startsWith("x-router-")).toList())
+          .isEqualTo(
+              leader
+                  ? List.of("x-router-backend", "x-router-cache", "x-router-profile", "x-router-reason")
+                  : List.of("x-router-cache"));
+    }
   }
 
   @Test

@@ -59,6 +59,7 @@ final class CallersTest {
     Map<String, Caller> callers = Map.of(
         "plain", caller("plain", "blue", grants(Set.of(), Set.of(), null, Isolation.NONE)),
         "m-only", caller("m-only", "blue", grants(Set.of("m", "x-*"), Set.of("chat"), "least-loaded", Isolation.NONE)),
+        "m-any-api", caller("m-any-api", "blue", grants(Set.of("m", "x-*"), Set.of(), null, Isolation.NONE)),
         "blue-1", caller("blue-1", "blue", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
         "blue-2", caller("blue-2", "blue", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
         "red", caller("red", "red", grants(Set.of(), Set.of(), null, new Isolation.Tenant())),
@@ -173,6 +174,34 @@ final class CallersTest {
 
     assertThat(answer.statusCode()).isEqualTo(404);
     assertThat(JSON.readTree(answer.body()).at("/error/code").asText()).isEqualTo("model_not_found");
+  }
+
+  /** Engines take adapters beside the model, too: one for a request, or a list for a batch. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "{'text':'x','lora_path':'other'}", "{'text':['x'],'lora_path':['other']}",
+      "{'text':['x','y','z'],'lora_path':[null,'x-1','other']}", "{'text':'x','model':'m','lora_path':'other'}",
+      "{'text':'x','model':'m','lora_path':'nowhere'}"
+  })
+  void adapterOfOthers_isUnknown(String quoted) throws Exception {
+    String body = quoted.replace('\'', '"');
+    HttpResponse<String> answer = post("m-any-api", "/generate", body);
+
+    assertThat(answer.statusCode()).isEqualTo(404);
+    assertThat(JSON.readTree(answer.body()).at("/error/code").asText()).isEqualTo("model_not_found");
+    assertThat(router.cells.requests).isEmpty();
+    assertThat(post("plain", "/generate", body).statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+      "{'text':'x','lora_path':'x-1'}", "{'text':['x','y'],'lora_path':['x-1',null]}", "{'text':'x','lora_path':null}",
+      "{'text':'x','lora_path':''}", "{'text':['x'],'lora_path':['m']}"
+  })
+  void adapterOfTheKeysModels_isForTheEngine(String quoted) throws Exception {
+    String body = quoted.replace('\'', '"');
+    assertThat(post("m-any-api", "/generate", body).statusCode()).isEqualTo(200);
+    assertThat(pod.next().text()).isEqualTo(body);
   }
 
   @Test

@@ -74,11 +74,11 @@ final class ForwardingTest {
   @Test
   void request_fromTrustedProxy_continuesWhatItSays() throws Exception {
     forward(ReservedFields.none(), new TrustedProxies(List.of("10.0.0.0/8", "127.0.0.0/29", "::1")), true);
-    router.post("/v1/completions", BODY, "X-Forwarded-For", "10.1.2.3", "X-Forwarded-Proto", "https",
-        "X-Forwarded-Host", "api.example", "Forwarded", "for=10.1.2.3");
+    router.post("/v1/completions", BODY, "X-Forwarded-For", "10.1.2.3, 10.1.2.4", "X-Forwarded-For", "10.1.2.5",
+        "X-Forwarded-Proto", "https", "X-Forwarded-Host", "api.example", "Forwarded", "for=10.1.2.3");
 
     Headers seen = pod.next().headers();
-    assertThat(all(seen, "X-Forwarded-For")).containsExactly("10.1.2.3, 127.0.0.1");
+    assertThat(all(seen, "X-Forwarded-For")).containsExactly("10.1.2.3, 10.1.2.4, 10.1.2.5, 127.0.0.1");
     assertThat(all(seen, "X-Forwarded-Proto")).containsExactly("https");
     assertThat(all(seen, "X-Forwarded-Host")).containsExactly("api.example");
     assertThat(all(seen, "Forwarded")).containsExactly("for=10.1.2.3");

@@ -109,6 +109,12 @@ final class TestRouter implements AutoCloseable {
     this(EXECUTION, GatewaySettings.defaults(), PreprocessingStep.builtIn(), "", choice, answers);
   }
 
+  /** A gateway with these settings that keeps answers. */
+  TestRouter(GatewaySettings settings, AnswerSettings answers) throws IOException {
+    this(
+        EXECUTION, settings, PreprocessingStep.builtIn(), "", ProfileChoice.always("random", false), answers);
+  }
+
   /** A gateway for known callers, which keeps answers where settings for that are given. */
   TestRouter(GatewayAccess access, @Nullable AnswerSettings answers) throws IOException {
     this(

@@ -48,10 +48,22 @@ final class BucketTest {
   }
 
   @Test
-  void clockThatGoesBack_changesNothing() {
+  void rate_refillsOnAfterItsClockHasGoneBack() {
     Bucket bucket = new Bucket(new Quota(Dimension.REQUESTS, Quota.MINUTE, 600, 600), 5, NOW);
-    bucket.refill(NOW - 10_000, 0);
+    bucket.refill(NOW - 1_200_000, 0);
     assertThat(bucket.level()).isEqualTo(5);
+    bucket.refill(NOW - 1_199_000, 0);
+    assertThat(bucket.level()).isEqualTo(15);
+  }
+
+  /** A clock that goes back over the beginning of a window, and comes to it again, brings no second budget. */
+  @Test
+  void budget_isWholeOnceAWindow_whereItsClockGoesBack() {
+    long midnight = NOW / DAY * DAY + DAY;
+    Bucket bucket = new Bucket(new Quota(Dimension.BUDGET, DAY, 1000, 1000), 40, midnight);
+    bucket.refill(midnight - 1000, 0);
+    bucket.refill(midnight, 0);
+    assertThat(bucket.level()).isEqualTo(40);
   }
 
   @Test

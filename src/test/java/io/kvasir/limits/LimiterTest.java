@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Limits over several nodes, by what they admit: in simulated time, so that every figure is exact. */
 final class LimiterTest {
@@ -287,6 +288,39 @@ final class LimiterTest {
     assertThat(Objects.requireNonNull(admit(nodes, 0, caller)).reserve(new Demand(100, 0))).isNull();
   }
 
+  /** Those that stopped when it was used up send nothing that would remind the next owner of it. */
+  @Test
+  void budgetThatIsUsedUp_isNotForgotten_whenItsOwnerIsLostWhileNobodyUsesIt() throws Exception {
+    SimulatedNodes nodes = new SimulatedNodes(2);
+    Caller caller = SimulatedNodes.caller(budget(100_000));
+    use(nodes, 0, caller, 98_000);
+    rest(nodes, 20);
+    nodes.moveOwners();
+    rest(nodes, 40);
+    assertThat(Objects.requireNonNull(admit(nodes, 1, caller)).reserve(new Demand(10_000, 0))).isNotNull();
+    rest(nodes, 3600);
+    assertThat(Objects.requireNonNull(admit(nodes, 1, caller)).reserve(new Demand(10_000, 0))).isNull();
+  }
+
+  @Test
+  void budgetThatIsUsedUp_isNotForgotten_whenTheNodeThatUsedItIsLostWithTheOwner() throws Exception {
+    SimulatedNodes nodes = new SimulatedNodes(2);
+    Caller caller = SimulatedNodes.caller(budget(100_000));
+    use(nodes, 1, caller, 1000);
+    rest(nodes, 20);
+    use(nodes, 0, caller, 97_000);
+    rest(nodes, 40);
+    nodes.cut(0, true);
+    nodes.moveOwners();
+    assertThat(Objects.requireNonNull(admit(nodes, 1, caller)).reserve(new Demand(10_000, 0))).isNotNull();
+  }
+
+  private static void rest(SimulatedNodes nodes, int seconds) {
+    for (int second = 0; second < seconds; second++) {
+      nodes.advance(Duration.ofSeconds(1));
+    }
+  }
+
   @Test
   void rate_isNotForgottenWhenItsOwnerMoves() throws Exception {
     SimulatedNodes nodes = new SimulatedNodes(3);
@@ -423,16 +457,19 @@ final class LimiterTest {
     return out.toString(StandardCharsets.UTF_8);
   }
 
-  @Test
-  void accountsThatAreNotUsed_areForgotten_whenThereAreMany() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void accountsThatAreNotUsed_areForgotten_whenThereAreMany(boolean budgets) throws Exception {
     SimulatedNodes nodes = new SimulatedNodes(1);
+    Limits limits = budgets ? budget(1000) : rpm(60);
     for (int i = 0; i < 3 * SimulatedNodes.MOST_IDLE; i++) {
-      Objects.requireNonNull(admit(nodes, 0, new Caller("k" + i, "t", Grants.ALL, rpm(60), Limits.NONE))).release();
+      LimitReservation reservation =
+          Objects.requireNonNull(admit(nodes, 0, new Caller("k" + i, "t", Grants.ALL, limits, Limits.NONE)));
+      assertThat(reservation.reserve(new Demand(10, 0))).isNull();
+      reservation.settle(new Work(10, 0, 0));
     }
     assertThat(nodes.limiter(0).statuses()).hasSize(3 * SimulatedNodes.MOST_IDLE);
-    for (int second = 0; second < 30; second++) {
-      nodes.advance(Duration.ofSeconds(1));
-    }
+    rest(nodes, 30);
     assertThat(nodes.limiter(0).statuses()).hasSize(SimulatedNodes.MOST_IDLE);
   }
 

@@ -81,6 +81,25 @@ final class LimitsClusterTest {
     await(() -> NODES.get(1).limiter().admit(last) instanceof Admission.Admitted);
   }
 
+  @Test
+  void budgets_areNotForgotten_whenTheNodeStopsThatHasServedAndOwnsThem() throws Exception {
+    Limits limits = new Limits(0, 0, 0, List.of(new Limits.Budget(1000, Duration.ofDays(365))));
+    List<Caller> callers =
+        IntStream.range(0, 8).mapToObj(i -> new Caller("left-" + i, "t", Grants.ALL, limits, Limits.NONE)).toList();
+    Node leaving = node();
+    for (Caller caller : callers) {
+      LimitReservation reservation = ((Admission.Admitted) leaving.limiter().admit(caller)).reservation();
+      assertThat(reservation.reserve(new Demand(1000, 0))).isNull();
+      reservation.settle(new Work(1000, 0, 0));
+    }
+    TestMembers.stop(List.of(leaving.system()));
+    for (Caller caller : callers) {
+      LimitReservation reservation =
+          ((Admission.Admitted) NODES.getFirst().limiter().admit(caller)).reservation();
+      assertThat(reservation.reserve(new Demand(500, 0))).as(caller.keyId()).isNotNull();
+    }
+  }
+
   private interface Load {
     void run(Limiter limiter) throws InterruptedException;
   }

@@ -2,6 +2,9 @@ package io.kvasir.tracing;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsParameters;
+import com.sun.net.httpserver.HttpsServer;
 import io.opentelemetry.proto.collector.trace.v1.ExportTracePartialSuccess;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse;
@@ -26,6 +29,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPInputStream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
 
 /**
  * A collector of traces that reads what it is sent as OTLP's own definition has it: over HTTP, compressed or not, as
@@ -84,19 +89,45 @@ public final class OtlpCollector implements AutoCloseable {
   /** An answer other than that all is well. */
   private record Answer(int status, String retryAfter, byte[] body) {}
 
+  private static final InetSocketAddress LOOPBACK = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
   public final BlockingQueue<Received> received = new LinkedBlockingQueue<>();
   private final BlockingQueue<CollectedSpan> spans = new LinkedBlockingQueue<>();
   private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
   private final HttpServer server;
+  private final String scheme;
 
   public OtlpCollector() throws IOException {
-    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    this(HttpServer.create(LOOPBACK, 0), "http");
+  }
+
+  /** One over TLS, which takes only clients with a certificate. */
+  OtlpCollector(SSLContext tls) throws IOException {
+    this(encrypted(tls), "https");
+  }
+
+  private static HttpServer encrypted(SSLContext tls) throws IOException {
+    HttpsServer server = HttpsServer.create(LOOPBACK, 0);
+    server.setHttpsConfigurator(new HttpsConfigurator(tls) {
+      @Override
+      public void configure(HttpsParameters parameters) {
+        SSLParameters mutual = tls.getDefaultSSLParameters();
+        mutual.setNeedClientAuth(true);
+        parameters.setSSLParameters(mutual);
+      }
+    });
+    return server;
+  }
+
+  private OtlpCollector(HttpServer server, String scheme) {
+    this.server = server;
+    this.scheme = scheme;
     server.createContext("/", this::handle);
     server.start();
   }
 
   public String url() {
-    return "http://127.0.0.1:" + server.getAddress().getPort();
+    return scheme + "://127.0.0.1:" + server.getAddress().getPort();
   }
 
   /** Answers the next request with this status, and with when to come back if that is not empty. */

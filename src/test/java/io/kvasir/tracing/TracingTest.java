@@ -4,7 +4,10 @@ import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.app.Certificates;
 import io.kvasir.http.Headers;
+import io.kvasir.http.ReloadingTls;
+import io.kvasir.http.TlsFiles;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
@@ -17,6 +20,7 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
@@ -27,6 +31,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -288,6 +293,57 @@ final class TracingTest {
 
     await(() -> spans("rejected") == 1);
     assertThat(spans("exported")).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"5, 1", "-3, 0"})
+  void collectorThatRejectsWhatItCannotHaveGot_stopsNothing(long rejected, double counted) throws Exception {
+    collector.reject(rejected, "confused");
+    Tracing running = start(settings(1));
+    request(running);
+    await(() -> spans("exported") + spans("rejected") == 1);
+    assertThat(spans("rejected")).isEqualTo(counted);
+
+    request(running);
+    await(() -> spans("exported") + spans("rejected") == 2);
+  }
+
+  @Test
+  void requestWhoseSpansCannotBeBuilt_isAProblemAndStopsNothing() throws Exception {
+    Tracing running = start(settings(1));
+    TracedRequest withoutClient =
+        Objects.requireNonNull(
+            running.begin(Headers.EMPTY, new Arrival("POST", "/", "/", null, "id", "text_completion", "openai")));
+    running.ended(withoutClient, new End(200, null, false, withoutClient.startNanos()));
+    await(() -> spans("failed") == 1);
+    await(() -> !running.problems().isEmpty());
+
+    request(running);
+    await(() -> running.problems().isEmpty());
+    assertThat(spans("exported")).isEqualTo(1);
+  }
+
+  @Test
+  void collectorWithTls_isTrustedByTheEnvironmentsCertificate_andGetsTheRouters(@TempDir Path directory)
+      throws Exception {
+    Certificates made = new Certificates(directory).authority("ca").server("collector", "ca").server("router", "ca");
+    TlsFiles files =
+        new TlsFiles(
+            Path.of(made.certificate("collector")), Path.of(made.key("collector")), Path.of(made.certificate("ca")),
+            TlsFiles.Verification.AUTHORITY, Duration.ofHours(1));
+    try (OtlpCollector encrypted = new OtlpCollector(new ReloadingTls(files, NanoClock.SYSTEM).context())) {
+      Tracing running =
+          start(
+              settings(1), "OTEL_EXPORTER_OTLP_ENDPOINT", encrypted.url(),
+              "OTEL_EXPORTER_OTLP_CERTIFICATE", made.certificate("ca"),
+              "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", made.certificate("router"),
+              "OTEL_EXPORTER_OTLP_CLIENT_KEY", made.key("router"));
+      request(running);
+
+      await(() -> spans("exported") + spans("failed") == 1);
+      assertThat(running.problems()).isEmpty();
+      assertThat(encrypted.spans(1)).hasSize(1);
+    }
   }
 
   @Test

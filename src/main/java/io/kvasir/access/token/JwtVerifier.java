@@ -100,7 +100,8 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
 
   @Override
   public Authentication verify(String token, KeyDigest digest) {
-    Verified known = verified.find(digest);
+    VerifiedTokens.Generation remembered = verified.current();
+    Verified known = remembered.find(digest);
     if (known != null) {
       return clock.millis() > known.expiryMillis() ? EXPIRED : known.accepted();
     }
@@ -112,7 +113,7 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
     }
     try {
       Verified checked = check(token);
-      verified.put(digest, checked);
+      remembered.put(digest, checked);
       return checked.accepted();
     } catch (RefusedException refused) {
       return refused.answer;

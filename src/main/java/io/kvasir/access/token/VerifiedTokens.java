@@ -14,8 +14,7 @@ final class VerifiedTokens {
   record Verified(Accepted accepted, long expiryMillis) {}
 
   private final int capacity;
-  private volatile ConcurrentHashMap<KeyDigest, Verified> recent = new ConcurrentHashMap<>();
-  private volatile ConcurrentHashMap<KeyDigest, Verified> older = new ConcurrentHashMap<>();
+  private volatile Generation current = new Generation();
 
   /**
    * An empty cache.
@@ -26,37 +25,58 @@ final class VerifiedTokens {
     this.capacity = capacity;
   }
 
-  @Nullable Verified find(KeyDigest digest) {
-    Verified found = recent.get(digest);
-    if (found == null) {
-      found = older.get(digest);
-      if (found != null) {
-        put(digest, found);
+  /** What is remembered now. To be taken before a token is verified that may be put into it. */
+  Generation current() {
+    return current;
+  }
+
+  /** Forgets all, also what is put into earlier generations from now on. */
+  synchronized void clear() {
+    current = new Generation();
+  }
+
+  private synchronized void turn(Generation full) {
+    if (current == full) {
+      current = new Generation(full.recent);
+    }
+  }
+
+  /**
+   * The tokens that are remembered until there are too many, or all are to be forgotten. One that is found or verified
+   * meanwhile is put where it was looked for, and so does not outlive the others.
+   */
+  final class Generation {
+    private final ConcurrentHashMap<KeyDigest, Verified> recent = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<KeyDigest, Verified> older;
+
+    private Generation() {
+      this(new ConcurrentHashMap<>());
+    }
+
+    private Generation(ConcurrentHashMap<KeyDigest, Verified> older) {
+      this.older = older;
+    }
+
+    @Nullable Verified find(KeyDigest digest) {
+      Verified found = recent.get(digest);
+      if (found == null) {
+        found = older.get(digest);
+        if (found != null) {
+          put(digest, found);
+        }
+      }
+      return found;
+    }
+
+    void put(KeyDigest digest, Verified token) {
+      recent.put(digest, token);
+      if (recent.mappingCount() >= capacity / 2) {
+        turn(this);
       }
     }
-    return found;
-  }
 
-  void put(KeyDigest digest, Verified token) {
-    if (recent.mappingCount() >= capacity / 2) {
-      turn();
-    }
-    recent.put(digest, token);
-  }
-
-  synchronized void clear() {
-    recent = new ConcurrentHashMap<>();
-    older = new ConcurrentHashMap<>();
-  }
-
-  long size() {
-    return recent.mappingCount() + older.mappingCount();
-  }
-
-  private synchronized void turn() {
-    if (recent.mappingCount() >= capacity / 2) {
-      older = recent;
-      recent = new ConcurrentHashMap<>();
+    long size() {
+      return recent.mappingCount() + older.mappingCount();
     }
   }
 }
