@@ -262,8 +262,8 @@ final class ZmqEventsTest extends TransportFixture {
     a.startAt(1);
     b.publish(3);
     a.publish(2);
-    second.expect("0", "ok", "1", "2");
-    first.expect("1", "ok", "2");
+    second.expect("up", "0", "ok", "1", "2");
+    first.expect("up", "1", "ok", "2");
     second.close();
     awaitSubscribers(b, 1);
     a.publish(1);
@@ -286,9 +286,24 @@ final class ZmqEventsTest extends TransportFixture {
       awaitSubscribers(engines.get(i), 3);
       engines.get(i).publish(i + 1);
     }
-    streams.get(0).expect("0", "ok");
-    streams.get(1).expect("0", "ok", "1");
-    streams.get(2).expect("0", "ok", "1", "2");
+    streams.get(0).expect("up", "0", "ok");
+    streams.get(1).expect("up", "0", "ok", "1");
+    streams.get(2).expect("up", "0", "ok", "1", "2");
+  }
+
+  /** Its socket is there before any engine, and engines come and go unnoticed: only a message shows that one is there. */
+  @Test
+  void binding_isConnectedFromTheFirstMessageOn() {
+    TestStream stream = subscribe(new ZmqEndpoints(pub, replay, "", true));
+    stream.expect("gap0");
+    assertThat(metric("kvasir_events_connections")).isZero();
+    FakePublisher engine = open(new FakePublisher(pub, replay, "", 100, true, true));
+    awaitSubscribers(engine, 1);
+    engine.publish(2);
+    assertThat(stream.takeUntil("up")).as("history may have come before").isSubsetOf("ok", "0", "1");
+    assertThat(metric("kvasir_events_connections")).isEqualTo(1);
+    stream.close();
+    await(() -> metric("kvasir_events_connections") == 0);
   }
 
   @Test
