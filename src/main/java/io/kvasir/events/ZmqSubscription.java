@@ -425,9 +425,9 @@ final class ZmqSubscription
     close();
   }
 
-  /** Ends the subscription because the transport is closed. */
+  /** Ends the subscription because its loop ends: the transport is closed. */
   private void end() {
-    queue.end(null);
+    queue.end(loop.failure());
     close();
   }
 

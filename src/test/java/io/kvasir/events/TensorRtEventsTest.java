@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import static io.kvasir.Await.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,12 +12,14 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -163,6 +166,30 @@ final class TensorRtEventsTest extends SourceConformance {
     assertThat(zero.numbersTo(49)).hasSize(49);
     assertThat(one.numbersTo(49)).hasSize(49);
     assertThat(server.together).isFalse();
+  }
+
+  /** A reader that failed as nothing should polls no more: whoever subscribes must not wait for it. */
+  @Test
+  void aPollerThatHasEnded_endsWhoComesLater() {
+    EventMetrics.SourceMetrics counted = metrics.of("tensorrt");
+    AtomicBoolean fails = new AtomicBoolean(true);
+    BatchQueue first = new BatchQueue(() -> {
+      if (fails.getAndSet(false)) {
+        throw new StackOverflowError("as of a consumer");
+      }
+    }, counted);
+    assertThat(first.poll()).as("so it is called when something comes").isNull();
+    TensorRtPoller poller =
+        new TensorRtPoller(HttpClient.newHttpClient(), server.url(), 1, Duration.ofMillis(1), counted, () -> 0);
+    Runnable unsubscribe = poller.subscribe(0, first);
+    await(() -> first.failure() instanceof StackOverflowError);
+    assertThat(poller.ended()).isTrue();
+
+    BatchQueue next = new BatchQueue(() -> {}, counted);
+    poller.subscribe(0, next);
+    assertThat(next.exhausted()).isTrue();
+    unsubscribe.run();
+    poller.close();
   }
 
   @Test

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
@@ -24,6 +25,7 @@ import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.junit.jupiter.api.Test;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
+import org.zeromq.ZMQ.Socket;
 import org.zeromq.ZMQException;
 import zmq.ZError;
 
@@ -33,6 +35,9 @@ final class ZmqEventsTest extends TransportFixture {
   private volatile Predicate<SocketType> failing = _ -> false;
 
   private final AtomicInteger failed = new AtomicInteger();
+
+  /** Whether reading the next socket that is opened fails as nothing should. */
+  private final AtomicBoolean unreadable = new AtomicBoolean();
 
   private final ZmqEvents events =
       transports.shared(ZmqEvents.class,
@@ -51,8 +56,19 @@ final class ZmqEventsTest extends TransportFixture {
         failed.incrementAndGet();
         throw new ZMQException("Too many open files", ZError.EMFILE);
       }
-      return usual.create(type);
+      return unreadable.getAndSet(false) ? new UnreadableSocket(context, type) : usual.create(type);
     };
+  }
+
+  private static final class UnreadableSocket extends Socket {
+    UnreadableSocket(ZContext context, SocketType type) {
+      super(context, type);
+    }
+
+    @Override
+    public byte[] recv(int flags) {
+      throw new StackOverflowError("as of a decoder");
+    }
   }
 
   @Test
@@ -245,6 +261,20 @@ final class ZmqEventsTest extends TransportFixture {
     awaitSubscribers(young, 1);
     young.publish(2);
     stream.expect("restart", "0", "1");
+  }
+
+  /** One thread reads many streams. */
+  @Test
+  void anError_whileAStreamIsRead_failsThatStream_andNoOther() {
+    FakePublisher engine = publisher(true);
+    TestStream stream = settled(engine);
+    unreadable.set(true);
+    TestStream failing = subscribe(endpoints());
+    assertThatThrownBy(failing::finished).hasRootCauseInstanceOf(StackOverflowError.class);
+    engine.publish(2);
+    stream.expect("0", "1");
+    TestStream next = subscribe(endpoints());
+    next.expect("up", "gap0", "0", "1", "ok");
   }
 
   @Test

@@ -17,6 +17,7 @@ import io.kvasir.events.StreamPosition;
 import io.kvasir.index.HandOver;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.WorkerBlocks;
+import java.io.EOFException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -98,7 +99,7 @@ public final class WorkerEvents {
 
   private record StreamFailed(int number, Throwable cause) implements Message {}
 
-  /** The stream that failed is to be opened again. */
+  /** The stream that failed, or ended by itself, is to be opened again. */
   private record Reopen(int number) implements Message {}
 
   private enum Ready { READY }
@@ -191,8 +192,8 @@ public final class WorkerEvents {
   }
 
   /**
-   * Applies a worker's events until it is stopped. A stream that fails is opened again, and until then the worker's
-   * index counts as uncertain.
+   * Applies a worker's events until it is stopped. A stream that fails or ends is opened again, and until then the
+   * worker's index counts as uncertain.
    *
    * @param seed what is known of the events whose blocks the member holds already; null when it holds none
    * @param lost runs when the transport loses the engine, which is often the first sign that it died
@@ -222,7 +223,7 @@ public final class WorkerEvents {
       }
       case StreamEnded ended -> {
         if (ended.number() == number) {
-          context.getLog().info("the event stream of {} ended", member.worker().id());
+          streamFailed(new EOFException("the stream ended"));
         }
       }
       case StreamFailed broken -> {
@@ -292,9 +293,10 @@ public final class WorkerEvents {
   /** A stream sends one batch and waits, so there is little to hold back. */
   private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, StreamFailed _, Reopen _, Resynchronise _, CutInto _, HandOverTo _, AddReplica _ -> true;
-      case StreamStarted _, StreamEnded _, NextPart _, Resume _, RemoveReplica _,
-          ReplicaAcknowledged _, CheckReplicas _, Stop _ -> false;
+      case Batch _, StreamEnded _, StreamFailed _, Reopen _, Resynchronise _, CutInto _, HandOverTo _,
+          AddReplica _ -> true;
+      case StreamStarted _, NextPart _, Resume _, RemoveReplica _, ReplicaAcknowledged _, CheckReplicas _,
+          Stop _ -> false;
     };
   }
 

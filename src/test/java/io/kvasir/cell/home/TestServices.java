@@ -1,6 +1,7 @@
 package io.kvasir.cell.home;
 
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.EventSources;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.RetentionRelease;
@@ -40,12 +41,24 @@ final class TestServices {
       DecisionLog decisions,
       NanoClock clock,
       HealthProbe probe) {
+    return of(kit, settings, profiles, metrics, decisions, clock, probe, (worker, pod) -> Source.never());
+  }
+
+  static CellServices of(
+      ActorTestKit kit,
+      CellSettings settings,
+      ProfileSet profiles,
+      Metrics metrics,
+      DecisionLog decisions,
+      NanoClock clock,
+      HealthProbe probe,
+      EventSources events) {
     return new CellServices(
         settings,
         new CellViews(),
         kit.<Directory.Message>createTestProbe().ref(),
         profiles,
-        (worker, pod) -> Source.never(),
+        events,
         probe,
         RetentionRelease.NONE,
         new CellMetrics(metrics),
