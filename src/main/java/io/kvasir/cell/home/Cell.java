@@ -407,7 +407,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     boolean direct = member.pod().events().stream().anyMatch(EventFeed::direct);
     boolean moving = member.pod().events().isEmpty() && resizer.isActive();
     if (!direct && !moving && member.cache().blocks().size() + member.cache().blocks().predicted() > 0) {
-      events.resynchronise(member);
+      events.forget(member);
       getContext().getLog().info(
           "nothing listens at worker {} any more: what its process held is forgotten", member.worker().id());
     }

@@ -56,6 +56,9 @@ public final class WorkerEvents {
   /** Forgets what is known of the worker and opens its stream again. */
   enum Resynchronise implements Message { INSTANCE }
 
+  /** Forgets what the worker holds: its process is gone. The stream goes on, as the next process's may come by it. */
+  enum Forget implements Message { INSTANCE }
+
   /** Prompts are cut into blocks of so many tokens. */
   record CutInto(int tokens) implements Message {}
 
@@ -240,6 +243,7 @@ public final class WorkerEvents {
         stream.shutdown();
         readAgain();
       }
+      case Forget _ -> forget();
       case CutInto(int tokens) -> {
         if (applier.cutInto(tokens)) {
           int size = applier.state().blockSize();
@@ -293,7 +297,7 @@ public final class WorkerEvents {
   /** A stream sends one batch and waits, so there is little to hold back. */
   private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, StreamEnded _, StreamFailed _, Reopen _, Resynchronise _, CutInto _, HandOverTo _,
+      case Batch _, StreamEnded _, StreamFailed _, Reopen _, Resynchronise _, Forget _, CutInto _, HandOverTo _,
           AddReplica _ -> true;
       case StreamStarted _, NextPart _, Resume _, RemoveReplica _, ReplicaAcknowledged _, CheckReplicas _,
           Stop _ -> false;
@@ -322,6 +326,13 @@ public final class WorkerEvents {
     } else {
       stream = run(rest);
     }
+  }
+
+  /** Not by {@link #apply}: nothing has come of the worker. */
+  private void forget() {
+    applier.apply(KvBatch.ofStream(new KvEvent.Restarted()), System.currentTimeMillis());
+    replicas.batchApplied(applier.position(), 1);
+    updateCache();
   }
 
   /** Forgets what is known of the worker and reads its events from the beginning. */

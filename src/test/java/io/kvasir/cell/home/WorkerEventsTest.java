@@ -98,6 +98,22 @@ final class WorkerEventsTest {
     await(() -> blocks() == 2 && !member.cache().events().suspect());
   }
 
+  /** A broker has what a process that is gone has told: whoever opens the stream again hears all of it again. */
+  @Test
+  void whatIsForgotten_staysForgotten_andTheStreamGoesOn() {
+    ActorRef<WorkerEvents.Message> events = begin();
+    send(new KvEvent.Connected());
+    store(0, 3);
+    await(() -> blocks() == 3);
+
+    events.tell(WorkerEvents.Forget.INSTANCE);
+    await(() -> blocks() == 0);
+    assertThat(member.cache().events().connected()).isTrue();
+    store(1, 2);
+    await(() -> blocks() == 2);
+    assertThat(streams).hasSize(1);
+  }
+
   private ActorRef<WorkerEvents.Message> begin() {
     ActorRef<WorkerEvents.Message> events = kit.spawn(WorkerEvents.create(member, services(), null, () -> {}));
     await(() -> streams.size() == 1);
