@@ -75,10 +75,10 @@ final class TensorRtPoller {
       queue.end(null);
     }
     return () -> {
-      if (subscriptions.remove(number, rank)) {
-        rank.inbox().close();
-        change.release();
-      }
+      // Another one may have taken its place.
+      boolean _ = subscriptions.remove(number, rank);
+      rank.inbox().close();
+      change.release();
     };
   }
 

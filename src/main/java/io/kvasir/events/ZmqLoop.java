@@ -30,7 +30,8 @@ import org.zeromq.ZMQ.Socket;
  * waits on the sockets' signals with a selector and looks only at those that have messages, so hundreds of
  * idle workers cost nothing.
  *
- * <p>Everything but {@link #execute}, {@link #behind()}, {@link #failure} and {@link #shutdown} happens on the loop's thread.
+ * <p>Everything but {@link #execute}, {@link #behind()}, {@link #failure} and {@link #shutdown} happens on the loop's
+ * thread.
  */
 final class ZmqLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqLoop.class);

@@ -447,6 +447,6 @@ final class ZmqSubscription
       loop.close(sub);
     }
     caughtUp();
-    boolean _ = connection.change(false);
+    connection.close();
   }
 }

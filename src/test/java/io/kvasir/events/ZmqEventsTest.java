@@ -321,7 +321,7 @@ final class ZmqEventsTest extends TransportFixture {
     streams.get(2).expect("up", "0", "ok", "1", "2");
   }
 
-  /** Its socket is there before any engine, and engines come and go unnoticed: only a message shows that one is there. */
+  /** Its socket is there before any engine, and engines come unnoticed: only a message shows that one is there. */
   @Test
   void binding_isConnectedFromTheFirstMessageOn() {
     TestStream stream = subscribe(new ZmqEndpoints(pub, replay, "", true));
