@@ -35,7 +35,7 @@ final class BatchQueue {
     this.metrics = metrics;
   }
 
-  /** Sets what is called on the consumer's thread when {@link #full} was true and half is free, or the consumer stops. */
+  /** Sets what is called on the consumer's thread when half is free after {@link #full}, or when it stops. */
   synchronized void onSpace(Runnable callback) {
     onSpace = callback;
   }
