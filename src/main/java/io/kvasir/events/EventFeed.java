@@ -32,6 +32,11 @@ public interface EventFeed {
   /** Whether the router itself connects to the engine, so that a lost connection is a sign of a failed engine. */
   boolean direct();
 
+  /** Whether a stream that is opened again begins with what was read before, as far as it is kept anywhere. */
+  default boolean rereadable() {
+    return true;
+  }
+
   /** Whether events report under which adapter and cache salt blocks are; where not, only plain ones are known. */
   default boolean reportsNamespaces() {
     return true;
@@ -260,6 +265,11 @@ public interface EventFeed {
     @Override
     public String kind() {
       return "tensorrt";
+    }
+
+    @Override
+    public boolean rereadable() {
+      return false;
     }
 
     @Override

@@ -11,6 +11,7 @@ import io.kvasir.cell.standby.ReplicaLink;
 import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.StreamPosition;
@@ -210,6 +211,12 @@ public final class WorkerEvents {
         });
   }
 
+  /** Whether what is known of a worker can be read again; of one without events there is nothing to read. */
+  static boolean canReadAgain(Member member) {
+    List<EventFeed> feeds = member.pod().events();
+    return feeds.isEmpty() || feeds.stream().anyMatch(EventFeed::rereadable);
+  }
+
   private Behavior<Message> on(Message message) {
     if (transfer != null && isDeferred(message)) {
       deferred.add(message);
@@ -247,11 +254,17 @@ public final class WorkerEvents {
       case CutInto(int tokens) -> {
         if (applier.cutInto(tokens)) {
           int size = applier.state().blockSize();
+          boolean again = canReadAgain(member);
           context.getLog().info(
-              "worker {} has blocks of {} tokens and prompts are cut into {}: what it holds is read again, cut as they"
-                  + " are", member.worker().id(), size, tokens);
-          stream.shutdown();
-          readAgain();
+              "worker {} has blocks of {} tokens and prompts are cut into {}: what it holds is {}, cut as they are",
+              member.worker().id(), size, tokens, again ? "read again" : "known from now on only");
+          if (again) {
+            stream.shutdown();
+            readAgain();
+          } else {
+            forget();
+            apply(KvBatch.ofStream(new KvEvent.GapAbandoned(0, 0)));
+          }
         }
       }
       case HandOverTo begun -> transfer(begun.successor()::take, begun.done());
@@ -321,14 +334,16 @@ public final class WorkerEvents {
   private void reopen() {
     StreamPosition last = applier.position().stream();
     Source<KvBatch, NotUsed> rest = last.sequence() == KvBatch.UNSEQUENCED ? null : resumed(last);
-    if (rest == null) {
+    if (rest == null && canReadAgain(member)) {
       readAgain();
+    } else if (rest == null) {
+      stream = open();
     } else {
       stream = run(rest);
     }
   }
 
-  /** Not by {@link #apply}: nothing has come of the worker. */
+  /** Forgets what the worker holds. Not by {@link #apply}: nothing has come of it. */
   private void forget() {
     applier.apply(KvBatch.ofStream(new KvEvent.Restarted()), System.currentTimeMillis());
     replicas.batchApplied(applier.position(), 1);

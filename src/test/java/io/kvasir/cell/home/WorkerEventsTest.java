@@ -41,14 +41,11 @@ final class WorkerEventsTest {
   private static ManualTime time;
 
   private final List<BoundedSourceQueue<KvBatch>> streams = new CopyOnWriteArrayList<>();
-  private final Member member = member();
+  private Member member = member(new EventFeed.Push("key"));
 
-  private Member member() {
+  private Member member(EventFeed... feeds) {
     return new Members("m", services())
-        .admit(
-            new PodEntry(
-                TestPods.pod("p").blockSize(BLOCK).events(List.of(new EventFeed.Push("key"))).build(),
-                PodSource.CONFIG))
+        .admit(new PodEntry(TestPods.pod("p").blockSize(BLOCK).events(List.of(feeds)).build(), PodSource.CONFIG))
         .getFirst();
   }
 
@@ -112,6 +109,39 @@ final class WorkerEventsTest {
     store(1, 2);
     await(() -> blocks() == 2);
     assertThat(streams).hasSize(1);
+  }
+
+  /** Reading TensorRT-LLM's events takes them off its server: another stream brings later ones only. */
+  @Test
+  void whatCannotBeReadAgain_isKeptWhenItsStreamEnds_andTheStreamWhenItIsCutOtherwise() {
+    member = member(new EventFeed.TensorRt(null, Duration.ofMillis(10)));
+    ActorRef<WorkerEvents.Message> events = begin();
+    send(new KvEvent.Connected());
+    store(0, 3);
+    await(() -> blocks() == 3);
+    streams.getFirst().complete();
+    await(() -> {
+      time.timePasses(Duration.ofSeconds(1));
+      return streams.size() == 2;
+    });
+    assertThat(blocks()).isEqualTo(3);
+    assertThat(member.cache().events().suspect()).isTrue();
+
+    events.tell(new WorkerEvents.CutInto(BLOCK / 2));
+    await("what it holds is not told again", () -> blocks() == 0 && member.cache().events().suspect());
+    store(1, 2);
+    await(() -> blocks() == 4);
+    assertThat(member.cache().events().suspect()).isTrue();
+    assertThat(streams).hasSize(2);
+  }
+
+  @Test
+  void whatCanBeReadAgain() {
+    EventFeed polled = new EventFeed.TensorRt(null, Duration.ofMillis(10));
+    assertThat(WorkerEvents.canReadAgain(member)).isTrue();
+    assertThat(WorkerEvents.canReadAgain(member())).as("there is nothing to read").isTrue();
+    assertThat(WorkerEvents.canReadAgain(member(polled))).isFalse();
+    assertThat(WorkerEvents.canReadAgain(member(polled, new EventFeed.Push("key")))).isTrue();
   }
 
   private ActorRef<WorkerEvents.Message> begin() {
