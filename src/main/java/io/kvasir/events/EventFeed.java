@@ -313,7 +313,9 @@ public interface EventFeed {
       return transports.polled(
           "grpc",
           "rank " + worker.rank() + " at " + address,
-          () -> new GrpcTransport(channels.to(address, tls), worker.rank()));
+          () ->
+              new GrpcTransport(
+                  channels.to(address, tls), () -> channels.release(address, tls), worker.rank()));
     }
 
     @Override
