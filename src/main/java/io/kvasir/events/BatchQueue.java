@@ -35,7 +35,7 @@ final class BatchQueue {
     this.metrics = metrics;
   }
 
-  /** Sets what is called on the consumer's thread when half is free again after {@link #full} was true. */
+  /** Sets what is called on the consumer's thread when half is free after {@link #full}, or when it stops. */
   synchronized void onSpace(Runnable callback) {
     onSpace = callback;
   }
@@ -57,9 +57,9 @@ final class BatchQueue {
     }
   }
 
-  /** Whether the producer should pause; it is then called when there is room. */
+  /** Whether the producer should pause; it is then called when there is room. One that has ended is never full. */
   synchronized boolean full() {
-    boolean full = items.size() >= MAX_BATCHES || bytes >= MAX_BYTES;
+    boolean full = !ended && (items.size() >= MAX_BATCHES || bytes >= MAX_BYTES);
     producerWaits |= full;
     return full;
   }
@@ -74,11 +74,20 @@ final class BatchQueue {
     onItem.run();
   }
 
-  /** Ends the queue and drops its items: the consumer has stopped. */
-  synchronized void abandon() {
-    ended = true;
-    metrics.queued(-items.size());
-    items.clear();
+  /** Ends the queue and drops its items: the consumer has stopped. A producer that waits is called. */
+  void abandon() {
+    Runnable callback;
+    synchronized (this) {
+      ended = true;
+      metrics.queued(-items.size());
+      items.clear();
+      bytes = 0;
+      callback = producerWaits ? onSpace : null;
+      producerWaits = false;
+    }
+    if (callback != null) {
+      callback.run();
+    }
   }
 
   /** The next item; null when there is none, and {@code onItem} is called when one is added. */

@@ -61,10 +61,11 @@ final class BatchStage extends GraphStage<SourceShape<KvBatch>> {
 
     @Override
     public void postStop() {
+      // First, so that a producer that others share does not wait for a consumer that is no more.
+      queue.abandon();
       if (cancel != null) {
         cancel.run();
       }
-      queue.abandon();
     }
 
     private void pump() {

@@ -32,6 +32,11 @@ public interface EventFeed {
   /** Whether the router itself connects to the engine, so that a lost connection is a sign of a failed engine. */
   boolean direct();
 
+  /** Whether a stream that is opened again begins with what was read before, as far as it is kept anywhere. */
+  default boolean rereadable() {
+    return true;
+  }
+
   /** Whether events report under which adapter and cache salt blocks are; where not, only plain ones are known. */
   default boolean reportsNamespaces() {
     return true;
@@ -263,6 +268,11 @@ public interface EventFeed {
     }
 
     @Override
+    public boolean rereadable() {
+      return false;
+    }
+
+    @Override
     public boolean reportsNamespaces() {
       return false;
     }
@@ -303,7 +313,9 @@ public interface EventFeed {
       return transports.polled(
           "grpc",
           "rank " + worker.rank() + " at " + address,
-          () -> new GrpcTransport(channels.to(address, tls), worker.rank()));
+          () ->
+              new GrpcTransport(
+                  channels.to(address, tls), () -> channels.release(address, tls), worker.rank()));
     }
 
     @Override

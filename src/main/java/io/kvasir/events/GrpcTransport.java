@@ -33,11 +33,18 @@ final class GrpcTransport implements Puller.Transport {
   private static final int BATCHES_PER_POLL = 64;
 
   private final ManagedChannel channel;
+  private final Runnable release;
   private final int rank;
   private long epoch;
 
-  GrpcTransport(ManagedChannel channel, int rank) {
+  /**
+   * Not subscribed yet.
+   *
+   * @param release gives the channel back
+   */
+  GrpcTransport(ManagedChannel channel, Runnable release, int rank) {
     this.channel = channel;
+    this.release = release;
     this.rank = rank;
   }
 
@@ -49,6 +56,11 @@ final class GrpcTransport implements Puller.Transport {
         SubscribeRequest.newBuilder().setFromSequence(inbox.next()).setEpoch(epoch).setRank(rank).build();
     return new GrpcSession(
         ClientCalls.blockingV2ServerStreamingCall(channel, SUBSCRIBE, CallOptions.DEFAULT, request), inbox);
+  }
+
+  @Override
+  public void close() {
+    release.run();
   }
 
   private final class GrpcSession implements Puller.Session {

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The input of one subscription whose transport has no replay: decodes payloads, puts numbered messages in order, and
- * fills the queue. One thread at a time.
+ * fills the queue. One thread at a time, but for {@link #close}.
  */
 final class Inbox implements SequencerOutput {
   private final BatchQueue queue;
@@ -106,9 +106,9 @@ final class Inbox implements SequencerOutput {
     sequencer.caughtUp();
   }
 
-  /** Ends the subscription. */
+  /** Ends the subscription. Any thread; idempotent. */
   void close() {
-    boolean _ = connection.change(false);
+    connection.close();
   }
 
   private void emit(KvEvent event) {

@@ -26,6 +26,9 @@ final class Puller {
      * @throws Exception when it cannot connect now; it is tried again
      */
     Session open(Inbox inbox) throws Exception;
+
+    /** Releases what its sessions share. Called once, after the last of them; none follows. */
+    default void close() {}
   }
 
   /** A connection that is polled. */
@@ -104,6 +107,7 @@ final class Puller {
   private void end(@Nullable Throwable failure) {
     try {
       inbox.close();
+      transport.close();
     } finally {
       queue.end(failure);
     }

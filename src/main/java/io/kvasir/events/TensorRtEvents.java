@@ -47,7 +47,12 @@ public final class TensorRtEvents implements SharedTransport {
       return () -> {};
     }
     TensorRtPoller poller =
-        pollers.computeIfAbsent(server, url -> new TensorRtPoller(http, url, ranks, interval, metrics, clock));
+        pollers.compute(
+            server,
+            (url, before) ->
+                before == null || before.ended()
+                    ? new TensorRtPoller(http, url, ranks, interval, metrics, clock)
+                    : before);
     Runnable unsubscribe = poller.subscribe(rank, queue);
     return () -> {
       synchronized (this) {

@@ -39,6 +39,7 @@ final class TensorRtPoller {
   private final Semaphore change = new Semaphore(0);
   private final ReaderThread reader;
   private long lastTime;
+  private volatile boolean ended;
 
   private record RankSubscription(BatchQueue queue, Inbox inbox, TensorRtDecoder decoder) {}
 
@@ -69,12 +70,21 @@ final class TensorRtPoller {
     queue.onSpace(change::release);
     subscriptions.put(number, rank);
     change.release();
+    // Looked at last: when it ended meanwhile it may not have found this one.
+    if (ended) {
+      queue.end(null);
+    }
     return () -> {
-      if (subscriptions.remove(number, rank)) {
-        rank.inbox().close();
-        change.release();
-      }
+      // Another one may have taken its place.
+      boolean _ = subscriptions.remove(number, rank);
+      rank.inbox().close();
+      change.release();
     };
+  }
+
+  /** Whether it polls no more: a new one has to. */
+  boolean ended() {
+    return ended;
   }
 
   boolean idle() {
@@ -114,6 +124,7 @@ final class TensorRtPoller {
   }
 
   private void endAll(@Nullable Throwable failure) {
+    ended = true;
     for (RankSubscription rank : subscriptions.values()) {
       try {
         rank.inbox().close();

@@ -107,7 +107,7 @@ public final class ZmqEvents implements SharedTransport {
         new ZmqSubscription(loop, bindings, endpoints, queue, snapshots, replayIdle.toNanos(), last);
     loop.execute(subscription::open);
     if (loop.closing()) {
-      queue.end(null);
+      queue.end(loop.failure());
     }
     return () -> loop.execute(subscription::close);
   }

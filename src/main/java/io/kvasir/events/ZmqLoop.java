@@ -30,7 +30,8 @@ import org.zeromq.ZMQ.Socket;
  * waits on the sockets' signals with a selector and looks only at those that have messages, so hundreds of
  * idle workers cost nothing.
  *
- * <p>Everything but {@link #execute}, {@link #behind()} and {@link #shutdown} happens on the loop's thread.
+ * <p>Everything but {@link #execute}, {@link #behind()}, {@link #failure} and {@link #shutdown} happens on the loop's
+ * thread.
  */
 final class ZmqLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqLoop.class);
@@ -57,6 +58,7 @@ final class ZmqLoop implements Runnable {
   /** Why subscriptions are behind, by subscription. */
   private final Map<Object, String> behind = new ConcurrentHashMap<>();
   private volatile boolean closing;
+  private volatile boolean shutdown;
 
   /** A round of replay; only so many of them run at once. */
   interface Replay {
@@ -91,6 +93,7 @@ final class ZmqLoop implements Runnable {
 
   /** Gives up a loop that was not started. */
   void discard() {
+    shutdown = true;
     closing = true;
     closeSelector();
   }
@@ -108,6 +111,7 @@ final class ZmqLoop implements Runnable {
 
   /** Ends every subscription, then the loop. Any thread. */
   void shutdown() {
+    shutdown = true;
     closing = true;
     selector.wakeup();
   }
@@ -116,13 +120,18 @@ final class ZmqLoop implements Runnable {
     return closing;
   }
 
+  /** What streams end with once it is closing; null when it was shut down. Any thread. */
+  @Nullable Throwable failure() {
+    return shutdown ? null : new IllegalStateException("the thread that reads event sockets has ended");
+  }
+
   @Override
   public void run() {
     try {
       while (!closing) {
         try {
           turn();
-        } catch (IOException | RuntimeException failed) {
+        } catch (IOException | RuntimeException | Error failed) {
           LOG.error("a turn of the event loop failed", failed);
           LockSupport.parkNanos(FAILURE_PAUSE_NANOS);
         }
@@ -133,7 +142,7 @@ final class ZmqLoop implements Runnable {
       for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
         guarded(task);
       }
-      List.copyOf(onShutdown).forEach(Runnable::run);
+      List.copyOf(onShutdown).forEach(ZmqLoop::guarded);
       closeSelector();
     }
   }
@@ -178,16 +187,17 @@ final class ZmqLoop implements Runnable {
       if (channel.serve(BUDGET)) {
         serveSoon(channel);
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("reading an event socket", e);
-      guarded(() -> channel.handler().failed(e));
+      RuntimeException why = e instanceof RuntimeException failure ? failure : new IllegalStateException(e);
+      guarded(() -> channel.handler().failed(why));
     }
   }
 
   private static void guarded(Runnable task) {
     try {
       task.run();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("a task of the event loop failed", e);
     }
   }

@@ -131,7 +131,7 @@ final class ZmqSubscription
           bindings.computeIfAbsent(
               endpoints.endpoint(), endpoint -> new ZmqBinding(loop, endpoint, () -> bindings.remove(endpoint)));
       binding.add(this);
-      // Engines that connect later are not noticed here: the history is requested at once.
+      // Engines that connect later show by their first message only: the history is requested at once.
       sequencer.connected();
     } catch (RuntimeException e) {
       if (tries > 1) {
@@ -241,6 +241,9 @@ final class ZmqSubscription
     if (count != 3 || frames[1].length != Long.BYTES || (long) LONG.get(frames[1], 0) < 0) {
       loop.metrics().misframed();
       return;
+    }
+    if (binding != null && connection.change(true)) {
+      deliver(KvBatch.ofStream(new KvEvent.Connected()), 0, false);
     }
     byte[] payload = frames[2];
     DecodedMessage decoded = decoder.decode((long) LONG.get(frames[1], 0), payload);
@@ -422,9 +425,9 @@ final class ZmqSubscription
     close();
   }
 
-  /** Ends the subscription because the transport is closed. */
+  /** Ends the subscription because its loop ends: the transport is closed. */
   private void end() {
-    queue.end(null);
+    queue.end(loop.failure());
     close();
   }
 
@@ -444,6 +447,6 @@ final class ZmqSubscription
       loop.close(sub);
     }
     caughtUp();
-    boolean _ = connection.change(false);
+    connection.close();
   }
 }

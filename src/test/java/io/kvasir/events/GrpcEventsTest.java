@@ -1,8 +1,10 @@
 package io.kvasir.events;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
@@ -28,6 +30,20 @@ final class GrpcEventsTest extends SourceConformance {
   @BeforeEach
   void startEngine() throws IOException {
     engine = open(new Engine(Ports.free(), 1, 10_000));
+  }
+
+  @Test
+  void theChannelToAServer_isClosedByItsLastUser() {
+    GrpcChannels channels = transports.shared(GrpcChannels.class, _ -> new GrpcChannels());
+    String address = "127.0.0.1:" + engine.port();
+    ManagedChannel channel = channels.to(address, false);
+    TestStream stream = subscribe();
+    publish(0, TestBatches.json(0, 0));
+    assertThat(stream.takeUntil("0")).contains("up");
+    channels.release(address, false);
+    assertThat(channel.isShutdown()).isFalse();
+    stream.close();
+    await(channel::isShutdown);
   }
 
   @Override

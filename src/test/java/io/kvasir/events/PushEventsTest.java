@@ -83,6 +83,35 @@ final class PushEventsTest extends SourceConformance {
         .isEqualTo(new PushResult.Accepted(1, 5, true));
   }
 
+  /** Its sender has not had the answer; none of its batches has a time that would show it. */
+  @Test
+  void aBodyThatIsPushedAgain_isNoRestart_alsoWithMoreBehindIt() {
+    TestStream stream = subscribe();
+    begun(stream);
+    String body = untimed(0, "GPU") + untimed(1, "GPU") + untimed(2, "GPU");
+    assertThat(push(body)).isEqualTo(new PushResult.Accepted(3, 3, true));
+    assertThat(push(body)).isEqualTo(new PushResult.Accepted(3, 3, true));
+    assertThat(push(body + untimed(3, "GPU"))).isEqualTo(new PushResult.Accepted(4, 4, true));
+    stream.expect("0", "1", "2", "3");
+    assertThat(metric("kvasir_events_duplicates")).isEqualTo(6);
+  }
+
+  @Test
+  void aBodyOfTheSameNumbers_withOtherEvents_isOfAnEngineThatBeganAnew() {
+    TestStream stream = subscribe();
+    begun(stream);
+    assertThat(push(untimed(0, "GPU") + untimed(1, "GPU"))).isEqualTo(new PushResult.Accepted(2, 2, true));
+    assertThat(push(untimed(0, "CPU") + untimed(1, "CPU"))).isEqualTo(new PushResult.Accepted(2, 2, true));
+    stream.expect("0", "1", "restart", "0", "1");
+  }
+
+  private static String untimed(long number, String medium) {
+    return """
+        {"seq": %d, "events": [{"type": "BlockRemoved", "block_hashes": [%d], "medium": "%s"}]}
+        """
+        .formatted(number, number, medium);
+  }
+
   @Test
   void aWrongKey_andAnUnknownWorker_areRefused() {
     TestStream stream = subscribe();

@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import static io.kvasir.Await.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,13 +12,20 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.pekko.stream.Attributes;
+import org.apache.pekko.stream.javadsl.Sink;
+import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -163,6 +171,65 @@ final class TensorRtEventsTest extends SourceConformance {
     assertThat(zero.numbersTo(49)).hasSize(49);
     assertThat(one.numbersTo(49)).hasSize(49);
     assertThat(server.together).isFalse();
+  }
+
+  /** What is left in its queue keeps the ranks that are still read from nothing. */
+  @Test
+  void aRankThatLeavesWithAFullQueue_holdsUpNoOther() throws Exception {
+    SinkQueueWithCancel<KvBatch> slow =
+        rank(0, 2).batches().runWith(Sink.<KvBatch>queue(1).withAttributes(Attributes.inputBuffer(1, 1)), system());
+    TestStream other = subscribe(rank(1, 2));
+    // One response of more bytes than a queue takes, though of fewer events.
+    String filler = " ".repeat(17 << 20);
+    server.add(IntStream.range(0, 200).mapToObj(i -> removed(i, i)).collect(Collectors.joining(",", filler, "")));
+    await(() -> metric("kvasir_events_queued_messages") >= 150);
+    server.add(removed(0, 0).replace("\"data\"", "\"attention_dp_rank\":1,\"data\""));
+    slow.cancel();
+    other.expect("up", "gap0", "0", "ok");
+    await(() -> metric("kvasir_events_queued_messages") == 0);
+    assertThat(metric("kvasir_events_connections")).isEqualTo(1);
+  }
+
+  /** As when a stream is opened again before the end of the one before has been noted. */
+  @Test
+  void aSubscriptionThatAnotherHasReplaced_isNotConnectedAnyMore() {
+    EventMetrics.SourceMetrics counted = metrics.of("tensorrt");
+    TensorRtPoller poller =
+        new TensorRtPoller(HttpClient.newHttpClient(), server.url(), 1, Duration.ofMillis(1), counted, () -> 0);
+    Runnable first = poller.subscribe(0, new BatchQueue(() -> {}, counted));
+    await(() -> metric("kvasir_events_connections") == 1);
+    Runnable second = poller.subscribe(0, new BatchQueue(() -> {}, counted));
+    await(() -> metric("kvasir_events_connections") == 2);
+    first.run();
+    assertThat(metric("kvasir_events_connections")).isEqualTo(1);
+    assertThat(poller.idle()).isFalse();
+    second.run();
+    assertThat(metric("kvasir_events_connections")).isZero();
+    poller.close();
+  }
+
+  /** A reader that failed as nothing should polls no more: whoever subscribes must not wait for it. */
+  @Test
+  void aPollerThatHasEnded_endsWhoComesLater() {
+    EventMetrics.SourceMetrics counted = metrics.of("tensorrt");
+    AtomicBoolean fails = new AtomicBoolean(true);
+    BatchQueue first = new BatchQueue(() -> {
+      if (fails.getAndSet(false)) {
+        throw new StackOverflowError("as of a consumer");
+      }
+    }, counted);
+    assertThat(first.poll()).as("so it is called when something comes").isNull();
+    TensorRtPoller poller =
+        new TensorRtPoller(HttpClient.newHttpClient(), server.url(), 1, Duration.ofMillis(1), counted, () -> 0);
+    Runnable unsubscribe = poller.subscribe(0, first);
+    await(() -> first.failure() instanceof StackOverflowError);
+    assertThat(poller.ended()).isTrue();
+
+    BatchQueue next = new BatchQueue(() -> {}, counted);
+    poller.subscribe(0, next);
+    assertThat(next.exhausted()).isTrue();
+    unsubscribe.run();
+    poller.close();
   }
 
   @Test

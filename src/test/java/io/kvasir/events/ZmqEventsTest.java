@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
@@ -24,6 +25,7 @@ import org.apache.pekko.stream.javadsl.SinkQueueWithCancel;
 import org.junit.jupiter.api.Test;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
+import org.zeromq.ZMQ.Socket;
 import org.zeromq.ZMQException;
 import zmq.ZError;
 
@@ -33,6 +35,9 @@ final class ZmqEventsTest extends TransportFixture {
   private volatile Predicate<SocketType> failing = _ -> false;
 
   private final AtomicInteger failed = new AtomicInteger();
+
+  /** Whether reading the next socket that is opened fails as nothing should. */
+  private final AtomicBoolean unreadable = new AtomicBoolean();
 
   private final ZmqEvents events =
       transports.shared(ZmqEvents.class,
@@ -51,8 +56,19 @@ final class ZmqEventsTest extends TransportFixture {
         failed.incrementAndGet();
         throw new ZMQException("Too many open files", ZError.EMFILE);
       }
-      return usual.create(type);
+      return unreadable.getAndSet(false) ? new UnreadableSocket(context, type) : usual.create(type);
     };
+  }
+
+  private static final class UnreadableSocket extends Socket {
+    UnreadableSocket(ZContext context, SocketType type) {
+      super(context, type);
+    }
+
+    @Override
+    public byte[] recv(int flags) {
+      throw new StackOverflowError("as of a decoder");
+    }
   }
 
   @Test
@@ -247,6 +263,20 @@ final class ZmqEventsTest extends TransportFixture {
     stream.expect("restart", "0", "1");
   }
 
+  /** One thread reads many streams. */
+  @Test
+  void anError_whileAStreamIsRead_failsThatStream_andNoOther() {
+    FakePublisher engine = publisher(true);
+    TestStream stream = settled(engine);
+    unreadable.set(true);
+    TestStream failing = subscribe(endpoints());
+    assertThatThrownBy(failing::finished).hasRootCauseInstanceOf(StackOverflowError.class);
+    engine.publish(2);
+    stream.expect("0", "1");
+    TestStream next = subscribe(endpoints());
+    next.expect("up", "gap0", "0", "1", "ok");
+  }
+
   @Test
   void binding_tellsEnginesApartByTopic_longestFirst() {
     String one = "kv@127.0.0.1:80@model";
@@ -262,8 +292,8 @@ final class ZmqEventsTest extends TransportFixture {
     a.startAt(1);
     b.publish(3);
     a.publish(2);
-    second.expect("0", "ok", "1", "2");
-    first.expect("1", "ok", "2");
+    second.expect("up", "0", "ok", "1", "2");
+    first.expect("up", "1", "ok", "2");
     second.close();
     awaitSubscribers(b, 1);
     a.publish(1);
@@ -286,9 +316,24 @@ final class ZmqEventsTest extends TransportFixture {
       awaitSubscribers(engines.get(i), 3);
       engines.get(i).publish(i + 1);
     }
-    streams.get(0).expect("0", "ok");
-    streams.get(1).expect("0", "ok", "1");
-    streams.get(2).expect("0", "ok", "1", "2");
+    streams.get(0).expect("up", "0", "ok");
+    streams.get(1).expect("up", "0", "ok", "1");
+    streams.get(2).expect("up", "0", "ok", "1", "2");
+  }
+
+  /** Its socket is there before any engine, and engines come unnoticed: only a message shows that one is there. */
+  @Test
+  void binding_isConnectedFromTheFirstMessageOn() {
+    TestStream stream = subscribe(new ZmqEndpoints(pub, replay, "", true));
+    stream.expect("gap0");
+    assertThat(metric("kvasir_events_connections")).isZero();
+    FakePublisher engine = open(new FakePublisher(pub, replay, "", 100, true, true));
+    awaitSubscribers(engine, 1);
+    engine.publish(2);
+    assertThat(stream.takeUntil("up")).as("history may have come before").isSubsetOf("ok", "0", "1");
+    assertThat(metric("kvasir_events_connections")).isEqualTo(1);
+    stream.close();
+    await(() -> metric("kvasir_events_connections") == 0);
   }
 
   @Test

@@ -25,8 +25,10 @@ import io.kvasir.events.EventFeed;
 import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
@@ -193,6 +195,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private final Standbys standbys;
   private Roster roster = Roster.EMPTY;
 
+  /** Members whose answers have contradicted an index that cannot be read again. */
+  private final Set<Member> distrusted = new HashSet<>();
+
   private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
     super(context);
     ActorRef<Message> self = context.getSelf();
@@ -355,6 +360,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void remove(Member member) {
     Members.Retired retired = members.retire(member);
     health.memberRemoved(member);
+    distrusted.remove(member);
     getContext().getLog().info("worker {} was removed from cell {}", member.worker().id(), name);
     ActorRef<Message> self = getContext().getSelf();
     events.stop(member, () -> self.tell(new RunTask(() -> reclaimer.add(retired))));
@@ -368,7 +374,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     resizer.abandonOverdue(now);
     for (Member member : members.all()) {
       member.cache().expire(now);
-      if (!resizer.isActive() && member.accuracy().takeDue(now)) {
+      if (!WorkerEvents.canReadAgain(member)) {
+        noteDistrust(member);
+      } else if (!resizer.isActive() && member.accuracy().takeDue(now)) {
         resynchronise(member);
       }
     }
@@ -378,6 +386,18 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     }
     health.check(now);
     standbys.check(now);
+  }
+
+  /** What cannot be read again is not dropped: it counts for less while answers contradict it. */
+  private void noteDistrust(Member member) {
+    if (member.accuracy().trust() < 1 && distrusted.add(member)) {
+      getContext()
+          .getLog()
+          .warn(
+              "the index of worker {} is wrong, its answers report less cached than was predicted: its events cannot be"
+                  + " read again, so it counts for less while they do",
+              member.worker().id());
+    }
   }
 
   /** Has what workers hold cut as prompts are. */
@@ -410,7 +430,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     boolean direct = member.pod().events().stream().anyMatch(EventFeed::direct);
     boolean moving = member.pod().events().isEmpty() && resizer.isActive();
     if (!direct && !moving && member.cache().blocks().size() + member.cache().blocks().predicted() > 0) {
-      events.resynchronise(member);
+      events.forget(member);
       getContext().getLog().info(
           "nothing listens at worker {} any more: what its process held is forgotten", member.worker().id());
     }

@@ -97,6 +97,16 @@ final class EventActors {
     return true;
   }
 
+  /** Drops what is known of a member whose process is gone; events of the next one are applied as they come. */
+  void forget(Member member) {
+    ActorRef<WorkerEvents.Message> actor = actors.get(member);
+    if (actor == null) {
+      member.cache().blocks().clear();
+    } else {
+      actor.tell(WorkerEvents.Forget.INSTANCE);
+    }
+  }
+
   /**
    * Has a member's actor hand over, and then wait until it may {@link #resume}.
    *

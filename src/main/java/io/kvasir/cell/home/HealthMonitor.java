@@ -167,7 +167,7 @@ final class HealthMonitor {
   }
 
   /**
-   * Handles the result of a probe.
+   * Handles the result of a probe; that of a pod which has left meanwhile says nothing of a next one of its name.
    *
    * @param well whether the pod answered with success
    * @param failure why it could not be probed, null when it could
@@ -176,6 +176,9 @@ final class HealthMonitor {
   private void onProbe(Member member, boolean well, @Nullable Throwable failure, long sentNanos) {
     String pod = member.pod().name();
     probing.remove(pod);
+    if (!members.all().contains(member)) {
+      return;
+    }
     Reachability contact = member.health().reachability();
     boolean wasReachable = contact.isReachable();
     if (failure == null) {

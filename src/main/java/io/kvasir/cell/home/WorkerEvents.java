@@ -11,12 +11,14 @@ import io.kvasir.cell.standby.ReplicaLink;
 import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.StreamPosition;
 import io.kvasir.index.HandOver;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.WorkerBlocks;
+import java.io.EOFException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -54,6 +56,9 @@ public final class WorkerEvents {
 
   /** Forgets what is known of the worker and opens its stream again. */
   enum Resynchronise implements Message { INSTANCE }
+
+  /** Forgets what the worker holds: its process is gone. The stream goes on, as the next process's may come by it. */
+  enum Forget implements Message { INSTANCE }
 
   /** Prompts are cut into blocks of so many tokens. */
   record CutInto(int tokens) implements Message {}
@@ -98,7 +103,7 @@ public final class WorkerEvents {
 
   private record StreamFailed(int number, Throwable cause) implements Message {}
 
-  /** The stream that failed is to be opened again. */
+  /** The stream that failed, or ended by itself, is to be opened again. */
   private record Reopen(int number) implements Message {}
 
   private enum Ready { READY }
@@ -191,8 +196,8 @@ public final class WorkerEvents {
   }
 
   /**
-   * Applies a worker's events until it is stopped. A stream that fails is opened again, and until then the worker's
-   * index counts as uncertain.
+   * Applies a worker's events until it is stopped. A stream that fails or ends is opened again, and until then the
+   * worker's index counts as uncertain.
    *
    * @param seed what is known of the events whose blocks the member holds already; null when it holds none
    * @param lost runs when the transport loses the engine, which is often the first sign that it died
@@ -204,6 +209,12 @@ public final class WorkerEvents {
           WorkerEvents events = new WorkerEvents(context, member, services, seed, lost);
           return Behaviors.receiveMessage(events::on);
         });
+  }
+
+  /** Whether what is known of a worker can be read again; of one without events there is nothing to read. */
+  static boolean canReadAgain(Member member) {
+    List<EventFeed> feeds = member.pod().events();
+    return feeds.isEmpty() || feeds.stream().anyMatch(EventFeed::rereadable);
   }
 
   private Behavior<Message> on(Message message) {
@@ -222,7 +233,7 @@ public final class WorkerEvents {
       }
       case StreamEnded ended -> {
         if (ended.number() == number) {
-          context.getLog().info("the event stream of {} ended", member.worker().id());
+          streamFailed(new EOFException("the stream ended"));
         }
       }
       case StreamFailed broken -> {
@@ -239,14 +250,21 @@ public final class WorkerEvents {
         stream.shutdown();
         readAgain();
       }
+      case Forget _ -> forget();
       case CutInto(int tokens) -> {
         if (applier.cutInto(tokens)) {
           int size = applier.state().blockSize();
+          boolean again = canReadAgain(member);
           context.getLog().info(
-              "worker {} has blocks of {} tokens and prompts are cut into {}: what it holds is read again, cut as they"
-                  + " are", member.worker().id(), size, tokens);
-          stream.shutdown();
-          readAgain();
+              "worker {} has blocks of {} tokens and prompts are cut into {}: what it holds is {}, cut as they are",
+              member.worker().id(), size, tokens, again ? "read again" : "known from now on only");
+          if (again) {
+            stream.shutdown();
+            readAgain();
+          } else {
+            forget();
+            apply(KvBatch.ofStream(new KvEvent.GapAbandoned(0, 0)));
+          }
         }
       }
       case HandOverTo begun -> transfer(begun.successor()::take, begun.done());
@@ -292,9 +310,10 @@ public final class WorkerEvents {
   /** A stream sends one batch and waits, so there is little to hold back. */
   private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, StreamFailed _, Reopen _, Resynchronise _, CutInto _, HandOverTo _, AddReplica _ -> true;
-      case StreamStarted _, StreamEnded _, NextPart _, Resume _, RemoveReplica _,
-          ReplicaAcknowledged _, CheckReplicas _, Stop _ -> false;
+      case Batch _, StreamEnded _, StreamFailed _, Reopen _, Resynchronise _, Forget _, CutInto _, HandOverTo _,
+          AddReplica _ -> true;
+      case StreamStarted _, NextPart _, Resume _, RemoveReplica _, ReplicaAcknowledged _, CheckReplicas _,
+          Stop _ -> false;
     };
   }
 
@@ -315,11 +334,20 @@ public final class WorkerEvents {
   private void reopen() {
     StreamPosition last = applier.position().stream();
     Source<KvBatch, NotUsed> rest = last.sequence() == KvBatch.UNSEQUENCED ? null : resumed(last);
-    if (rest == null) {
+    if (rest == null && canReadAgain(member)) {
       readAgain();
+    } else if (rest == null) {
+      stream = open();
     } else {
       stream = run(rest);
     }
+  }
+
+  /** Forgets what the worker holds. Not by {@link #apply}: nothing has come of it. */
+  private void forget() {
+    applier.apply(KvBatch.ofStream(new KvEvent.Restarted()), System.currentTimeMillis());
+    replicas.batchApplied(applier.position(), 1);
+    updateCache();
   }
 
   /** Forgets what is known of the worker and reads its events from the beginning. */

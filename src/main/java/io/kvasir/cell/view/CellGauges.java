@@ -197,8 +197,10 @@ final class CellGauges implements MultiCollector {
         String id = worker.worker().id();
         Labels labelled = Labels.of("cell", name, "worker", id);
         workers.add(worker, labelled);
+        // The index may have been widened since, and others have been added then.
+        int slot = worker.worker().slot();
         losses.dataPoint(
-            GaugeDataPointSnapshot.builder().labels(labelled).value(loss[worker.worker().slot()]).build());
+            GaugeDataPointSnapshot.builder().labels(labelled).value(slot < loss.length ? loss[slot] : 0).build());
         Labels mode = Labels.of("cell", name, "worker", id, "mode", EventMode.of(worker).label());
         events.dataPoint(GaugeDataPointSnapshot.builder().labels(mode).value(1).build());
       }

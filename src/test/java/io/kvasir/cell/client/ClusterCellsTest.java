@@ -720,13 +720,11 @@ final class ClusterCellsTest {
   /** A stream into which engines dial notices no death of one: nothing of the dead process is promised. */
   @Test
   void index_ofAProcessThatIsGone_isForgotten() {
-    GoneEngine.GONE.set(false);
     home().pods().add(pod(model, GoneEngine.NAME, 100, List.of(new EventFeed.Zmq("tcp://*:1", null, "gone", true))));
     await(() -> healthy() == 1);
     await(() -> workers().getFirst().index().blocks() == RestartingEngine.BEFORE.length());
     Decision.Chosen chosen = ((Decision.Planned) home().cells().decide(request(model, RestartingEngine.BEFORE))).last();
     assertThat(chosen.cached().confirmed()).isPositive();
-    GoneEngine.GONE.set(true);
     PROBES.put(
         GoneEngine.NAME + ".test",
         CompletableFuture.failedFuture(new CompletionException("refused", new ConnectException("refused"))));
@@ -737,18 +735,16 @@ final class ClusterCellsTest {
     await(() -> healthy() == 1);
     Decision.Chosen next = ((Decision.Planned) home().cells().decide(request(model, RestartingEngine.BEFORE))).last();
     assertThat(next.cached().predicted()).isZero();
+    assertThat(next.cached().confirmed()).isZero();
     assertThat(workers().getFirst().index().resyncs()).as("its answers said nothing").isZero();
   }
 
-  /** An engine whose stream tells of its cache, and of nothing when it is opened after the engine has gone. */
+  /** An engine whose stream tells of its cache whenever it is opened, as a broker does, also after it has gone. */
   private static final class GoneEngine {
     static final String NAME = "gone";
-    static final AtomicBoolean GONE = new AtomicBoolean();
 
     static Source<KvBatch, NotUsed> open() {
-      return GONE.get()
-          ? Source.never()
-          : RestartingEngine.stored(RestartingEngine.tokens(7, 10)).concat(Source.never());
+      return RestartingEngine.stored(RestartingEngine.tokens(7, 10)).concat(Source.never());
     }
   }
 

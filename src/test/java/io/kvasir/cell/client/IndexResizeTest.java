@@ -243,13 +243,14 @@ final class IndexResizeTest {
     }
   }
 
+  /** Of a request whose answer is to come whole: none ever comes, and a worker that streams none stands still. */
   private Decision.Chosen decide(String worker) {
     Engine engine = Objects.requireNonNull(engines.get(worker));
     Decision decision =
         node.cells().decide(
             new DecisionRequest(
                 "r", MODEL, null, RequestShape.INDIVISIBLE, new DecisionRequest.Prompt(engine.kept, KEPT * BLOCK + 1),
-                PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE));
+                PreparedSlots.EMPTY, false, DecisionRequest.Constraints.NONE));
     assertThat(decision).isInstanceOf(Decision.Planned.class);
     Decision.Chosen chosen = ((Decision.Planned) decision).last();
     assertThat(chosen.worker().id()).isEqualTo(worker);

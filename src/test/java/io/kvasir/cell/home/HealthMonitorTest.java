@@ -46,6 +46,7 @@ final class HealthMonitorTest {
 
   private final Map<URI, List<Integer>> probes = new HashMap<>();
   private final Map<URI, Throwable> unreachable = new HashMap<>();
+  private final Map<URI, CompletableFuture<Boolean>> late = new HashMap<>();
   private final List<String> gone = new ArrayList<>();
   private final List<CompletableFuture<Boolean>> canaries = new ArrayList<>();
   private final Members members = members();
@@ -65,8 +66,9 @@ final class HealthMonitorTest {
           @Override
           public CompletionStage<Boolean> probe(URI pod) {
             probes.computeIfAbsent(pod, _ -> new ArrayList<>()).add(tick);
+            CompletableFuture<Boolean> slow = late.get(pod);
             Throwable why = unreachable.get(pod);
-            return why == null
+            return slow != null ? slow : why == null
                 ? CompletableFuture.completedFuture(true)
                 : CompletableFuture.failedFuture(new CompletionException("no connection", why));
           }
@@ -146,6 +148,24 @@ final class HealthMonitorTest {
     unreachable.put(first, new IOException("refused", new ConnectException()));
     run(2 * PROBE_INTERVAL_TICKS);
     assertThat(gone).containsExactly("p0", "p0");
+  }
+
+  @Test
+  void probeThatIsAnsweredAfterItsPodHasLeft_saysNothingOfTheNextOfThatName() {
+    Member member = members.all().getFirst();
+    URI first = member.worker().url();
+    CompletableFuture<Boolean> probe = new CompletableFuture<>();
+    late.put(first, probe);
+    run(1);
+    members.retire(member);
+    monitor.memberRemoved(member);
+    probe.completeExceptionally(new IOException("refused", new ConnectException()));
+    late.clear();
+    unreachable.put(first, new IOException("refused", new ConnectException()));
+    members.admit(new PodEntry(TestPods.pod("p0").build(), PodSource.CONFIG));
+    run(1);
+    assertThat(probes.get(first)).as("it is not put off").hasSize(2);
+    assertThat(gone).containsExactly("p0");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.kvasir.cell.home;
 
 import io.kvasir.cell.CellSettings;
+import io.kvasir.cell.EventSources;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.RetentionRelease;
@@ -23,6 +24,12 @@ import org.apache.pekko.stream.javadsl.Source;
 final class TestServices {
   private TestServices() {}
 
+  private static final HealthProbe WELL = pod -> CompletableFuture.completedFuture(true);
+  private static final EventSources SILENT = (worker, pod) -> Source.never();
+  private static final RemoteDecisions.Holders NONE = (_, _, _, _) -> {
+    throw new IllegalStateException("no other node has requests here");
+  };
+
   static CellServices of(
       ActorTestKit kit,
       CellSettings settings,
@@ -30,7 +37,7 @@ final class TestServices {
       Metrics metrics,
       DecisionLog decisions,
       NanoClock clock) {
-    return of(kit, settings, profiles, metrics, decisions, clock, pod -> CompletableFuture.completedFuture(true));
+    return of(kit, settings, profiles, metrics, decisions, clock, WELL);
   }
 
   static CellServices of(
@@ -41,9 +48,19 @@ final class TestServices {
       DecisionLog decisions,
       NanoClock clock,
       HealthProbe probe) {
-    return of(kit, settings, profiles, metrics, decisions, clock, probe, (_, _, _, _) -> {
-      throw new IllegalStateException("no other node has requests here");
-    });
+    return of(kit, settings, profiles, metrics, decisions, clock, probe, SILENT);
+  }
+
+  static CellServices of(
+      ActorTestKit kit,
+      CellSettings settings,
+      ProfileSet profiles,
+      Metrics metrics,
+      DecisionLog decisions,
+      NanoClock clock,
+      HealthProbe probe,
+      EventSources events) {
+    return of(kit, settings, profiles, metrics, decisions, clock, probe, events, NONE);
   }
 
   static CellServices of(
@@ -54,8 +71,7 @@ final class TestServices {
       DecisionLog decisions,
       NanoClock clock,
       RemoteDecisions.Holders holders) {
-    return of(
-        kit, settings, profiles, metrics, decisions, clock, pod -> CompletableFuture.completedFuture(true), holders);
+    return of(kit, settings, profiles, metrics, decisions, clock, WELL, SILENT, holders);
   }
 
   private static CellServices of(
@@ -66,13 +82,14 @@ final class TestServices {
       DecisionLog decisions,
       NanoClock clock,
       HealthProbe probe,
+      EventSources events,
       RemoteDecisions.Holders holders) {
     return new CellServices(
         settings,
         new CellViews(),
         kit.<Directory.Message>createTestProbe().ref(),
         profiles,
-        (worker, pod) -> Source.never(),
+        events,
         probe,
         RetentionRelease.NONE,
         new CellMetrics(metrics),
