@@ -94,9 +94,27 @@ public final class CellsWiring {
       Metrics metrics,
       PeerConnections peers,
       DecisionLog decisions) {
+    return start(
+        system, settings, partitionPolicy, pods, profiles, eventSources, probe, releases, metrics, peers, decisions,
+        NanoClock.SYSTEM);
+  }
+
+  /** The same by another clock. */
+  static NodeCells start(
+      ActorSystem<?> system,
+      CellSettings settings,
+      PartitionPolicy partitionPolicy,
+      Set<PodSpec> pods,
+      ProfileSet profiles,
+      EventSources eventSources,
+      HealthProbe probe,
+      RetentionRelease releases,
+      Metrics metrics,
+      PeerConnections peers,
+      DecisionLog decisions,
+      NanoClock clock) {
     CellsWiring wiring = new CellsWiring(system, settings);
     CellMetrics cellMetrics = new CellMetrics(metrics);
-    NanoClock clock = NanoClock.SYSTEM;
     PeerDecisions peerDecisions = new PeerDecisions(system, wiring.self, peers, wiring.nodesByCell);
     RemoteCells remote =
         new RemoteCells(system, wiring.self, settings, peerDecisions, wiring.nodesByCell, cellMetrics, clock);
@@ -188,7 +206,13 @@ public final class CellsWiring {
 
   private void startCells(CellServices services) {
     sharding.init(
-        Entity.of(Cell.KEY, context -> Cell.create(context.getEntityId(), services))
+        Entity.of(
+                Cell.KEY,
+                context ->
+                    Cell.create(
+                        context.getEntityId(),
+                        services,
+                        cell -> context.getShard().tell(new ClusterSharding.Passivate<>(cell))))
             .withAllocationStrategy(
                 new WarmAllocation(
                     sharding.defaultShardAllocationStrategy(ClusterShardingSettings.create(system)),

@@ -108,7 +108,8 @@ public final class LocalCells implements Cells, AutoCloseable {
         context -> {
           CellServices shared = services.apply(context);
           for (String cell : roster.cells()) {
-            context.spawnAnonymous(Cell.create(cell, shared));
+            // Its pods stay.
+            context.spawnAnonymous(Cell.create(cell, shared, _ -> {}));
           }
           return Behaviors.receiveMessage(_ -> Behaviors.stopped());
         });

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.DispatcherSelector;
@@ -47,6 +48,13 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
    * @param onReplicated runs when every node has received them, or could not within a second
    */
   public record Put(String cell, CellNodes cellNodes, Runnable onReplicated) implements Message {}
+
+  /**
+   * Removes the nodes of a cell that ends: the standbys on them stop.
+   *
+   * @param onReplicated runs when every node has received that, or could not within a second
+   */
+  public record Remove(String cell, Runnable onReplicated) implements Message {}
 
   private record Changed(Map<String, CellNodes> nodesByCell) implements Message {}
 
@@ -125,7 +133,8 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
 
   private Behavior<Message> on(Message message) {
     switch (message) {
-      case Put put -> put(put);
+      case Put put -> update(map -> map.put(self, put.cell(), put.cellNodes()), put.onReplicated());
+      case Remove remove -> update(map -> map.remove(self, remove.cell()), remove.onReplicated());
       case Changed changed -> {
         Map<String, CellNodes> before = published.all();
         published.set(changed.nodesByCell());
@@ -152,16 +161,13 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
     updateStandbys();
   }
 
-  private void put(Put put) {
+  private void update(
+      Function<LWWMap<String, CellNodes>, LWWMap<String, CellNodes>> change, Runnable onReplicated) {
     replicator.askUpdate(
         replyTo ->
             new Replicator.Update<>(
-                CELL_NODES,
-                LWWMap.empty(),
-                new Replicator.WriteAll(WRITE_TIMEOUT),
-                replyTo,
-                map -> map.put(self, put.cell(), put.cellNodes())),
-        _ -> new Written(put.onReplicated()));
+                CELL_NODES, LWWMap.empty(), new Replicator.WriteAll(WRITE_TIMEOUT), replyTo, change),
+        _ -> new Written(onReplicated));
   }
 
   private void refreshNodes() {
@@ -182,7 +188,15 @@ public final class CellNodesKeeper extends AbstractBehavior<CellNodesKeeper.Mess
 
   /** Starts and stops standbys on this node, as homes require. */
   private void updateStandbys() {
-    published.all().forEach((cell, cellNodes) -> {
+    Map<String, CellNodes> all = published.all();
+    standbys.entrySet().removeIf(kept -> {
+      boolean ended = !all.containsKey(kept.getKey());
+      if (ended) {
+        getContext().stop(kept.getValue());
+      }
+      return ended;
+    });
+    all.forEach((cell, cellNodes) -> {
       boolean assigned = cellNodes.standbys().contains(node) && !cellNodes.home().equals(node);
       ActorRef<?> kept = standbys.get(cell);
       if (assigned && kept == null) {

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.PostStop;
@@ -193,17 +194,26 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private final IndexResizer resizer;
   private final SlotReclaimer reclaimer;
   private final Standbys standbys;
+  private final Vacancy vacancy;
+  private final Consumer<ActorRef<Message>> passivate;
   private Roster roster = Roster.EMPTY;
 
   /** Members whose answers have contradicted an index that cannot be read again. */
   private final Set<Member> distrusted = new HashSet<>();
 
-  private Cell(ActorContext<Message> context, TimerScheduler<Message> timers, String name, CellServices services) {
+  private Cell(
+      ActorContext<Message> context,
+      TimerScheduler<Message> timers,
+      String name,
+      CellServices services,
+      Consumer<ActorRef<Message>> passivate) {
     super(context);
     ActorRef<Message> self = context.getSelf();
     Executor onActor = work -> self.tell(new RunTask(work));
     this.name = name;
     this.services = services;
+    this.passivate = passivate;
+    this.vacancy = new Vacancy(name);
     CellReplica.WarmState copy = services.replication().replicas().takeOver(name);
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
@@ -245,10 +255,16 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     started(copy);
   }
 
-  /** A cell whose home is this node until it is stopped. */
-  public static Behavior<Message> create(String name, CellServices services) {
+  /**
+   * A cell whose home is this node until it is stopped.
+   *
+   * @param passivate has the cell stopped, which is without pods and of which no node has a replica any more; what is
+   *     sent to it from then on starts it again
+   */
+  public static Behavior<Message> create(
+      String name, CellServices services, Consumer<ActorRef<Message>> passivate) {
     return Behaviors.setup(
-        context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services)));
+        context -> Behaviors.withTimers(timers -> new Cell(context, timers, name, services, passivate)));
   }
 
   private String address() {
@@ -385,7 +401,23 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       programs.expire();
     }
     health.check(now);
-    standbys.check(now);
+    if (isToEnd(now)) {
+      standbys.withdraw(this::end);
+    } else {
+      standbys.check(now);
+    }
+  }
+
+  private boolean isToEnd(long now) {
+    return vacancy.isOver(roster, view.isIdle(), now);
+  }
+
+  /** Frees the index and what else is kept of the cell, unless it has pods again. */
+  private void end() {
+    if (isToEnd(services.clock().nanos())) {
+      getContext().getLog().info("cell {} ends, it has had no pods for {} min", name, Vacancy.MOST.toMinutes());
+      passivate.accept(getContext().getSelf());
+    }
   }
 
   /** What cannot be read again is not dropped: it counts for less while answers contradict it. */

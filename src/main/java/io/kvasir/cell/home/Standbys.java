@@ -127,6 +127,21 @@ final class Standbys {
     }
   }
 
+  /**
+   * Ends all replicas, since the cell is to end; until the next check nothing is published of it.
+   *
+   * @param withdrawn runs on a turn of the cell's actor when no node requests a replica any more, which would start the
+   *     cell again; once, however often this is called until then
+   */
+  void withdraw(Runnable withdrawn) {
+    runReady();
+    if (published != null) {
+      published = null;
+      replication.keeper().tell(
+          new CellNodesKeeper.Remove(cell, () -> scheduler.accept(PROPAGATION, withdrawn)));
+    }
+  }
+
   /** Checks all standbys; called at every tick. */
   void check(long now) {
     SortedMap<String, String> nodes = replication.nodesByCell().nodes();
@@ -144,14 +159,18 @@ final class Standbys {
       events.broadcast(WorkerEvents.CheckReplicas.INSTANCE);
     }
     publish();
-    if (!whenReady.isEmpty() && (planned.isEmpty() || movePublished)) {
-      List<Runnable> ready = List.copyOf(whenReady);
-      whenReady.clear();
-      ready.forEach(Runnable::run);
+    if (planned.isEmpty() || movePublished) {
+      runReady();
     }
     members
         .view()
         .standbys(replicas.entrySet().stream().map(copy -> status(copy.getKey(), copy.getValue(), now)).toList());
+  }
+
+  private void runReady() {
+    List<Runnable> ready = List.copyOf(whenReady);
+    whenReady.clear();
+    ready.forEach(Runnable::run);
   }
 
   /** Whether there is nothing to feed and the plan would be the same: always so on a single node. */

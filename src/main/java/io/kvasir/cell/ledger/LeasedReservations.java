@@ -122,6 +122,11 @@ public final class LeasedReservations {
     }
   }
 
+  /** Whether no node has anything in flight here, as far as is known. */
+  public synchronized boolean isEmpty() {
+    return leases.isEmpty() && early.isEmpty();
+  }
+
   private void remember(RemoteId id, ReservationEvent.Kind kind) {
     earlyEvents.computeIfAbsent(id, _ -> EnumSet.noneOf(ReservationEvent.Kind.class)).add(kind);
     if (earlyEvents.size() > MAX_REMEMBERED) {

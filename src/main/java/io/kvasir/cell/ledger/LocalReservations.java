@@ -35,6 +35,11 @@ public final class LocalReservations {
     open.remove(reservation);
   }
 
+  /** Whether none is open. */
+  public boolean isEmpty() {
+    return open.isEmpty();
+  }
+
   /** Declares what is open, and what is added later, to the next home: the cell has left this node. */
   public void handOver() {
     handedOver = true;

@@ -260,6 +260,13 @@ public final class CellView {
     }
   }
 
+  /** Whether no request waits or is in flight here, of whichever node. */
+  public boolean isIdle() {
+    return localReservations.isEmpty()
+        && remoteDecisions.leased().isEmpty()
+        && (admission == null || admission.room().isEmpty());
+  }
+
   /** Whether the health of every worker is known since the cell came to this node. */
   public boolean isWorkerHealthKnown() {
     return table.isHealthKnown();

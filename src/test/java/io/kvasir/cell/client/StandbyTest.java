@@ -47,6 +47,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.apache.pekko.NotUsed;
@@ -75,6 +76,9 @@ final class StandbyTest {
 
   private final Map<String, Engine> engines = new ConcurrentHashMap<>();
   private final List<Node> nodes = new ArrayList<>();
+
+  /** Nanoseconds that the nodes' clock is ahead of the machine's. */
+  private final AtomicLong ahead = new AtomicLong();
 
   private record Node(ActorSystem<Void> system, NodeCells clients) implements TestNode {}
 
@@ -321,6 +325,30 @@ final class StandbyTest {
     }
   }
 
+  /** Of a model that is not served any more nothing stays; when it comes back, its cell begins anew. */
+  @Test
+  void cellWithoutPods_endsEverywhere_andBeginsAnewWithThem() {
+    start(2);
+    add("stays");
+    add("m");
+    awaitWarm("m");
+
+    assertThat(nodes.getFirst().pods().remove("m-pod")).isTrue();
+    await(() -> {
+      ahead.addAndGet(Duration.ofSeconds(30).toNanos());
+      return nodes.stream().noneMatch(node -> node.cells().isHome("m") || node.cells().nodesOf("m") != null);
+    });
+    assertThat(nodes).anyMatch(node -> node.cells().isHome("stays"));
+
+    add("m");
+    for (Node node : nodes) {
+      assertThat(closed(awaitDecision(node, "m"))).isEqualTo(BLOCKS);
+    }
+    assertThat(engine("m").opened).hasValue(1);
+    assertThat(engine("m").resumed).hasValue(0);
+    awaitWarm("m");
+  }
+
   /** Waits until a node knows of the one move of a cell. */
   private static void awaitMove(Node node, String cell, CellMove.Reason reason) {
     await(() -> node.fleet().moves().stream().anyMatch(move -> move.cell().equals(cell) && move.reason() == reason));
@@ -371,7 +399,8 @@ final class StandbyTest {
                 RetentionRelease.NONE,
                 metrics,
                 TestSettings.lines(),
-                DecisionLog.off(metrics)));
+                DecisionLog.off(metrics),
+                () -> System.nanoTime() + ahead.get()));
     nodes.add(node);
     return node;
   }

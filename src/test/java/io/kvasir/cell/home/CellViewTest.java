@@ -22,7 +22,9 @@ import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.CorrelationIds;
+import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
+import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.cell.worker.HitPrediction;
@@ -477,6 +479,32 @@ final class CellViewTest {
     assertThat(inquiries).containsExactly("other" + id + "REPORT_SENT");
     remote.leased().apply("other", ReservationEvent.sent(id));
     assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.NONE);
+  }
+
+  @Test
+  void requestInFlight_ofWhicheverNode_theCellIsNotIdle_alsoWhenItsWorkerHasLeft() {
+    CellView view = members.view();
+    assertThat(view.isIdle()).isTrue();
+    Decision.Chosen own = decide(chain(1, 64));
+    members.all().forEach(members::retire);
+    assertThat(view.isIdle()).isFalse();
+    own.reservation().close(new Outcome.Cancelled());
+    assertThat(view.isIdle()).isTrue();
+
+    LeasedReservations leased = view.remoteDecisions().leased();
+    leased.adopt("other", new InFlightLoad(7, "not yet known", "m", PROMPT, PROMPT, true, false), members::adopt);
+    assertThat(view.isIdle()).isFalse();
+    leased.closeAllOf("other");
+    assertThat(view.isIdle()).isTrue();
+  }
+
+  @Test
+  void reservationOfAnotherNode_theCellIsNotIdle_untilItsEnd() {
+    RemoteDecisions remote = members.view().remoteDecisions();
+    assertThat(remote.decide(request(chain(1, 64)), "other", 7).steps()).hasSize(1);
+    assertThat(members.view().isIdle()).isFalse();
+    remote.abandon("other", 7);
+    assertThat(members.view().isIdle()).isTrue();
   }
 
   /** As by a plugin's fault: the cell goes on. */
