@@ -243,20 +243,25 @@ final class CachedAnswers {
 
   private static SharedAnswer answerOfLeader(SharedResponse<SharedAnswer> response, CacheableRequest request)
       throws InterruptedException {
-    AtomicReference<Origin> origin = new AtomicReference<>(Origin.ROUTER);
+    AtomicReference<@Nullable SharedAnswer> given = new AtomicReference<>();
     Response answer = request.boundary.answer(() -> {
-      // Another request may have put it there in the meantime.
-      Lookup.Hit hit = response.recheckCache();
-      if (hit != null) {
-        request.telemetry.servedFromCache(200);
-        origin.set(Origin.CACHE);
-        return replay(hit);
-      }
-      Response given = request.worker.answer(response.cancellation());
-      origin.set(Origin.WORKER);
-      return given;
+      SharedAnswer found = found(response, request);
+      given.set(found);
+      return found.response;
     });
-    return new SharedAnswer(answer, origin.get());
+    SharedAnswer found = given.get();
+    return found == null ? new SharedAnswer(answer, Origin.ROUTER) : found;
+  }
+
+  private static SharedAnswer found(SharedResponse<SharedAnswer> response, CacheableRequest request)
+      throws ApiException, InterruptedException {
+    // Another request may have put it there in the meantime.
+    Lookup.Hit hit = response.recheckCache();
+    if (hit == null) {
+      return new SharedAnswer(request.worker.answer(response.cancellation()), Origin.WORKER);
+    }
+    request.telemetry.servedFromCache(200);
+    return new SharedAnswer(replay(hit), Origin.CACHE);
   }
 
   private static void publish(SharedResponse<SharedAnswer> response, SharedAnswer answer) {
