@@ -146,8 +146,8 @@ final class SplitFailureTest {
     answered.countDown();
     await("prefill's answer", () -> router.metric("kvasir_legs", "vllm-push", "prefill", "answered") == 1);
 
-    assertThat(next(p1).text()).contains("\"request_id\":\"resp_r\"", "\"store\":false");
-    assertThat(d1.next().text()).contains("\"request_id\":\"resp_r\"").doesNotContain("store");
+    assertThat(next(p1).text()).contains("\"request_id\":\"resp_r-", "\"store\":false");
+    assertThat(d1.next().text()).contains("\"request_id\":\"resp_r-").doesNotContain("store");
     settled();
     router.cells.workers.clear();
     router.cells.worker("p1", p1.url(), "m");

@@ -109,6 +109,7 @@ final class AnswerRelay implements StreamingBody {
     boolean events = tap.form() == AnswerTap.Form.EVENTS;
     boolean strips = task.handling().rules().stripUsage();
     Translation translation = task.handling().translation();
+    exchange.relaysTo(null);
     if (translation != null && events) {
       BodyFilter translated = strips ? new UsageFilter(into) : new PassThroughFilter(into);
       return new TappedFilter(tap, new TranslatingFilter(translation.stream(translated), translated));

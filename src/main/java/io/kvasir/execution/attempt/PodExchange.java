@@ -42,8 +42,8 @@ final class PodExchange {
 
   private volatile @Nullable PodCall podCall;
 
-  /** What reads the stream that passes to the client, null before it does and for other responses. */
-  private volatile @Nullable TappedSink relayed;
+  /** Null while nothing of a response has passed to the client. */
+  private volatile @Nullable Relay relay;
 
   private @Nullable PodResponse response;
   private AnswerTap tap = NOTHING;
@@ -59,6 +59,8 @@ final class PodExchange {
 
   private volatile LegTrace trace = LegTrace.NONE;
 
+  private record Relay(@Nullable TappedSink reader) {}
+
   PodExchange(Decision.Chosen chosen, ExecutionServices services, CallListener listener, RetryState retries) {
     this.chosen = chosen;
     this.services = services;
@@ -68,19 +70,18 @@ final class PodExchange {
   }
 
   private boolean leavesWorker() {
-    boolean passing = hasBegun();
-    TappedSink reader = relayed;
-    return services.rescue().leaves(chosen.worker(), retries, passing)
-        && (!passing || (reader != null && reader.mayBeContinued()));
+    Relay to = relay;
+    return services.rescue().leaves(chosen.worker(), retries, to != null)
+        && (to == null || (to.reader() != null && to.reader().mayBeContinued()));
   }
 
-  /** The response passes to a sink that reads it. */
-  void relaysTo(TappedSink reader) {
-    relayed = reader;
-  }
-
-  private synchronized boolean hasBegun() {
-    return begun;
+  /**
+   * The response passes to the client from now on.
+   *
+   * @param reader reads it there; null for a response that nobody could continue
+   */
+  void relaysTo(@Nullable TappedSink reader) {
+    relay = new Relay(reader);
   }
 
   Decision.Chosen chosen() {

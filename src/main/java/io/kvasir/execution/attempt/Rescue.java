@@ -15,7 +15,7 @@ public interface Rescue {
    * Whether a request leaves its worker now, so that it is tried elsewhere: what that takes of a budget is taken.
    *
    * @param retries the request's history, the try at the worker included
-   * @param begun whether a part of the response may have reached the client
+   * @param begun whether a part of the response may have reached the client, which is then to be continued
    */
   boolean leaves(Worker worker, RetryState retries, boolean begun);
 }

@@ -7,6 +7,7 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import java.net.ServerSocket;
 import org.apache.pekko.actor.ActorSystem;
+import org.apache.pekko.actor.Address;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -61,7 +62,7 @@ final class NodeFailureDetectorTest {
                 "heartbeat-interval = 10 ms, acceptable-heartbeat-pause = 1 h, expected-response-after = 1 h")
             .withFallback(system.settings().config().getConfig("pekko.cluster.failure-detector"));
     NodeFailureDetector detector = new NodeFailureDetector(config, system.eventStream());
-    detector.setAddress(ConnectResultTest.address(node).toString());
+    detector.setAddress(new Address("pekko", "kvasir", "127.0.0.1", node.getLocalPort()).toString());
     return detector;
   }
 }
