@@ -78,8 +78,10 @@ final class MembershipWatchTest {
     }
     await("three nodes", () -> nodes.stream().allMatch(node -> up(node) == 3));
     ActorSystem<Void> alone = nodes.getFirst();
-    nodes.removeLast().terminate();
-    nodes.removeLast().terminate();
+    for (ActorSystem<Void> other : List.of(nodes.removeLast(), nodes.removeLast())) {
+      other.terminate();
+      other.getWhenTerminated().toCompletableFuture().join();
+    }
     int third = closedPort();
     try (ServerSocket self = contactPoint(); ServerSocket second = contactPoint()) {
       StaticNodes.found = List.of(self.getLocalPort());
