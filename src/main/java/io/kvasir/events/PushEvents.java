@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * the sender keeps it until it is accepted. Thread-safe.
  */
 public final class PushEvents implements SharedTransport {
+  /** Batches of a body that are known again if it is pushed once more: of a longer one none. */
+  private static final int MAX_REPEATABLE = 4096;
+
   private final Map<String, PushSubscription> subscriptions = new ConcurrentHashMap<>();
   private final EventMetrics.SourceMetrics metrics;
   private volatile boolean closed;
@@ -96,7 +99,7 @@ public final class PushEvents implements SharedTransport {
     private final JsonDecoder json = new JsonDecoder();
     private final EventDecoder msgpack = new EventDecoder();
 
-    /** The checksums of the last body's numbered batches, by number. */
+    /** The checksums of the last body's numbered batches, by number; none where these are more than are kept. */
     private Map<Long, Long> lastTaken = Map.of();
 
     PushSubscription(@Nullable String key, BatchQueue queue, @Nullable StreamPosition last) {
@@ -142,7 +145,7 @@ public final class PushEvents implements SharedTransport {
           taken.put(item.sequence(), item.checksum());
         }
       }
-      lastTaken = taken;
+      lastTaken = taken.size() <= MAX_REPEATABLE ? taken : Map.of();
     }
 
     synchronized void close() {

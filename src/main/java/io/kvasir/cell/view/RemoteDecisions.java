@@ -10,6 +10,7 @@ import io.kvasir.cell.ledger.CorrelationIds;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.OpenReservations;
 import io.kvasir.telemetry.DecisionRecord;
+import io.kvasir.telemetry.LineRate;
 import io.kvasir.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,12 +24,19 @@ import org.slf4j.LoggerFactory;
  */
 public final class RemoteDecisions {
   private static final Logger LOG = LoggerFactory.getLogger(RemoteDecisions.class);
+  private static final int FAULTS_PER_SECOND = 1;
+
+  /** What is wrong is for the home's operator alone: this reaches clients. */
+  private static final Decision.NoWorker FAILED =
+      new Decision.NoWorker(
+          Decision.NoWorkerReason.NO_HOME, "the decision failed on the cell's home, whose log says why");
 
   private final CellView view;
   private final LeasedReservations leased;
   private final CellMetrics metrics;
   private final RemoteTurns turns;
   private final Holders holders;
+  private final LineRate faults;
 
   /** What a cell has for the node that holds a reservation. */
   public enum Notice {
@@ -53,6 +61,7 @@ public final class RemoteDecisions {
       CellView view, LeasedReservations leased, CellMetrics metrics, Holders holders, NanoClock clock) {
     this.holders = holders;
     this.turns = new RemoteTurns(clock);
+    this.faults = new LineRate(FAULTS_PER_SECOND, clock);
     this.view = view;
     this.leased = leased;
     this.metrics = metrics;
@@ -139,14 +148,16 @@ public final class RemoteDecisions {
     try {
       return decideOrWait(request, node, correlationId);
     } catch (RuntimeException fault) {
-      LOG.warn("request {} of node {} could not be decided", request.requestId(), node, fault);
-      return reply(failed(fault), node, correlationId);
+      return reply(failed(request, fault), node, correlationId);
     }
   }
 
-  private static Decision.NoWorker failed(RuntimeException fault) {
-    return new Decision.NoWorker(
-        Decision.NoWorkerReason.NO_HOME, "the decision failed on the cell's home (its log has more): " + fault);
+  private Decision.NoWorker failed(DecisionRequest request, RuntimeException fault) {
+    long leftOut = faults.take();
+    if (leftOut >= 0) {
+      LOG.warn("request {} could not be decided{}", request.requestId(), LineRate.note(leftOut), fault);
+    }
+    return FAILED;
   }
 
   /** How it would be decided now, for people. */
@@ -154,8 +165,7 @@ public final class RemoteDecisions {
     try {
       return view.explain(request);
     } catch (RuntimeException fault) {
-      LOG.warn("request {} could not be explained", request.requestId(), fault);
-      return DecisionRecorder.withoutCandidates(view.cell(), request, failed(fault));
+      return DecisionRecorder.withoutCandidates(view.cell(), request, failed(request, fault));
     }
   }
 
