@@ -73,13 +73,8 @@ public final class LimitsWiring {
   }
 
   private static boolean hasOthersUp(Cluster cluster) {
-    UniqueAddress self = cluster.selfMember().uniqueAddress();
-    for (Member member : cluster.state().getMembers()) {
-      if (member.status().equals(MemberStatus.up()) && !member.uniqueAddress().equals(self)) {
-        return true;
-      }
-    }
-    return false;
+    int self = cluster.selfMember().status().equals(MemberStatus.up()) ? 1 : 0;
+    return nodesUp(cluster) > self;
   }
 
   private static int nodesUp(Cluster cluster) {

@@ -238,7 +238,8 @@ public final class Node implements AutoCloseable {
         engines,
         metrics,
         peers,
-        decisions);
+        decisions,
+        NanoClock.SYSTEM);
   }
 
   private PeerConnections peerConnections() throws StartException {

@@ -81,26 +81,9 @@ public final class CellsWiring {
    * @param metrics where the room's are registered
    * @param peers connections to other nodes and from them; closed when the system has ended
    * @param decisions where sampled decisions of cells whose home is this node are recorded; not closed here
+   * @param clock measures time
    */
   public static NodeCells start(
-      ActorSystem<?> system,
-      CellSettings settings,
-      PartitionPolicy partitionPolicy,
-      Set<PodSpec> pods,
-      ProfileSet profiles,
-      EventSources eventSources,
-      HealthProbe probe,
-      RetentionRelease releases,
-      Metrics metrics,
-      PeerConnections peers,
-      DecisionLog decisions) {
-    return start(
-        system, settings, partitionPolicy, pods, profiles, eventSources, probe, releases, metrics, peers, decisions,
-        NanoClock.SYSTEM);
-  }
-
-  /** The same by another clock. */
-  static NodeCells start(
       ActorSystem<?> system,
       CellSettings settings,
       PartitionPolicy partitionPolicy,

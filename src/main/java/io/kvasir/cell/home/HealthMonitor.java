@@ -24,8 +24,7 @@ import org.slf4j.Logger;
 
 /**
  * Monitors the health of a cell's members: probes pods, polls engines' own load reports, sends {@link Canaries} to
- * those that stand still, and logs and counts changes.
- * Owned by the cell's actor: answers come back on its turns.
+ * those that stand still, and logs and counts changes. Owned by the cell's actor: answers come back on its turns.
  */
 final class HealthMonitor {
   /** A cell that has had no answer for so long, nor has any request, is quiet. */

@@ -28,6 +28,7 @@ import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
@@ -338,7 +339,8 @@ final class ClusterAdmissionIT {
             RetentionRelease.NONE,
             metrics,
             TestSettings.lines(),
-            DecisionLog.off(metrics)),
+            DecisionLog.off(metrics),
+            NanoClock.SYSTEM),
         registry);
   }
 

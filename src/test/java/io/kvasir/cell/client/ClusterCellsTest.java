@@ -39,6 +39,7 @@ import io.kvasir.telemetry.DecisionJson;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
@@ -846,7 +847,8 @@ final class ClusterCellsTest {
                 RetentionRelease.NONE,
                 metrics,
                 lines,
-                DecisionLog.off(metrics)),
+                DecisionLog.off(metrics),
+                NanoClock.SYSTEM),
             registry);
     NODES.add(node);
     return node;

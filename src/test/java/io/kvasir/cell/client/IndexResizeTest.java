@@ -29,6 +29,7 @@ import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.time.Duration;
@@ -160,7 +161,8 @@ final class IndexResizeTest {
         RetentionRelease.NONE,
         metrics,
         TestSettings.lines(),
-        DecisionLog.off(metrics));
+        DecisionLog.off(metrics),
+        NanoClock.SYSTEM);
   }
 
   @AfterEach

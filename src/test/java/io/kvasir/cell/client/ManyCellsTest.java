@@ -26,6 +26,7 @@ import io.kvasir.routing.RoutingPlan;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -311,7 +312,8 @@ final class ManyCellsTest {
             RetentionRelease.NONE,
             metrics,
             TestSettings.lines(),
-            DecisionLog.off(metrics)));
+            DecisionLog.off(metrics),
+            NanoClock.SYSTEM));
   }
 
   private static void await(Await.Condition condition) {

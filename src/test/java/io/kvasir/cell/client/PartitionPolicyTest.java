@@ -19,6 +19,7 @@ import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.Set;
@@ -102,7 +103,8 @@ final class PartitionPolicyTest {
             RetentionRelease.NONE,
             metrics,
             TestSettings.lines(),
-            DecisionLog.off(metrics));
+            DecisionLog.off(metrics),
+            NanoClock.SYSTEM);
     cluster.manager().tell(new Join(cluster.selfMember().address()));
     await(() -> node.cells().isHome("m"));
     cluster.manager().tell(new Down(cluster.selfMember().address()));

@@ -110,7 +110,8 @@ final class CellViewTest {
     // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
     IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
     CellServices services =
-        TestServices.of(kit, TestSettings.CELL, profiles, metrics, log, this::nanos, holders);
+        TestServices.of(kit, TestSettings.CELL, profiles, metrics, log, this::nanos,
+            TestServices.Outside.QUIET.with(holders));
     return new Members("m", services);
   }
 

@@ -62,7 +62,7 @@ final class HealthMonitorTest {
     return TestServices.of(
         kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
         () -> tick * TICK_NANOS,
-        new HealthProbe() {
+        TestServices.Outside.QUIET.with(new HealthProbe() {
           @Override
           public CompletionStage<Boolean> probe(URI pod) {
             probes.computeIfAbsent(pod, _ -> new ArrayList<>()).add(tick);
@@ -86,7 +86,7 @@ final class HealthMonitorTest {
             canaries.add(answer);
             return answer;
           }
-        });
+        }));
   }
 
   private Members members() {

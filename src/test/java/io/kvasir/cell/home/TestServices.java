@@ -20,15 +20,33 @@ import java.util.concurrent.CompletableFuture;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.apache.pekko.stream.javadsl.Source;
 
-/** What a node without others gives a cell in tests, whose workers are well and tell nothing. */
+/** What a node gives a cell in tests. */
 final class TestServices {
   private TestServices() {}
 
-  private static final HealthProbe WELL = pod -> CompletableFuture.completedFuture(true);
-  private static final EventSources SILENT = (worker, pod) -> Source.never();
-  private static final RemoteDecisions.Holders NONE = (_, _, _, _) -> {
-    throw new IllegalStateException("no other node has requests here");
-  };
+  /** What a cell meets outside of its node. */
+  record Outside(HealthProbe probe, EventSources events, RemoteDecisions.Holders holders) {
+    /** Workers that are well and tell nothing, and no other node. */
+    static final Outside QUIET =
+        new Outside(
+            pod -> CompletableFuture.completedFuture(true),
+            (worker, pod) -> Source.never(),
+            (_, _, _, _) -> {
+              throw new IllegalStateException("no other node has requests here");
+            });
+
+    Outside with(HealthProbe other) {
+      return new Outside(other, events, holders);
+    }
+
+    Outside with(EventSources other) {
+      return new Outside(probe, other, holders);
+    }
+
+    Outside with(RemoteDecisions.Holders other) {
+      return new Outside(probe, events, other);
+    }
+  }
 
   static CellServices of(
       ActorTestKit kit,
@@ -37,7 +55,7 @@ final class TestServices {
       Metrics metrics,
       DecisionLog decisions,
       NanoClock clock) {
-    return of(kit, settings, profiles, metrics, decisions, clock, WELL);
+    return of(kit, settings, profiles, metrics, decisions, clock, Outside.QUIET);
   }
 
   static CellServices of(
@@ -47,50 +65,14 @@ final class TestServices {
       Metrics metrics,
       DecisionLog decisions,
       NanoClock clock,
-      HealthProbe probe) {
-    return of(kit, settings, profiles, metrics, decisions, clock, probe, SILENT);
-  }
-
-  static CellServices of(
-      ActorTestKit kit,
-      CellSettings settings,
-      ProfileSet profiles,
-      Metrics metrics,
-      DecisionLog decisions,
-      NanoClock clock,
-      HealthProbe probe,
-      EventSources events) {
-    return of(kit, settings, profiles, metrics, decisions, clock, probe, events, NONE);
-  }
-
-  static CellServices of(
-      ActorTestKit kit,
-      CellSettings settings,
-      ProfileSet profiles,
-      Metrics metrics,
-      DecisionLog decisions,
-      NanoClock clock,
-      RemoteDecisions.Holders holders) {
-    return of(kit, settings, profiles, metrics, decisions, clock, WELL, SILENT, holders);
-  }
-
-  private static CellServices of(
-      ActorTestKit kit,
-      CellSettings settings,
-      ProfileSet profiles,
-      Metrics metrics,
-      DecisionLog decisions,
-      NanoClock clock,
-      HealthProbe probe,
-      EventSources events,
-      RemoteDecisions.Holders holders) {
+      Outside outside) {
     return new CellServices(
         settings,
         new CellViews(),
         kit.<Directory.Message>createTestProbe().ref(),
         profiles,
-        events,
-        probe,
+        outside.events(),
+        outside.probe(),
         RetentionRelease.NONE,
         new CellMetrics(metrics),
         decisions,
@@ -98,7 +80,7 @@ final class TestServices {
         clock,
         new CurrentRoster(),
         alone(kit),
-        holders);
+        outside.holders());
   }
 
   /** No cell has copies, and nobody is told where any is. */

@@ -19,7 +19,6 @@ import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -53,8 +52,8 @@ final class WorkerEventsTest {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     return TestServices.of(
         kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
-        () -> 0, _ -> CompletableFuture.completedFuture(true),
-        (_, _) -> Source.<KvBatch>queue(100).mapMaterializedValue(this::opened));
+        () -> 0,
+        TestServices.Outside.QUIET.with((_, _) -> Source.<KvBatch>queue(100).mapMaterializedValue(this::opened)));
   }
 
   private NotUsed opened(BoundedSourceQueue<KvBatch> stream) {

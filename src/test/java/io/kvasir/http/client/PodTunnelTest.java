@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.http.ChannelLoop;
-import io.kvasir.http.ConnectionThread;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -32,7 +31,7 @@ final class PodTunnelTest {
       connection.tcp().connect(listener.getLocalAddress());
       connection.open(connection.tcp());
       try (SocketChannel pod = listener.accept()) {
-        Executor thread = threadOf(loop, listener);
+        Executor thread = LoopThreads.of(loop);
         readAhead(connection, pod, thread, "first");
         CompletableFuture<@Nullable Void> goesOn = new CompletableFuture<>();
         thread.execute(goesOn::join);
@@ -103,25 +102,5 @@ final class PodTunnelTest {
 
   private static void send(SocketChannel to, String text) throws IOException {
     to.write(ByteBuffer.wrap(text.getBytes(UTF_8)));
-  }
-
-  /** The thread of a loop that has one. */
-  private static Executor threadOf(ChannelLoop loop, ServerSocketChannel listener) throws Exception {
-    try (SocketChannel near = SocketChannel.open(listener.getLocalAddress());
-        SocketChannel _ = listener.accept()) {
-      near.configureBlocking(false);
-      CompletableFuture<Executor> found = new CompletableFuture<>();
-      loop.watch(near, new ChannelLoop.Reader() {
-        @Override
-        public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
-          found.complete(ConnectionThread.currentConnection());
-          return ChannelLoop.Next.END;
-        }
-
-        @Override
-        public void ended(@Nullable IOException failure) {}
-      }).resume();
-      return found.get();
-    }
   }
 }

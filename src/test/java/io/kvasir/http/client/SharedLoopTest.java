@@ -11,11 +11,6 @@ import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -25,7 +20,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -58,7 +52,7 @@ final class SharedLoopTest {
   @ValueSource(ints = {10, 60_000, 70_000})
   void answer_reachesTheCallerOnItsOwnThread_whereItIsShort(int length) throws Exception {
     RawPod pod = pod((request, wire) -> wire.write(sized("x".repeat(length))));
-    Executor thread = thread();
+    Executor thread = LoopThreads.of(loop);
     // A call connects elsewhere, and goes on there if its answer is there by then.
     boolean own = false;
     for (int i = 0; i < 20; i++) {
@@ -77,7 +71,7 @@ final class SharedLoopTest {
   @Test
   void streamsEnd_reachesTheCallerOnItsOwnThread() throws Exception {
     RawPod pod = pod((request, wire) -> wire.write(CHUNKED + "3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n"));
-    Executor thread = thread();
+    Executor thread = LoopThreads.of(loop);
     boolean own = false;
     for (int i = 0; i < 20; i++) {
       ByteArrayOutputStream come = new ByteArrayOutputStream();
@@ -134,7 +128,7 @@ final class SharedLoopTest {
   void manyCallsOfManyThreads_getTheirAnswersWhole() throws Exception {
     AtomicInteger seeds = new AtomicInteger();
     List<RawPod> pods = Stream.of(0, 1).map(_ -> echo(seeds)).toList();
-    Executor[] threads = {thread(), thread()};
+    Executor[] threads = {LoopThreads.of(loop), LoopThreads.of(loop)};
     List<CompletableFuture<Void>> callers = new ArrayList<>();
     for (int i = 0; i < 12; i++) {
       SplittableRandom random = new SplittableRandom(i);
@@ -204,31 +198,6 @@ final class SharedLoopTest {
       });
     } while (!ended);
     return come.toString(UTF_8);
-  }
-
-  /** A thread of the loop. */
-  private Executor thread() throws Exception {
-    try (ServerSocketChannel listener = ServerSocketChannel.open()) {
-      listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-      SocketChannel near = SocketChannel.open(listener.getLocalAddress());
-      SocketChannel far = listener.accept();
-      open.add(near);
-      open.add(far);
-      near.configureBlocking(false);
-      CompletableFuture<Executor> found = new CompletableFuture<>();
-      loop.watch(near, new ChannelLoop.Reader() {
-        @Override
-        public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
-          found.complete(ConnectionThread.currentConnection());
-          return ChannelLoop.Next.PAUSE;
-        }
-
-        @Override
-        public void ended(@Nullable IOException failure) {}
-      }).resume();
-      far.write(ByteBuffer.wrap(new byte[1]));
-      return found.get();
-    }
   }
 
   private static String onConnection(Executor thread, Callable<String> work) throws Exception {

@@ -175,13 +175,7 @@ final class BodyMemoryTest {
   void buffersForLargeReads_areGivenBack_whenTheBodyHasCome() throws Exception {
     CountDownLatch reached = new CountDownLatch(1);
     CountDownLatch mayAnswer = new CountDownLatch(1);
-    HttpServer server =
-        serve(
-            exchange -> {
-              reached.countDown();
-              mayAnswer.await();
-              return length(exchange);
-            });
+    HttpServer server = serveHeld(reached, mayAnswer);
     RawClient client = client(server);
     beginLargeReads(client);
     client.send("4000\r\n" + "x".repeat(0x4000) + "\r\n0\r\n\r\n");
@@ -189,6 +183,15 @@ final class BodyMemoryTest {
     await("the buffers to be given back before the answer", () -> buffers() == 0);
     mayAnswer.countDown();
     assertThat(client.answer()).endsWith("\r\n\r\n" + (0x1ff8 + 0x4000));
+  }
+
+  /** Answers with a body's length, not before it may. */
+  private HttpServer serveHeld(CountDownLatch reached, CountDownLatch mayAnswer) throws Exception {
+    return serve(exchange -> {
+      reached.countDown();
+      mayAnswer.await();
+      return length(exchange);
+    });
   }
 
   /** Sends a head, and a chunk that fills what is read at once, so that more is read from then on. */
@@ -203,13 +206,7 @@ final class BodyMemoryTest {
   void requests_pipelinedBehindALargeOne_areAnsweredInOrder() throws Exception {
     CountDownLatch reached = new CountDownLatch(1);
     CountDownLatch mayAnswer = new CountDownLatch(1);
-    HttpServer server =
-        serve(
-            exchange -> {
-              reached.countDown();
-              mayAnswer.await();
-              return length(exchange);
-            });
+    HttpServer server = serveHeld(reached, mayAnswer);
     String body = "x".repeat(MIB);
     RawClient client = client(server).send(head("/", MIB) + body);
     reached.await();
