@@ -23,6 +23,7 @@ import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.standby.WarmAllocation;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
+import io.kvasir.cell.view.WorkerCounters;
 import io.kvasir.locations.Sessions;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionLog;
@@ -51,6 +52,9 @@ import org.apache.pekko.cluster.typed.Cluster;
 public final class CellsWiring {
   /** How long cells may take to get ready on other nodes; below what the platform allows the phase. */
   private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(10);
+
+  /** What was counted of a worker that is gone is kept for one to two of these, for a last scrape. */
+  private static final Duration STALE_AFTER = Duration.ofMinutes(10);
 
   private final ActorSystem<?> system;
   private final CellSettings settings;
@@ -123,6 +127,7 @@ public final class CellsWiring {
         PressureBroadcast.create(wiring.views, wiring.roster, wiring.reports, clock),
         "kvasir-cell-pressure",
         Props.empty());
+    wiring.removeStale(cellMetrics.workers());
     HolderMessages.receive(system, wiring.self, remote);
     peerDecisions.serve(wiring.views);
     var _ = system.getWhenTerminated().thenRun(peers::close);
@@ -203,6 +208,16 @@ public final class CellsWiring {
                     (cell, node) -> tell(cell, new Cell.MoveTo(node)),
                     services.clock()))
             .withMessageExtractor(new OneShardPerCell()));
+  }
+
+  private void removeStale(WorkerCounters counters) {
+    system
+        .scheduler()
+        .scheduleWithFixedDelay(
+            STALE_AFTER,
+            STALE_AFTER,
+            () -> counters.removeStale(roster.get().workerIds(), roster.get().podNames()),
+            system.executionContext());
   }
 
   private void tell(String cell, Cell.Message message) {

@@ -45,6 +45,11 @@ public final class Roster {
     return pods.get(name);
   }
 
+  /** The names of all pods. */
+  public Set<String> podNames() {
+    return Collections.unmodifiableSet(pods.keySet());
+  }
+
   /** All pods, in the order of their names. */
   public Collection<PodEntry> pods() {
     return pods.values();

@@ -21,14 +21,11 @@ import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
 import io.kvasir.cell.view.RemoteDecisions;
 import io.kvasir.cell.worker.Member;
-import io.kvasir.events.EventFeed;
 import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.apache.pekko.actor.typed.ActorRef;
@@ -185,21 +182,16 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private final CellView view;
   private final Members members;
 
-  /** Tokens in a block into which prompts are cut, 0 until one has come. */
-  private int promptBlock;
-
   private final LeasedReservations leased;
   private final HealthMonitor health;
   private final EventActors events;
   private final IndexResizer resizer;
+  private final IndexUpkeep upkeep;
   private final SlotReclaimer reclaimer;
   private final Standbys standbys;
   private final Vacancy vacancy;
   private final Consumer<ActorRef<Message>> passivate;
   private Roster roster = Roster.EMPTY;
-
-  /** Members whose answers have contradicted an index that cannot be read again. */
-  private final Set<Member> distrusted = new HashSet<>();
 
   private Cell(
       ActorContext<Message> context,
@@ -218,7 +210,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
     this.leased = view.remoteDecisions().leased();
-    this.health = new HealthMonitor(members, services, onActor, this::forget, context.getLog());
+    this.health = new HealthMonitor(members, services, onActor, this::processLost, context.getLog());
     this.events =
         new EventActors(
             services,
@@ -226,6 +218,9 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
             member -> onActor.execute(() -> health.onStreamLost(member)));
     Runnable again = () -> apply(roster);
     this.resizer = new IndexResizer(name, members, events, services, onActor, again, context.getLog());
+    this.upkeep =
+        new IndexUpkeep(
+            members, events, resizer, view.promptBlockSize(), services.metrics().workers(), context.getLog());
     this.reclaimer = new SlotReclaimer(members, services.background(), onActor, again);
     Scheduler scheduler = context.getSystem().scheduler();
     ExecutionContext threads = context.getExecutionContext();
@@ -247,7 +242,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
                     ClusterEvent.MemberRemoved.class,
                     removed -> new NodeRemoved(NodeNames.of(removed.member().uniqueAddress()))),
                 ClusterEvent.MemberRemoved.class));
-    view.promptBlockSize().whenKnown(() -> onActor.execute(this::cutBlocks));
+    view.promptBlockSize().whenKnown(() -> onActor.execute(() -> upkeep.cutBlocks(services.clock().nanos())));
     timers.startTimerWithFixedDelay(Tick.INSTANCE, TICK);
     apply(services.roster().get());
     services.views().publish(name, view);
@@ -367,7 +362,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void add(PodEntry entry) {
     for (Member member : members.admit(entry)) {
       events.start(member, members.takeSeed(member));
-      events.cutInto(member, promptBlock);
+      upkeep.memberAdded(member);
       getContext().getLog().info("worker {} was added to cell {} in slot {}", member.worker().id(), name,
           member.worker().slot());
     }
@@ -376,7 +371,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void remove(Member member) {
     Members.Retired retired = members.retire(member);
     health.memberRemoved(member);
-    distrusted.remove(member);
+    upkeep.memberRemoved(member);
     getContext().getLog().info("worker {} was removed from cell {}", member.worker().id(), name);
     ActorRef<Message> self = getContext().getSelf();
     events.stop(member, () -> self.tell(new RunTask(() -> reclaimer.add(retired))));
@@ -386,16 +381,8 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   private void tick() {
     long now = services.clock().nanos();
     view.remoteDecisions().expire();
-    cutBlocks();
     resizer.abandonOverdue(now);
-    for (Member member : members.all()) {
-      member.cache().expire(now);
-      if (!WorkerEvents.canReadAgain(member)) {
-        noteDistrust(member);
-      } else if (!resizer.isActive() && member.accuracy().takeDue(now)) {
-        resynchronise(member);
-      }
-    }
+    upkeep.check(now);
     CellPrograms programs = view.programs();
     if (programs != null) {
       programs.expire();
@@ -420,52 +407,8 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     }
   }
 
-  /** What cannot be read again is not dropped: it counts for less while answers contradict it. */
-  private void noteDistrust(Member member) {
-    if (member.accuracy().trust() < 1 && distrusted.add(member)) {
-      getContext()
-          .getLog()
-          .warn(
-              "the index of worker {} is wrong, its answers report less cached than was predicted: its events cannot be"
-                  + " read again, so it counts for less while they do",
-              member.worker().id());
-    }
-  }
-
-  /** Has what workers hold cut as prompts are. */
-  private void cutBlocks() {
-    int tokens = view.promptBlockSize().tokens(services.clock().nanos());
-    if (tokens != promptBlock) {
-      promptBlock = tokens;
-      members.all().forEach(member -> events.cutInto(member, tokens));
-    }
-  }
-
-  /** Drops what is known of a worker, and reads its engine's events again from the beginning. */
-  private void resynchronise(Member member) {
-    services.metrics().resynchronised(member);
-    boolean again = events.resynchronise(member);
-    getContext()
-        .getLog()
-        .warn(
-            "the index of worker {} is wrong, its answers report less cached than was predicted: it is dropped{}",
-            member.worker().id(),
-            again ? " and its events are read again" : "");
-  }
-
-  /**
-   * Drops what is known of a worker whose process is gone, unless its event stream is direct: that notices the loss and
-   * whether what comes back is the same process. Where engines dial in, or publish through a broker, nothing would say
-   * so before the next process has stored something.
-   */
-  private void forget(Member member) {
-    boolean direct = member.pod().events().stream().anyMatch(EventFeed::direct);
-    boolean moving = member.pod().events().isEmpty() && resizer.isActive();
-    if (!direct && !moving && member.cache().blocks().size() + member.cache().blocks().predicted() > 0) {
-      events.forget(member);
-      getContext().getLog().info(
-          "nothing listens at worker {} any more: what its process held is forgotten", member.worker().id());
-    }
+  private void processLost(Member member) {
+    upkeep.processLost(member);
   }
 
   private Behavior<Message> stopped() {

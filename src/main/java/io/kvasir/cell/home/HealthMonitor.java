@@ -129,7 +129,7 @@ final class HealthMonitor {
   }
 
   private void report(Member member, WorkerHealth.State state) {
-    services.metrics().healthChanged(member, state.health());
+    services.metrics().workers().healthChanged(member, state.health());
     services.views().healthLog().add(
         new HealthChange(
             System.currentTimeMillis(), member.worker().id(), member.worker().pod(), state.health(), state.reason()));
@@ -224,7 +224,7 @@ final class HealthMonitor {
 
   private void onReports(String pod, @Nullable Map<Integer, EngineReport> figures) {
     boolean read = reports.onReports(pod, figures, members.all(), services.clock().nanos());
-    services.metrics().reported(pod, read);
+    services.metrics().workers().reported(pod, read);
     Member next = reports.next();
     if (next != null) {
       poll(next);

@@ -299,7 +299,7 @@ final class Members {
     public void requestEnded(ServedRequest request, Member member, Outcome outcome) {
       errorAnswers.requestEnded(request, member, outcome);
       view.roomChanged();
-      services.metrics().requestEnded(member, outcome);
+      services.metrics().workers().requestEnded(member, outcome);
       services.profiles().requestEnded(request.model(), outcome);
       if (outcome instanceof Outcome.Failed failed && failed.transport()) {
         onConnectionLost.run();
@@ -323,17 +323,17 @@ final class Members {
 
     @Override
     public void pulled(Member member, int expected, int found) {
-      services.metrics().pulled(member, expected, found);
+      services.metrics().workers().pulled(member, expected, found);
     }
 
     @Override
     public void hintsReported(Member member, ChunkHints.Findings findings) {
-      services.metrics().hintsReported(member, findings);
+      services.metrics().workers().hintsReported(member, findings);
     }
 
     @Override
     public void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome) {
-      services.metrics().cacheHitsReported(member, expected, found, outcome);
+      services.metrics().workers().cacheHitsReported(member, expected, found, outcome);
     }
   }
 

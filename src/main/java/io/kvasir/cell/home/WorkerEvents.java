@@ -1,12 +1,10 @@
 package io.kvasir.cell.home;
 
-import io.kvasir.cell.EventSources;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.events.EventSeed;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.standby.ReplicaFeed;
-import io.kvasir.cell.standby.ReplicaFrame;
 import io.kvasir.cell.standby.ReplicaLink;
 import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
@@ -18,25 +16,14 @@ import io.kvasir.events.StreamPosition;
 import io.kvasir.index.HandOver;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.WorkerBlocks;
-import java.io.EOFException;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Consumer;
-import org.apache.pekko.NotUsed;
 import org.apache.pekko.actor.typed.ActorRef;
 import org.apache.pekko.actor.typed.Behavior;
 import org.apache.pekko.actor.typed.DispatcherSelector;
 import org.apache.pekko.actor.typed.javadsl.ActorContext;
 import org.apache.pekko.actor.typed.javadsl.Behaviors;
-import org.apache.pekko.stream.ActorAttributes;
-import org.apache.pekko.stream.KillSwitches;
-import org.apache.pekko.stream.UniqueKillSwitch;
-import org.apache.pekko.stream.javadsl.Keep;
-import org.apache.pekko.stream.javadsl.Source;
-import org.apache.pekko.stream.typed.javadsl.ActorSink;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,8 +32,7 @@ import org.jspecify.annotations.Nullable;
  * dropped here. Changes are sent to the cell's replicas on other nodes.
  */
 public final class WorkerEvents {
-  private static final String DISPATCHER_NAME = "kvasir-events-dispatcher";
-  public static final DispatcherSelector DISPATCHER = DispatcherSelector.fromConfig(DISPATCHER_NAME);
+  public static final DispatcherSelector DISPATCHER = DispatcherSelector.fromConfig(EventStream.DISPATCHER_NAME);
 
   /** The messages to the actor. */
   sealed interface Message {}
@@ -93,36 +79,15 @@ public final class WorkerEvents {
   /** Goes on with what the member holds now. */
   enum Resume implements Message { INSTANCE }
 
-  // The messages of a stream; those of one that has been replaced by another are ignored.
-
-  private record StreamStarted(ActorRef<Ready> stream) implements Message {}
-
-  private record Batch(int number, KvBatch batch, ActorRef<Ready> stream) implements Message {}
-
-  private record StreamEnded(int number) implements Message {}
-
-  private record StreamFailed(int number, Throwable cause) implements Message {}
-
-  /** The stream that failed, or ended by itself, is to be opened again. */
-  private record Reopen(int number) implements Message {}
-
-  private enum Ready { READY }
-
-  private static final Duration MIN_REOPEN_PAUSE = Duration.ofSeconds(1);
-  private static final Duration MAX_REOPEN_PAUSE = Duration.ofSeconds(30);
+  private record OfStream(EventStream.Message message) implements Message {}
 
   private final ActorContext<Message> context;
   private final Member member;
   private final EventApplier applier;
   private final Runnable onStreamLost;
-  private final EventSources sources;
   private final CellServices services;
-  private final ReplicaFeed replicas = new ReplicaFeed();
-  private final ActorRef<Standby.Acknowledged> acknowledgements;
-  private final Map<String, ActorRef<Standby.Message>> standbys = new HashMap<>();
-  private int number;
-  private UniqueKillSwitch stream;
-  private Duration reopenPause = MIN_REOPEN_PAUSE;
+  private final WorkerReplicas replicas;
+  private final EventStream<Message> stream;
 
   // While a snapshot of what the worker holds is sent part by part: nothing may change meanwhile.
   private @Nullable HoldingsTransfer transfer;
@@ -141,58 +106,21 @@ public final class WorkerEvents {
     this.member = member;
     this.onStreamLost = lost;
     this.services = services;
-    this.sources = services.eventSources();
-    this.acknowledgements = context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new);
+    this.replicas =
+        new WorkerReplicas(
+            member, services, context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new));
+    this.stream = new EventStream<>(context, OfStream::new, member, services.eventSources(), new Reader());
     PodSpec pod = member.pod();
-    Source<KvBatch, NotUsed> rest =
-        seed == null || !seed.isWhole() ? null : resumed(seed.position().stream());
-    if (seed != null && rest != null) {
-      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas, seed);
+    if (seed != null && seed.isWhole() && stream.resume(seed.position().stream())) {
+      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas.feed(), seed);
       updateCache();
-      this.stream = run(rest);
     } else {
       if (seed != null) {
         member.cache().blocks().clear();
       }
-      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas);
-      this.stream = open();
+      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas.feed());
+      stream.open();
     }
-  }
-
-  private UniqueKillSwitch open() {
-    Source<KvBatch, NotUsed> opened;
-    try {
-      opened = sources.open(member.worker(), member.pod());
-    } catch (RuntimeException failed) {
-      opened = Source.failed(failed);
-    }
-    return run(opened);
-  }
-
-  /** What comes after a position; null when the stream has to be read from the beginning. */
-  private @Nullable Source<KvBatch, NotUsed> resumed(StreamPosition last) {
-    try {
-      return sources.resume(member.worker(), member.pod(), last);
-    } catch (RuntimeException failed) {
-      return Source.failed(failed);
-    }
-  }
-
-  private UniqueKillSwitch run(Source<KvBatch, NotUsed> batches) {
-    int opened = ++number;
-    return batches
-        .viaMat(KillSwitches.single(), Keep.right())
-        .to(
-            ActorSink.actorRefWithBackpressure(
-                context.getSelf(),
-                (ack, batch) -> new Batch(opened, batch, ack),
-                StreamStarted::new,
-                Ready.READY,
-                new StreamEnded(opened),
-                why -> new StreamFailed(opened, why)))
-        // On the actor's threads: a batch passes from one to the other without waking anybody.
-        .withAttributes(ActorAttributes.dispatcher(DISPATCHER_NAME))
-        .run(context.getSystem());
   }
 
   /**
@@ -223,33 +151,8 @@ public final class WorkerEvents {
       return Behaviors.same();
     }
     switch (message) {
-      case StreamStarted started -> started.stream().tell(Ready.READY);
-      case Batch batch -> {
-        if (batch.number() == number) {
-          reopenPause = MIN_REOPEN_PAUSE;
-          apply(batch.batch());
-        }
-        batch.stream().tell(Ready.READY);
-      }
-      case StreamEnded ended -> {
-        if (ended.number() == number) {
-          streamFailed(new EOFException("the stream ended"));
-        }
-      }
-      case StreamFailed broken -> {
-        if (broken.number() == number) {
-          streamFailed(broken.cause());
-        }
-      }
-      case Reopen again -> {
-        if (again.number() == number) {
-          reopen();
-        }
-      }
-      case Resynchronise _ -> {
-        stream.shutdown();
-        readAgain();
-      }
+      case OfStream(var ofStream) -> stream.on(ofStream);
+      case Resynchronise _ -> readAgain();
       case Forget _ -> forget();
       case CutInto(int tokens) -> {
         if (applier.cutInto(tokens)) {
@@ -259,7 +162,6 @@ public final class WorkerEvents {
               "worker {} has blocks of {} tokens and prompts are cut into {}: what it holds is {}, cut as they are",
               member.worker().id(), size, tokens, again ? "read again" : "known from now on only");
           if (again) {
-            stream.shutdown();
             readAgain();
           } else {
             forget();
@@ -272,33 +174,22 @@ public final class WorkerEvents {
       case Resume _ -> {
         applier.moveTo(member.cache().blocks());
         deferred.removeIf(HandOverTo.class::isInstance);
-        replicas.restart();
+        replicas.feed().restart();
         resume();
       }
-      case AddReplica copy -> {
-        standbys.put(copy.node(), copy.standby());
-        replicas.add(copy.node(), new ReplicaLink(sender(copy), copy.progress(), services.clock()));
+      case AddReplica replica -> {
+        replicas.add(replica.node(), replica.home(), replica.standby(), replica.progress());
         sendSnapshots();
       }
-      case RemoveReplica copy -> {
-        standbys.remove(copy.node());
-        replicas.remove(copy.node());
-      }
-      case ReplicaAcknowledged(Standby.Acknowledged copy) -> {
-        ReplicaLink link = replicas.link(copy.node());
-        if (link != null) {
-          framesResent(link.acknowledged(copy.stream(), copy.next(), copy.missing()));
+      case RemoveReplica replica -> replicas.remove(replica.node());
+      case ReplicaAcknowledged(Standby.Acknowledged frames) -> {
+        if (replicas.acknowledged(frames)) {
           sendSnapshots();
         }
       }
-      case CheckReplicas _ -> replicas.links().forEach(link -> framesResent(link.resendOverdue()));
+      case CheckReplicas _ -> replicas.resendOverdue();
       case Stop stop -> {
-        standbys.forEach((node, copy) -> {
-          ReplicaLink link = replicas.link(node);
-          if (link != null) {
-            copy.tell(new Standby.WorkerRemoved(member.worker().id(), link.stream()));
-          }
-        });
+        replicas.workerRemoved();
         stream.shutdown();
         stop.stopped().run();
         return Behaviors.stopped();
@@ -310,52 +201,58 @@ public final class WorkerEvents {
   /** A stream sends one batch and waits, so there is little to hold back. */
   private static boolean isDeferred(Message message) {
     return switch (message) {
-      case Batch _, StreamEnded _, StreamFailed _, Reopen _, Resynchronise _, Forget _, CutInto _, HandOverTo _,
-          AddReplica _ -> true;
-      case StreamStarted _, NextPart _, Resume _, RemoveReplica _, ReplicaAcknowledged _, CheckReplicas _,
-          Stop _ -> false;
+      case OfStream(var ofStream) -> !(ofStream instanceof EventStream.Started);
+      case Resynchronise _, Forget _, CutInto _, HandOverTo _, AddReplica _ -> true;
+      case NextPart _, Resume _, RemoveReplica _, ReplicaAcknowledged _, CheckReplicas _, Stop _ -> false;
     };
   }
 
-  /** Until the stream is read again, events may be missing. */
-  private void streamFailed(Throwable cause) {
-    services.metrics().streamFailed(member);
-    member.eventProgress().failed(cause);
-    context
-        .getLog()
-        .warn("the event stream of {} failed and is opened again: {}", member.worker().id(), String.valueOf(cause));
-    apply(KvBatch.ofStream(new KvEvent.Gap(applier.position().stream().sequence() + 1)));
-    apply(KvBatch.ofStream(new KvEvent.Disconnected()));
-    context.scheduleOnce(reopenPause, context.getSelf(), new Reopen(number));
-    Duration longer = reopenPause.multipliedBy(2);
-    reopenPause = longer.compareTo(MAX_REOPEN_PAUSE) < 0 ? longer : MAX_REOPEN_PAUSE;
-  }
+  /** What comes of the stream. */
+  private final class Reader implements EventStream.Reader {
+    @Override
+    public void batch(KvBatch batch) {
+      apply(batch);
+    }
 
-  private void reopen() {
-    StreamPosition last = applier.position().stream();
-    Source<KvBatch, NotUsed> rest = last.sequence() == KvBatch.UNSEQUENCED ? null : resumed(last);
-    if (rest == null && canReadAgain(member)) {
-      readAgain();
-    } else if (rest == null) {
-      stream = open();
-    } else {
-      stream = run(rest);
+    /** Until the stream is read again, events may be missing. */
+    @Override
+    public void failed(Throwable cause) {
+      services.metrics().workers().streamFailed(member);
+      member.eventProgress().failed(cause);
+      context
+          .getLog()
+          .warn("the event stream of {} failed and is opened again: {}", member.worker().id(), String.valueOf(cause));
+      apply(KvBatch.ofStream(new KvEvent.Gap(applier.position().stream().sequence() + 1)));
+      apply(KvBatch.ofStream(new KvEvent.Disconnected()));
+    }
+
+    @Override
+    public void reopen() {
+      StreamPosition last = applier.position().stream();
+      if (last.sequence() != KvBatch.UNSEQUENCED && stream.resume(last)) {
+        return;
+      }
+      if (canReadAgain(member)) {
+        readAgain();
+      } else {
+        stream.open();
+      }
     }
   }
 
   /** Forgets what the worker holds. Not by {@link #apply}: nothing has come of it. */
   private void forget() {
     applier.apply(KvBatch.ofStream(new KvEvent.Restarted()), System.currentTimeMillis());
-    replicas.batchApplied(applier.position(), 1);
+    replicas.feed().batchApplied(applier.position(), 1);
     updateCache();
   }
 
   /** Forgets what is known of the worker and reads its events from the beginning. */
   private void readAgain() {
     applier.reset();
-    replicas.batchApplied(applier.position(), 1);
+    replicas.feed().batchApplied(applier.position(), 1);
     updateCache();
-    stream = open();
+    stream.open();
   }
 
   /** What decisions read of the worker's cache is as the applier has it now. */
@@ -386,40 +283,17 @@ public final class WorkerEvents {
 
   /** Sends a snapshot to a replica that needs one. */
   private void sendSnapshots() {
-    ReplicaLink link = transfer == null ? replicas.awaitingSnapshot() : null;
+    ReplicaFeed feed = replicas.feed();
+    ReplicaLink link = transfer == null ? feed.awaitingSnapshot() : null;
     if (link != null) {
       services.metrics().snapshotSent();
-      replicas.beginSnapshot(link);
+      feed.beginSnapshot(link);
       transfer(
-          part -> replicas.snapshotPart(link, part),
+          part -> feed.snapshotPart(link, part),
           () -> {
-            replicas.endSnapshot(link, applier.salts(), applier.groups(), applier.position());
+            feed.endSnapshot(link, applier.salts(), applier.groups(), applier.position());
             resume();
           });
-    }
-  }
-
-  private ReplicaLink.FrameSender sender(AddReplica to) {
-    return (stream, frame, finishes, payload) ->
-        to.standby()
-            .tell(
-                new ReplicaFrame(
-                    to.home(),
-                    member.cache().blocks().slots(),
-                    member.worker().id(),
-                    member.worker().slot(),
-                    member.pod().engine().capacityBlocks(),
-                    stream,
-                    frame,
-                    finishes,
-                    payload.blocks(),
-                    payload.groups(),
-                    acknowledgements));
-  }
-
-  private void framesResent(int frames) {
-    if (frames > 0) {
-      services.metrics().framesResent();
     }
   }
 
@@ -436,7 +310,7 @@ public final class WorkerEvents {
     long now = System.currentTimeMillis();
     applier.apply(batch, now);
     member.eventProgress().applied(batch, now);
-    replicas.batchApplied(applier.position(), batch.events().size());
+    replicas.feed().batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
     updateCache();
     if (after.connected()) {

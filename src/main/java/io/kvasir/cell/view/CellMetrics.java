@@ -3,41 +3,25 @@ package io.kvasir.cell.view;
 import io.kvasir.admission.AdmissionMetrics;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.HitOutcome;
-import io.kvasir.cell.Outcome;
-import io.kvasir.cell.WorkerStatus;
-import io.kvasir.cell.events.ChunkHints;
-import io.kvasir.cell.worker.Member;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.util.Locale;
 
 /** The metrics of cells, workers, decisions and the index. One per node; thread-safe. */
 public final class CellMetrics {
-  private static final String COMPLETED = "completed";
-
   private final Counter decisions;
-  private final Counter outcomes;
   private final Counter fallbacks;
   private final Histogram remoteSeconds;
-  private final Counter hitPredictions;
-  private final Counter expectedTokens;
-  private final Counter hintedChunks;
-  private final Counter pulledTokens;
-  private final Counter resyncs;
-  private final Counter healthChanges;
-  private final Counter reports;
   private final Counter choices;
   private final Counter handOvers;
   private final Counter snapshots;
   private final Counter repairs;
   private final Counter reclaimed;
-  private final Counter streamFailures;
   private final ProgramMetrics programs;
   private final AdmissionMetrics admission;
+  private final WorkerCounters workers;
   private final CellGauges gauges = new CellGauges();
 
   /** Registers the metrics of cells. */
@@ -45,6 +29,7 @@ public final class CellMetrics {
     PrometheusRegistry registry = metrics.registry();
     programs = new ProgramMetrics(registry);
     admission = new AdmissionMetrics(metrics);
+    workers = new WorkerCounters(registry);
     decisions =
         counter(
             registry,
@@ -52,13 +37,6 @@ public final class CellMetrics {
             "Decisions by profile, model and result, and by whether the cell's home was this node. When one cell"
                 + " of a model has no worker for a request, another decides too and is counted again.",
             "profile", "model", "result", "home");
-    outcomes =
-        counter(
-            registry,
-            "kvasir_worker_requests_total",
-            "Requests that ended on a worker, by how: unknown_model when it answered that it does not serve a model"
-                + " that it was said to have.",
-            "worker", "outcome");
     fallbacks =
         counter(
             registry,
@@ -66,52 +44,6 @@ public final class CellMetrics {
             "Decisions made from the roster alone, because the cell's home did not answer, by the profile that"
                 + " would have decided, model and result.",
             "profile", "model", "result");
-    hitPredictions =
-        counter(
-            registry,
-            "kvasir_worker_promises_total",
-            "Answers that reported how much was cached of a prompt with a predicted hit: kept,"
-                + " broken when too much of it was not, or overtaken when the engine evicted it while the prompt"
-                + " waited.",
-            "worker", "result");
-    expectedTokens =
-        counter(
-            registry,
-            "kvasir_worker_promised_tokens_total",
-            "Tokens that were predicted to be cached, in answers that reported it: found there, or missing.",
-            "worker", "result");
-    hintedChunks =
-        counter(
-            registry,
-            "kvasir_worker_hinted_chunks_total",
-            "Chunks that a cache beside the engine had reported as stored (LMCache, which reports no removals), in"
-                + " answers that showed what became of them: found, or missing.",
-            "worker", "result");
-    pulledTokens =
-        counter(
-            registry,
-            "kvasir_worker_pulled_tokens_total",
-            "Tokens that a worker was to take from another one's memory, in answers that reported what was cached:"
-                + " found there, or missing and computed.",
-            "worker", "result");
-    resyncs =
-        counter(
-            registry,
-            "kvasir_worker_resyncs_total",
-            "Times a worker's index was dropped and read again, because its answers proved it wrong.",
-            "worker");
-    healthChanges =
-        counter(
-            registry,
-            "kvasir_worker_health_changes_total",
-            "Times a worker became healthy, unhealthy (not reached, or its circuit open) or wedged.",
-            "worker", "health");
-    reports =
-        counter(
-            registry,
-            "kvasir_engine_reports_total",
-            "Polls of pods for their engines' own load reports: read, or none because there was none.",
-            "pod", "result");
     choices =
         counter(
             registry,
@@ -136,12 +68,6 @@ public final class CellMetrics {
             registry,
             "kvasir_standby_gaps_repaired_total",
             "Times changes that were sent to a replica were lost and sent again.");
-    streamFailures =
-        counter(
-            registry,
-            "kvasir_worker_stream_failures_total",
-            "Times a worker's event stream failed and was opened again.",
-            "worker");
     reclaimed =
         counter(
             registry,
@@ -173,6 +99,11 @@ public final class CellMetrics {
   /** Those of the cells' waiting rooms. */
   AdmissionMetrics admission() {
     return admission;
+  }
+
+  /** Those of single workers. */
+  public WorkerCounters workers() {
+    return workers;
   }
 
   /** A cell came to this node. */
@@ -260,64 +191,5 @@ public final class CellMetrics {
             case NOT_ADMITTED -> "not_admitted";
           };
     };
-  }
-
-  /** Answers of a worker that came whole, since the process started. */
-  long answers(Member member) {
-    return outcomes.labelValues(member.worker().id(), COMPLETED).getLongValue();
-  }
-
-  /** A request on a worker is over. */
-  public void requestEnded(Member member, Outcome outcome) {
-    String kind =
-        switch (outcome) {
-          case Outcome.Completed ignored -> COMPLETED;
-          case Outcome.Cancelled ignored -> "cancelled";
-          case Outcome.Preempted ignored -> "preempted";
-          case Outcome.Refused ignored -> "refused";
-          case Outcome.Failed failed -> failed.transport() ? "lost_contact" : "failed";
-          case Outcome.UnknownModel ignored -> "unknown_model";
-        };
-    outcomes.labelValues(member.worker().id(), kind).inc();
-  }
-
-  /** An answer reported how many tokens of its prompt were cached, where {@code expected} had been predicted. */
-  public void cacheHitsReported(Member member, int expected, int found, HitOutcome outcome) {
-    String worker = member.worker().id();
-    hitPredictions.labelValues(worker, outcome.name().toLowerCase(Locale.ROOT)).inc();
-    expectedTokens.labelValues(worker, "found").inc(Math.min(expected, found));
-    expectedTokens.labelValues(worker, "missing").inc(Math.max(0, expected - found));
-  }
-
-  /** An answer showed what a worker found of the tokens that it was to take from another one's memory. */
-  public void pulled(Member member, int expected, int found) {
-    pulledTokens.labelValues(member.worker().id(), "found").inc(found);
-    pulledTokens.labelValues(member.worker().id(), "missing").inc(expected - found);
-  }
-
-  /** An answer showed what a cache beside the engine held of a prompt, of which it reports no removals. */
-  public void hintsReported(Member member, ChunkHints.Findings findings) {
-    hintedChunks.labelValues(member.worker().id(), "found").inc(findings.found());
-    hintedChunks.labelValues(member.worker().id(), "missing").inc(findings.missing());
-  }
-
-  /** A worker's health has changed. */
-  public void healthChanged(Member member, WorkerStatus.Health health) {
-    healthChanges.labelValues(member.worker().id(), health.name().toLowerCase(Locale.ROOT)).inc();
-  }
-
-  /** A pod was polled for its engine's load report; {@code read} if there was one. */
-  public void reported(String pod, boolean read) {
-    reports.labelValues(pod, read ? "read" : "none").inc();
-  }
-
-  /** A worker's event stream failed. */
-  public void streamFailed(Member member) {
-    streamFailures.labelValues(member.worker().id()).inc();
-  }
-
-  /** What was known of a worker is dropped and its events are read again. */
-  public void resynchronised(Member member) {
-    resyncs.labelValues(member.worker().id()).inc();
   }
 }

@@ -349,7 +349,7 @@ public final class CellView {
         double answerTokens = profiles.outputs().expected(deployment.model());
         LearntCost cost = learnt.get(deployment);
         LearntCost own = cost == null ? null : cost.paced(profiles.costs().pace(member.worker().instance()));
-        workers.add(MemberDescription.of(member, cell, own, metrics.answers(member), answerTokens));
+        workers.add(MemberDescription.of(member, cell, own, metrics.workers().answers(member), answerTokens));
       }
     }
     return workers;
