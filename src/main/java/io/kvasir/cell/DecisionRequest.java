@@ -152,6 +152,22 @@ public record DecisionRequest(
     return claiming(Objects.requireNonNull(claim, "only a request with a claim is taken back").preempted(millis));
   }
 
+  /** Whether it waits for its turn where its cell has waiting rooms. */
+  public boolean waitsForTurn() {
+    return claim != null;
+  }
+
+  /** The same request as one that began to wait so many milliseconds earlier, and is not taken back from its worker. */
+  public DecisionRequest waitingSince(long millisAgo) {
+    Claim its = Objects.requireNonNull(claim, "only a request with a claim waits");
+    return claiming(its.waited(its.waitedMillis() + millisAgo)).unpreemptible();
+  }
+
+  /** How long it has waited for its turn before. */
+  public long waitedMillis() {
+    return claim == null ? 0 : claim.waitedMillis();
+  }
+
   /** How long it had waited, and been at workers, when it was last taken back from one; 0 when it never was. */
   public long preemptedMillis() {
     return claim == null || claim.preemptions() == 0 ? 0 : claim.waitedMillis();

@@ -64,6 +64,8 @@ public final class FakeCells implements Cells {
 
   /** Of which a request takes one for its turn; null while all go at once. */
   public volatile @Nullable Semaphore turns;
+  /** Requests that wait for their turn. */
+  public final AtomicInteger waiting = new AtomicInteger();
 
   /** What happens while a request waits for its decision. */
   public volatile Runnable deciding = () -> {};
@@ -126,6 +128,7 @@ public final class FakeCells implements Cells {
   @Override
   public Decision decideInTurn(DecisionRequest request, Cancellation client) {
     Semaphore now = turns;
+    waiting.incrementAndGet();
     try {
       while (now != null && !now.tryAcquire(10, TimeUnit.MILLISECONDS)) {
         if (client.isCancelled()) {
@@ -134,6 +137,8 @@ public final class FakeCells implements Cells {
       }
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
+    } finally {
+      waiting.decrementAndGet();
     }
     return decide(request);
   }

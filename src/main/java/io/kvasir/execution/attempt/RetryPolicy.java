@@ -186,6 +186,11 @@ public final class RetryPolicy {
     resumes.release();
   }
 
+  /** Milliseconds since the request began. */
+  public long elapsedMillis(RetryState state) {
+    return (settings.total().toNanos() - (state.deadline() - clock.nanos())) / 1_000_000;
+  }
+
   /** Time until the request's deadline, at least a nanosecond. */
   public Duration remaining(RetryState state) {
     return Duration.ofNanos(Math.max(1, state.deadline() - clock.nanos()));

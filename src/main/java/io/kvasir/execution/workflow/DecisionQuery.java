@@ -37,6 +37,14 @@ sealed interface DecisionQuery {
   /** A second worker beside the one of the run {@code first}. */
   record Hedge(int first, String worker) implements DecisionQuery {}
 
+  /** Whether the request waits for its turn where all workers are full: nothing of it runs, or is booked. */
+  default boolean waitsForTurn() {
+    return switch (this) {
+      case FullPlan _, DecodeOnly _, LastResort _ -> true;
+      case SingleStep _, Hedge _ -> false;
+    };
+  }
+
   /**
    * The query as the cells understand it.
    *

@@ -5,7 +5,9 @@ import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.Attempt;
 import io.kvasir.execution.attempt.Execution;
+import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.http.Cancellation;
+import io.kvasir.http.CancellationSource;
 import io.kvasir.telemetry.RedactedException;
 import java.time.Duration;
 import java.util.List;
@@ -68,6 +70,8 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private final Map<Integer, List<Attempt>> attempts = new ConcurrentHashMap<>();
   /** Messages on their way here: what they hold is released when the actor stops before it receives them. */
   private final Set<Message.Completed> undelivered = ConcurrentHashMap.newKeySet();
+  /** Cancelled when the client has its result: nobody waits for a turn any more. */
+  private final CancellationSource finished = new CancellationSource();
   private volatile boolean stopped;
   private WorkflowState state;
   /** Effects under way on other threads. */
@@ -162,7 +166,10 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
 
   private void carryOut(WorkflowEffect effect) {
     switch (effect) {
-      case WorkflowEffect.Decide decide -> inBackground(() -> io.decide(decide));
+      case WorkflowEffect.Decide decide -> {
+        RetryState retries = state.retries();
+        inBackground(() -> io.decide(decide, retries, finished));
+      }
       case WorkflowEffect.Preprocess preprocess -> inBackground(() -> io.preprocess(preprocess));
       case WorkflowEffect.FetchBootstrap(var server) -> inBackground(() -> io.fetchBootstrap(server));
       case WorkflowEffect.InvalidateBootstrap(var server) -> io.invalidateBootstrap(server);
@@ -177,9 +184,14 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
           timers.startSingleTimer(new Message.CheckDue(watch), PREFILLER_CHECKS);
       case WorkflowEffect.Schedule(var delay, WorkflowEvent event) ->
           timers.startSingleTimer(new Message.Occurred(event), delay);
-      case WorkflowEffect.Finish(var result, var retries) ->
-          request.result().complete(new Execution(result, retries));
-      case WorkflowEffect.Crash(Throwable cause) -> request.result().completeExceptionally(cause);
+      case WorkflowEffect.Finish(var result, var retries) -> {
+        finished.cancel();
+        request.result().complete(new Execution(result, retries));
+      }
+      case WorkflowEffect.Crash(Throwable cause) -> {
+        finished.cancel();
+        request.result().completeExceptionally(cause);
+      }
       case WorkflowEffect.Count count -> count(count, io.services().execution().metrics());
     }
   }

@@ -2,6 +2,7 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.execution.Call;
@@ -12,10 +13,12 @@ import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.attempt.DecisionTrace;
 import io.kvasir.execution.attempt.ExecutionServices;
 import io.kvasir.execution.attempt.RetryPolicy;
+import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.attempt.Task;
 import io.kvasir.execution.dialect.ClientRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.PreprocessingStep;
+import io.kvasir.http.Cancellation;
 import io.kvasir.http.client.PodException;
 import io.kvasir.routing.RoutingPlan;
 import io.kvasir.telemetry.RedactedException;
@@ -52,12 +55,28 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
       Map<String, PreprocessingStep> preprocessing,
       BootstrapCache bootstraps) {}
 
-  WorkflowEvent decide(WorkflowEffect.Decide effect) {
+  /**
+   * Decides, which goes before those who wait; where all workers are full the request waits among them, in the place
+   * that it would have if it had come to wait when it began.
+   *
+   * @param retries what has been tried
+   * @param workflow cancelled when the workflow needs no decision any more
+   */
+  WorkflowEvent decide(WorkflowEffect.Decide effect, RetryState retries, Cancellation workflow) {
     long started = services.execution().clock().nanos();
     Decision decision = services.cells().decide(effect.request());
+    long waitedNanos = 0;
+    if (isFull(decision) && effect.request().waitsForTurn() && effect.query().waitsForTurn()) {
+      DecisionRequest waiting = effect.request().waitingSince(services.retries().elapsedMillis(retries));
+      decision = services.cells().decideInTurn(waiting, workflow);
+      if (decision instanceof Decision.Planned planned && planned.waitedMillis() > 0) {
+        listener.waited(planned.waitedMillis());
+        waitedNanos = (planned.waitedMillis() - waiting.waitedMillis()) * 1_000_000;
+      }
+    }
     long ended = services.execution().clock().nanos();
     DecisionTrace.note(call.trace(), effect.request(), decision, started, ended);
-    long nanos = ended - started;
+    long nanos = Math.max(0, ended - started - waitedNanos);
     if (!(decision instanceof Decision.Planned planned)) {
       return new WorkflowEvent.DecisionReceived(effect.query(), decision, nanos, null);
     }
@@ -68,6 +87,10 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
       planned.close(new Outcome.Cancelled());
       throw e;
     }
+  }
+
+  private static boolean isFull(Decision decision) {
+    return decision instanceof Decision.NoWorker none && none.reason() == Decision.NoWorkerReason.ALL_FULL;
   }
 
   WorkflowEvent preprocess(WorkflowEffect.Preprocess effect) {
