@@ -39,15 +39,17 @@ final class ZmqEventsTest extends TransportFixture {
   /** Whether reading the next socket that is opened fails as nothing should. */
   private final AtomicBoolean unreadable = new AtomicBoolean();
 
-  private final ZmqEvents events =
-      transports.shared(ZmqEvents.class,
-          counted ->
-              new ZmqEvents(
-                  1, Duration.ofMillis(300), counted, NanoClock.SYSTEM,
-                  this::sockets));
+  /** How long a replay may bring nothing: short, as many tests wait for that. */
+  private Duration replayIdle = Duration.ofMillis(300);
+
   private final int port = Ports.inARow(8);
   private final String pub = "tcp://127.0.0.1:" + port;
   private final String replay = "tcp://127.0.0.1:" + (port + 4);
+
+  private ZmqEvents events() {
+    return transports.shared(
+        ZmqEvents.class, counted -> new ZmqEvents(1, replayIdle, counted, NanoClock.SYSTEM, this::sockets));
+  }
 
   private SocketFactory sockets(ZContext context) {
     SocketFactory usual = SocketFactory.of(context);
@@ -156,6 +158,7 @@ final class ZmqEventsTest extends TransportFixture {
   /** The replay of one worker is not the matter of another, whose replay's end lets it begin. */
   @Test
   void replaysThatCannotBeOpened_holdUpNoOther() {
+    replayIdle = Duration.ofSeconds(20);
     FakePublisher engine = publisher(true);
     engine.publish(20);
     failing = SocketType.DEALER::equals;
@@ -401,7 +404,7 @@ final class ZmqEventsTest extends TransportFixture {
     FakePublisher engine = publisher(true);
     engine.padTo(2000);
     SinkQueueWithCancel<KvBatch> slow =
-        events.source(endpoints()).batches().runWith(Sink.<KvBatch>queue(1), system());
+        events().source(endpoints()).batches().runWith(Sink.<KvBatch>queue(1), system());
     awaitSubscribers(engine, 1);
     int count = 20_000;
     for (int i = 0; i < count / 500; i++) {
@@ -510,7 +513,7 @@ final class ZmqEventsTest extends TransportFixture {
   }
 
   private TestStream subscribe(ZmqEndpoints endpoints) {
-    return subscribe(events.source(endpoints));
+    return subscribe(events().source(endpoints));
   }
 
   private static Done finished(TestStream stream) throws Exception {

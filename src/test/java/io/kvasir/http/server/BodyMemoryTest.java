@@ -306,8 +306,8 @@ final class BodyMemoryTest {
       if (each instanceof RawClient client) {
         client.close();
       }
-    loop.close();
     }
+    loop.close();
   }
 
   private static Response length(Exchange exchange) {
