@@ -13,6 +13,11 @@
  * (decisions, on the threads of the cell's home), {@code home} (the cell's actors) and {@code client} (from a request
  * to its cell, whichever node is its home). Only the app's wiring knows any of them: it calls {@code
  * client.CellsWiring} with the node's {@code peer} connections.
+ *
+ * <p>What is <i>remote</i> is elsewhere: a cell whose home is another node is a {@code client.RemoteCell} to this one,
+ * with its {@code RemoteReservation}s, {@code RemoteWaits} and {@code RemoteHolds}. The home's side of the same is a
+ * {@code view.DecisionServer}. What that has for other nodes is <i>leased</i> ({@code ledger.LeasedReservations},
+ * {@code view.LeasedTurns}): it ends when its node does not renew it, since a node may be lost with what it holds.
  */
 @NullMarked
 package io.kvasir.cell;

@@ -2,7 +2,7 @@ package io.kvasir.cell.client;
 
 import io.kvasir.cell.ClusterMessage;
 import io.kvasir.cell.directory.NodeNames;
-import io.kvasir.cell.view.RemoteDecisions;
+import io.kvasir.cell.view.DecisionServer;
 import org.apache.pekko.actor.typed.ActorRefResolver;
 import org.apache.pekko.actor.typed.ActorSystem;
 import org.apache.pekko.actor.typed.Behavior;
@@ -13,7 +13,7 @@ import org.apache.pekko.actor.typed.javadsl.Behaviors;
  * Messages from the homes of cells to the nodes that hold their reservations. A node of an earlier version gets none:
  * no request of it is taken back, and what counts on it waits as long as for one that is not sent. Thread-safe.
  */
-final class HolderMessages implements RemoteDecisions.Holders {
+final class HolderMessages implements DecisionServer.Holders {
   private static final String NAME = "kvasir-holders";
 
   private final ActorRefResolver resolver;
@@ -25,14 +25,14 @@ final class HolderMessages implements RemoteDecisions.Holders {
    * @param cell the cell that has it in its ledger
    * @param reservation the node's id of it
    */
-  record Message(String node, String cell, long reservation, RemoteDecisions.Notice notice) implements ClusterMessage {}
+  record Message(String node, String cell, long reservation, DecisionServer.Notice notice) implements ClusterMessage {}
 
   HolderMessages(ActorSystem<?> system) {
     this.resolver = ActorRefResolver.get(system);
   }
 
   @Override
-  public void send(String node, String cell, long reservation, RemoteDecisions.Notice notice) {
+  public void send(String node, String cell, long reservation, DecisionServer.Notice notice) {
     resolver
         .<Message>resolveActorRef(NodeNames.address(node) + "/system/" + NAME)
         .tell(new Message(node, cell, reservation, notice));

@@ -11,7 +11,7 @@ import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.view.DecisionReply;
-import io.kvasir.cell.view.RemoteDecisions;
+import io.kvasir.cell.view.DecisionServer;
 import io.kvasir.peer.PeerAddress;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.telemetry.DecisionRecord;
@@ -71,7 +71,7 @@ final class PeerDecisions {
   }
 
   private byte[] serve(HomeRequest homeRequest, CellView view) {
-    RemoteDecisions decisions = view.remoteDecisions();
+    DecisionServer decisions = view.decisionServer();
     String node = homeRequest.node();
     if (homeRequest.events() != null) {
       homeRequest.events().forEach(event -> decisions.leased().apply(node, event));

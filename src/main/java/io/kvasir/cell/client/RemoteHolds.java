@@ -1,7 +1,7 @@
 package io.kvasir.cell.client;
 
 import io.kvasir.cell.PrefixHold;
-import io.kvasir.cell.view.RemoteDecisions.HoldReply;
+import io.kvasir.cell.view.DecisionServer.HoldReply;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.kvasir.cell.client;
 
 import io.kvasir.cell.view.DecisionReply;
-import io.kvasir.cell.view.RemoteDecisions.TurnReply;
+import io.kvasir.cell.view.DecisionServer.TurnReply;
 import io.kvasir.http.Cancellation;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;

@@ -19,7 +19,7 @@ import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.view.CellPrograms;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
-import io.kvasir.cell.view.RemoteDecisions;
+import io.kvasir.cell.view.DecisionServer;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.Chain;
 import io.kvasir.telemetry.DecisionRecord;
@@ -78,7 +78,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       implements Message, ClusterMessage {}
 
   /** The reply to {@link FetchTurns}: the results that there are, and the requests that are not known. */
-  public record Turns(List<RemoteDecisions.TurnReply> over) implements ClusterMessage {}
+  public record Turns(List<DecisionServer.TurnReply> over) implements ClusterMessage {}
 
   /**
    * Fetches what there is to know of held requests of another node; it is repeated while any of them is held.
@@ -89,7 +89,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       implements Message, ClusterMessage {}
 
   /** The reply to {@link FetchHolds}: those that are to be held no longer. */
-  public record Holds(List<RemoteDecisions.HoldReply> over) implements ClusterMessage {}
+  public record Holds(List<DecisionServer.HoldReply> over) implements ClusterMessage {}
 
   /** Gives back what was booked for a request whose reply the node does not wait for any more. */
   public record Abandon(String node, long correlationId) implements Message, ClusterMessage {}
@@ -209,7 +209,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     CellReplica.WarmState copy = services.replication().replicas().takeOver(name);
     this.members = copy == null ? new Members(name, services) : new Members(name, services, copy);
     this.view = members.view();
-    this.leased = view.remoteDecisions().leased();
+    this.leased = view.decisionServer().leased();
     this.health = new HealthMonitor(members, services, onActor, this::processLost, context.getLog());
     this.events =
         new EventActors(
@@ -295,14 +295,14 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
     switch (message) {
       case Start ignored -> {}
       case Decide decide ->
-          decide.replyTo().tell(view.remoteDecisions().decide(decide.request(), decide.node(), decide.correlationId()));
-      case Abandon abandon -> view.remoteDecisions().abandon(abandon.node(), abandon.correlationId());
+          decide.replyTo().tell(view.decisionServer().decide(decide.request(), decide.node(), decide.correlationId()));
+      case Abandon abandon -> view.decisionServer().abandon(abandon.node(), abandon.correlationId());
       case FetchTurns fetch ->
-          fetch.replyTo().tell(new Turns(view.remoteDecisions().turns(fetch.node(), fetch.correlationIds())));
+          fetch.replyTo().tell(new Turns(view.decisionServer().turns(fetch.node(), fetch.correlationIds())));
       // What engines have reported is read under a lock.
       case FetchHolds fetch -> services.background().execute(() ->
-          fetch.replyTo().tell(new Holds(view.remoteDecisions().holdsOver(fetch.node(), fetch.reservations()))));
-      case Explain explain -> explain.replyTo().tell(new Explained(view.remoteDecisions().explain(explain.request())));
+          fetch.replyTo().tell(new Holds(view.decisionServer().holdsOver(fetch.node(), fetch.reservations()))));
+      case Explain explain -> explain.replyTo().tell(new Explained(view.decisionServer().explain(explain.request())));
       case ReservationEvents events -> events.events().forEach(event -> leased.apply(events.node(), event));
       case Declare declare -> {
         if (declare.home() == view.incarnation()) {
@@ -310,7 +310,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
         }
       }
       case DeclareOpen declare -> {
-        view.remoteDecisions().reconcile(declare.node(), declare.open());
+        view.decisionServer().reconcile(declare.node(), declare.open());
         declare.replyTo().tell(new OpenDeclared());
       }
       case Describe describe -> describe.replyTo().tell(
@@ -323,7 +323,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
       case MoveTo move -> standbys.moveTo(move.node());
       case Leave leave -> standbys.prepareLeave(leave.node(), () -> leave.replyTo().tell(new LeaveReady()));
       case RosterChanged changed -> apply(changed.roster());
-      case NodeRemoved removed -> view.remoteDecisions().abandonAllOf(removed.node());
+      case NodeRemoved removed -> view.decisionServer().abandonAllOf(removed.node());
       case WorkerProgressed progressed -> members.named(progressed.worker()).ifPresent(Member::progressed);
       case RunTask run -> run.task().run();
       case Tick ignored -> tick();
@@ -380,7 +380,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
 
   private void tick() {
     long now = services.clock().nanos();
-    view.remoteDecisions().expire();
+    view.decisionServer().expire();
     resizer.abandonOverdue(now);
     upkeep.check(now);
     CellPrograms programs = view.programs();

@@ -9,7 +9,7 @@ import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
-import io.kvasir.cell.view.RemoteDecisions;
+import io.kvasir.cell.view.DecisionServer;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.time.NanoClock;
 import java.util.concurrent.Executor;
@@ -47,4 +47,4 @@ public record CellServices(
     NanoClock clock,
     CurrentRoster roster,
     Replication replication,
-    RemoteDecisions.Holders holders) {}
+    DecisionServer.Holders holders) {}

@@ -32,19 +32,19 @@ public final class LeasedReservations {
 
   private final long leaseNanos;
   private final NanoClock clock;
-  private final Map<RemoteId, Lease> leases = new HashMap<>();
+  private final Map<NodeScopedId, Lease> leases = new HashMap<>();
 
   /** Loads on workers that are not members yet, as when a cell has just come to its home. */
-  private final Map<RemoteId, InFlightLoad> early = new HashMap<>();
+  private final Map<NodeScopedId, InFlightLoad> early = new HashMap<>();
 
   /** The events of reservations that are not known yet, or not any more. */
-  private final SequencedMap<RemoteId, Set<ReservationEvent.Kind>> earlyEvents = new LinkedHashMap<>();
+  private final SequencedMap<NodeScopedId, Set<ReservationEvent.Kind>> earlyEvents = new LinkedHashMap<>();
 
-  private final SequencedSet<RemoteId> abandoned = new LinkedHashSet<>();
+  private final SequencedSet<NodeScopedId> abandoned = new LinkedHashSet<>();
   private final SequencedSet<String> removedNodes = new LinkedHashSet<>();
 
   /** A node's id of a reservation, or of a request. */
-  private record RemoteId(String node, long id) {}
+  private record NodeScopedId(String node, long id) {}
 
   private record Lease(Reservation reservation, long expiresNanos) {}
 
@@ -56,10 +56,10 @@ public final class LeasedReservations {
 
   /** Holds a reservation for a node under the id it gave it, and applies the events that came before. */
   public synchronized void hold(String node, long reservation, Reservation booked) {
-    RemoteId id = new RemoteId(node, reservation);
+    NodeScopedId id = new NodeScopedId(node, reservation);
     Set<ReservationEvent.Kind> earlier = earlyEvents.getOrDefault(id, Set.of());
     if (removedNodes.contains(node)
-        || abandoned.contains(new RemoteId(node, CorrelationIds.of(reservation)))
+        || abandoned.contains(new NodeScopedId(node, CorrelationIds.of(reservation)))
         || earlier.contains(ReservationEvent.Kind.CLOSED)) {
       booked.close(new Outcome.Cancelled());
       return;
@@ -82,7 +82,7 @@ public final class LeasedReservations {
    * @param book books a load, null while its worker is not a member
    */
   public synchronized void adopt(String node, InFlightLoad load, Function<InFlightLoad, @Nullable Reservation> book) {
-    RemoteId id = new RemoteId(node, load.reservation());
+    NodeScopedId id = new NodeScopedId(node, load.reservation());
     if (!leases.containsKey(id)) {
       Reservation booked = book.apply(load);
       if (booked == null) {
@@ -106,7 +106,7 @@ public final class LeasedReservations {
 
   /** Applies a node's event to its reservation; remembered where that is not known yet, or is over. */
   public synchronized void apply(String node, ReservationEvent event) {
-    RemoteId id = new RemoteId(node, event.reservation());
+    NodeScopedId id = new NodeScopedId(node, event.reservation());
     early.computeIfPresent(id, (_, load) -> event.applyTo(load));
     Lease found = event.kind() == ReservationEvent.Kind.CLOSED ? leases.remove(id) : leases.get(id);
     if (found == null || event.kind() == ReservationEvent.Kind.CLOSED) {
@@ -127,7 +127,7 @@ public final class LeasedReservations {
     return leases.isEmpty() && early.isEmpty();
   }
 
-  private void remember(RemoteId id, ReservationEvent.Kind kind) {
+  private void remember(NodeScopedId id, ReservationEvent.Kind kind) {
     earlyEvents.computeIfAbsent(id, _ -> EnumSet.noneOf(ReservationEvent.Kind.class)).add(kind);
     if (earlyEvents.size() > MAX_REMEMBERED) {
       earlyEvents.pollFirstEntry();
@@ -138,14 +138,14 @@ public final class LeasedReservations {
   public PrefixHold prefixHold(String node, long reservation) {
     Lease found;
     synchronized (this) {
-      found = leases.get(new RemoteId(node, reservation));
+      found = leases.get(new NodeScopedId(node, reservation));
     }
     return found == null ? PrefixHold.UNKNOWN : found.reservation().prefixHold();
   }
 
   /** Closes the reservations of a request whose reply the node does not wait for any more. */
   public synchronized void abandon(String node, long correlationId) {
-    remember(abandoned, new RemoteId(node, correlationId));
+    remember(abandoned, new NodeScopedId(node, correlationId));
     int _ = closeIf((id, entry) -> id.node().equals(node) && CorrelationIds.of(id.id()) == correlationId);
   }
 
@@ -172,7 +172,7 @@ public final class LeasedReservations {
     return closeIf((id, entry) -> isOver(id, node, declared, open));
   }
 
-  private static boolean isOver(RemoteId id, String node, OpenReservations declared, Set<Long> open) {
+  private static boolean isOver(NodeScopedId id, String node, OpenReservations declared, Set<Long> open) {
     return id.node().equals(node) && declared.covers(id.id()) && !open.contains(id.id());
   }
 
@@ -189,10 +189,10 @@ public final class LeasedReservations {
     }
   }
 
-  private int closeIf(BiPredicate<RemoteId, Lease> which) {
+  private int closeIf(BiPredicate<NodeScopedId, Lease> which) {
     int before = leases.size();
-    for (Iterator<Map.Entry<RemoteId, Lease>> entries = leases.entrySet().iterator(); entries.hasNext(); ) {
-      Map.Entry<RemoteId, Lease> entry = entries.next();
+    for (Iterator<Map.Entry<NodeScopedId, Lease>> entries = leases.entrySet().iterator(); entries.hasNext(); ) {
+      Map.Entry<NodeScopedId, Lease> entry = entries.next();
       if (which.test(entry.getKey(), entry.getValue())) {
         entries.remove();
         entry.getValue().reservation().close(new Outcome.Cancelled());

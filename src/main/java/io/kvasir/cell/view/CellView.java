@@ -55,7 +55,7 @@ public final class CellView {
   private final ChangeCounter changes = new ChangeCounter();
   private final PromptBlockSize promptBlockSize = new PromptBlockSize();
   private final LocalReservations localReservations;
-  private final RemoteDecisions remoteDecisions;
+  private final DecisionServer decisionServer;
   private final CompletableFuture<Done> handedOver = new CompletableFuture<>();
   private volatile MemberTable table;
   private volatile List<ClusterStatus.StandbyStatus> standbys = List.of();
@@ -86,7 +86,7 @@ public final class CellView {
       RetentionRelease releases,
       AdmissionSettings waiting,
       Supplier<NextHome> nextHome,
-      RemoteDecisions.Holders holders,
+      DecisionServer.Holders holders,
       LearntEngines learntEngines) {
     this.cell = cell;
     this.learntEngines = learntEngines;
@@ -106,8 +106,8 @@ public final class CellView {
         waiting.on()
             ? new CellAdmission(cell, decider, engines(), waiting, metrics.admission(), this.programs, clock)
             : null;
-    this.remoteDecisions =
-        new RemoteDecisions(this, new LeasedReservations(reservationLease, clock), metrics, holders, clock);
+    this.decisionServer =
+        new DecisionServer(this, new LeasedReservations(reservationLease, clock), metrics, holders, clock);
     this.table = MemberTable.in(index);
     this.health = new HealthSnapshot(table, changes.count());
     metrics.watch(cell, index, this);
@@ -218,9 +218,9 @@ public final class CellView {
     return promptBlockSize;
   }
 
-  /** Decides for other nodes, and holds what is booked for them. */
-  public RemoteDecisions remoteDecisions() {
-    return remoteDecisions;
+  /** Serves the requests of other nodes. */
+  public DecisionServer decisionServer() {
+    return decisionServer;
   }
 
   /** Declares this node's open reservations to the cell's next home: the cell has moved, this node stays up. */
@@ -263,7 +263,7 @@ public final class CellView {
   /** Whether no request waits or is in flight here, of whichever node. */
   public boolean isIdle() {
     return localReservations.isEmpty()
-        && remoteDecisions.leased().isEmpty()
+        && decisionServer.leased().isEmpty()
         && (admission == null || admission.room().isEmpty());
   }
 

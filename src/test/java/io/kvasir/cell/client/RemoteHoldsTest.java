@@ -3,7 +3,7 @@ package io.kvasir.cell.client;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.PrefixHold;
-import io.kvasir.cell.view.RemoteDecisions.HoldReply;
+import io.kvasir.cell.view.DecisionServer.HoldReply;
 import io.kvasir.time.NanoClock;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

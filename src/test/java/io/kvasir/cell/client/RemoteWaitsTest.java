@@ -3,7 +3,7 @@ package io.kvasir.cell.client;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.cell.view.RemoteDecisions.TurnReply;
+import io.kvasir.cell.view.DecisionServer.TurnReply;
 import io.kvasir.http.Cancellation;
 import io.kvasir.time.NanoClock;
 import java.lang.reflect.Proxy;

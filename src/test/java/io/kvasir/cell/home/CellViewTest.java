@@ -20,13 +20,13 @@ import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.events.EventState;
-import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.CorrelationIds;
+import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.ledger.LeasedReservations;
 import io.kvasir.cell.ledger.ReservationEvent;
 import io.kvasir.cell.view.CellView;
 import io.kvasir.cell.view.DecisionReply;
-import io.kvasir.cell.view.RemoteDecisions;
+import io.kvasir.cell.view.DecisionServer;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.MemberDescription;
@@ -102,7 +102,7 @@ final class CellViewTest {
     });
   }
 
-  private Members members(RemoteDecisions.Holders holders) {
+  private Members members(DecisionServer.Holders holders) {
     Metrics metrics = new Metrics(new PrometheusRegistry());
     ProfileSet profiles = TestProfiles.builtIn("expected-cost", metrics);
     costs = profiles.costs();
@@ -469,8 +469,8 @@ final class CellViewTest {
     List<String> inquiries = new ArrayList<>();
     members = members((node, _, reservation, notice) -> inquiries.add(node + reservation + notice));
     seat(4, FEEDS);
-    RemoteDecisions remote = members.view().remoteDecisions();
-    DecisionReply first = remote.decide(request(chain(1, 64)), "other", 7);
+    DecisionServer server = members.view().decisionServer();
+    DecisionReply first = server.decide(request(chain(1, 64)), "other", 7);
     members.all().forEach(CellViewTest::connectVllm);
     Decision.Chosen second = decide(chain(1, 64));
     assertThat(second.reservation().awaitEarlier(() -> false)).as("nobody reports").isEqualTo(PrefixHold.OVERDUE);
@@ -478,7 +478,7 @@ final class CellViewTest {
     assertThat(first.steps()).hasSize(1);
     long id = CorrelationIds.reservation(7, 0);
     assertThat(inquiries).containsExactly("other" + id + "REPORT_SENT");
-    remote.leased().apply("other", ReservationEvent.sent(id));
+    server.leased().apply("other", ReservationEvent.sent(id));
     assertThat(second.reservation().awaitEarlier(() -> false)).isEqualTo(PrefixHold.NONE);
   }
 
@@ -492,7 +492,7 @@ final class CellViewTest {
     own.reservation().close(new Outcome.Cancelled());
     assertThat(view.isIdle()).isTrue();
 
-    LeasedReservations leased = view.remoteDecisions().leased();
+    LeasedReservations leased = view.decisionServer().leased();
     leased.adopt("other", new InFlightLoad(7, "not yet known", "m", PROMPT, PROMPT, true, false), members::adopt);
     assertThat(view.isIdle()).isFalse();
     leased.closeAllOf("other");
@@ -501,24 +501,24 @@ final class CellViewTest {
 
   @Test
   void reservationOfAnotherNode_theCellIsNotIdle_untilItsEnd() {
-    RemoteDecisions remote = members.view().remoteDecisions();
-    assertThat(remote.decide(request(chain(1, 64)), "other", 7).steps()).hasSize(1);
+    DecisionServer server = members.view().decisionServer();
+    assertThat(server.decide(request(chain(1, 64)), "other", 7).steps()).hasSize(1);
     assertThat(members.view().isIdle()).isFalse();
-    remote.abandon("other", 7);
+    server.abandon("other", 7);
     assertThat(members.view().isIdle()).isTrue();
   }
 
   /** As by a plugin's fault: the cell goes on. */
   @Test
   void decisionForAnotherNode_thatFails_isOneWithoutAWorker() {
-    RemoteDecisions remote = members.view().remoteDecisions();
+    DecisionServer server = members.view().decisionServer();
     meanwhile = () -> {
       throw new IllegalStateException("a plugin's");
     };
-    assertThat(remote.decide(request(chain(1, 64)), "other", 7).noWorkerReason())
+    assertThat(server.decide(request(chain(1, 64)), "other", 7).noWorkerReason())
         .isEqualTo(Decision.NoWorkerReason.NO_HOME);
 
-    assertThat(remote.decide(request(chain(1, 64)), "other", 7).steps()).hasSize(1);
+    assertThat(server.decide(request(chain(1, 64)), "other", 7).steps()).hasSize(1);
   }
 
   private static DecisionRequest request(Chain chain) {

@@ -12,7 +12,7 @@ import io.kvasir.cell.directory.NodesByCell;
 import io.kvasir.cell.standby.CellReplicas;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.view.CellViews;
-import io.kvasir.cell.view.RemoteDecisions;
+import io.kvasir.cell.view.DecisionServer;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
@@ -25,7 +25,7 @@ final class TestServices {
   private TestServices() {}
 
   /** What a cell meets outside of its node. */
-  record Outside(HealthProbe probe, EventSources events, RemoteDecisions.Holders holders) {
+  record Outside(HealthProbe probe, EventSources events, DecisionServer.Holders holders) {
     /** Workers that are well and tell nothing, and no other node. */
     static final Outside QUIET =
         new Outside(
@@ -43,7 +43,7 @@ final class TestServices {
       return new Outside(probe, other, holders);
     }
 
-    Outside with(RemoteDecisions.Holders other) {
+    Outside with(DecisionServer.Holders other) {
       return new Outside(probe, events, other);
     }
   }

@@ -19,11 +19,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides for other nodes at the cell's home: what is booked is held for them, under the ids they give it, until they
- * send its outcome. Thread-safe.
+ * Serves the requests of other nodes at the cell's home, which is a {@code RemoteCell} to them: decides, holds what is
+ * booked under the ids they give it until they send its outcome, and keeps what waits until they fetch its result.
+ * Thread-safe.
  */
-public final class RemoteDecisions {
-  private static final Logger LOG = LoggerFactory.getLogger(RemoteDecisions.class);
+public final class DecisionServer {
+  private static final Logger LOG = LoggerFactory.getLogger(DecisionServer.class);
   private static final int FAULTS_PER_SECOND = 1;
 
   /** What is wrong is for the home's operator alone: this reaches clients. */
@@ -34,7 +35,7 @@ public final class RemoteDecisions {
   private final CellView view;
   private final LeasedReservations leased;
   private final CellMetrics metrics;
-  private final RemoteTurns turns;
+  private final LeasedTurns turns;
   private final Holders holders;
   private final LineRate faults;
 
@@ -57,10 +58,10 @@ public final class RemoteDecisions {
     void send(String node, String cell, long reservation, Notice notice);
   }
 
-  RemoteDecisions(
+  DecisionServer(
       CellView view, LeasedReservations leased, CellMetrics metrics, Holders holders, NanoClock clock) {
     this.holders = holders;
-    this.turns = new RemoteTurns(clock);
+    this.turns = new LeasedTurns(clock);
     this.faults = new LineRate(FAULTS_PER_SECOND, clock);
     this.view = view;
     this.leased = leased;
@@ -106,7 +107,7 @@ public final class RemoteDecisions {
   /** The results that there are of requests that wait, for the node that has them. To be called again and again. */
   public List<TurnReply> turns(String node, List<Long> correlationIds) {
     List<TurnReply> replies = new ArrayList<>();
-    for (RemoteTurns.Fetched result : turns.fetch(node, correlationIds)) {
+    for (LeasedTurns.Fetched result : turns.fetch(node, correlationIds)) {
       Decision decision = result.decision();
       replies.add(new TurnReply(result.id(), decision == null ? null : reply(decision, node, result.id())));
     }
@@ -181,7 +182,7 @@ public final class RemoteDecisions {
       return reply(now, node, correlationId);
     }
     PendingDecision pending = admission.enter(request, claim, false, check);
-    Decision atOnce = RemoteTurns.decision(pending);
+    Decision atOnce = LeasedTurns.decision(pending);
     if (atOnce != null) {
       // However many are refused in a full room, nothing of them is kept.
       return reply(atOnce, node, correlationId);

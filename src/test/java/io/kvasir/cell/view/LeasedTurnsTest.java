@@ -16,9 +16,9 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-final class RemoteTurnsTest {
+final class LeasedTurnsTest {
   private final ManualClock clock = new ManualClock();
-  private final RemoteTurns turns = new RemoteTurns(clock);
+  private final LeasedTurns turns = new LeasedTurns(clock);
 
   @Test
   void waitBehindManyResults_isKeptWhileItsNodeFetches() {
@@ -31,7 +31,7 @@ final class RemoteTurnsTest {
       }
     }
     int results = 0;
-    for (List<RemoteTurns.Fetched> some = turns.fetch("node", ids); !some.isEmpty();
+    for (List<LeasedTurns.Fetched> some = turns.fetch("node", ids); !some.isEmpty();
         some = turns.fetch("node", ids.subList(results, 100))) {
       assertThat(some).allMatch(fetched -> fetched.decision() instanceof Decision.NoWorker);
       results += some.size();

@@ -12,27 +12,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The requests of other nodes that wait in a cell's room, by the ids those nodes gave them. A node fetches the results
- * every few milliseconds; a request that it does not fetch for seconds is discarded. Thread-safe.
+ * every few milliseconds, which renews their lease: a request that it does not fetch for seconds is discarded.
+ * Thread-safe.
  */
-final class RemoteTurns {
+final class LeasedTurns {
   private static final long FETCH_NANOS = Duration.ofSeconds(5).toNanos();
 
   /** Results in one message: the others come with the next. */
   private static final int MOST_RESULTS = 32;
 
   private final NanoClock clock;
-  private final Map<RemoteTurn, Entry> waiting = new ConcurrentHashMap<>();
+  private final Map<NodeScopedId, Entry> waiting = new ConcurrentHashMap<>();
 
-  private record RemoteTurn(String node, long id) {}
+  /** A node's id of a request. */
+  private record NodeScopedId(String node, long id) {}
 
   private record Entry(PendingDecision pending, long fetchedNanos) {}
 
-  RemoteTurns(NanoClock clock) {
+  LeasedTurns(NanoClock clock) {
     this.clock = clock;
   }
 
   void add(String node, long id, PendingDecision pending) {
-    waiting.put(new RemoteTurn(node, id), new Entry(pending, clock.nanos()));
+    waiting.put(new NodeScopedId(node, id), new Entry(pending, clock.nanos()));
   }
 
   /** A result, or none for a request that is not known: its node is to send it again. */
@@ -42,7 +44,7 @@ final class RemoteTurns {
   List<Fetched> fetch(String node, List<Long> ids) {
     List<Fetched> results = new ArrayList<>();
     for (long id : ids) {
-      RemoteTurn turn = new RemoteTurn(node, id);
+      NodeScopedId turn = new NodeScopedId(node, id);
       Entry entry =
           waiting.computeIfPresent(turn, (_, known) -> new Entry(known.pending(), clock.nanos()));
       if (results.size() == MOST_RESULTS) {
@@ -68,7 +70,7 @@ final class RemoteTurns {
 
   /** Discards a request. */
   void abandon(String node, long id) {
-    Entry entry = waiting.remove(new RemoteTurn(node, id));
+    Entry entry = waiting.remove(new NodeScopedId(node, id));
     if (entry != null) {
       entry.pending().discard();
     }
