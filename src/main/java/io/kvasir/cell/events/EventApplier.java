@@ -41,7 +41,7 @@ public final class EventApplier {
 
   private final EngineBlocks sizes;
   private final ModelGroups groups;
-  private final StreamProgress stream;
+  private final StreamTracker stream;
   private final EventCounts counts = new EventCounts();
   /** Whether the engine shares blocks only once it has computed them. */
   private boolean onceComputed;
@@ -64,18 +64,18 @@ public final class EventApplier {
    * @param changes receives what becomes of them
    */
   public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes) {
-    this(blocks, blockSize, changes, new EventSeed(new EventSalts(), null, EventPosition.START));
+    this(blocks, blockSize, changes, new EventCheckpoint(new EventSalts(), null, AppliedPosition.START));
   }
 
   /** Goes on with blocks to which another has applied events. */
-  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes, EventSeed seed) {
+  public EventApplier(WorkerBlocks blocks, int blockSize, BlockChangeListener changes, EventCheckpoint checkpoint) {
     this.blocks = blocks;
     this.changes = changes;
-    this.salts = seed.salts();
-    EventPosition position = seed.position();
+    this.salts = checkpoint.salts();
+    AppliedPosition position = checkpoint.position();
     this.sizes = position.blockSize() == 0 ? new EngineBlocks(blockSize) : EngineBlocks.of(position.blockSize());
-    this.groups = new ModelGroups(sizes, changes, position.prefixGroup(), seed.groups());
-    this.stream = new StreamProgress(position.stream(), position.lost());
+    this.groups = new ModelGroups(sizes, changes, position.prefixGroup(), checkpoint.groups());
+    this.stream = new StreamTracker(position.stream(), position.lost());
     this.onceComputed = position.onceComputed();
     settle(0);
   }
@@ -86,8 +86,8 @@ public final class EventApplier {
   }
 
   /** How far it is. */
-  public EventPosition position() {
-    return new EventPosition(
+  public AppliedPosition position() {
+    return new AppliedPosition(
         stream.position(), sizes.seenSize(), groups.prefix(), stream.isLost(), groups.others() != null, onceComputed,
         sizes.parts() > 1);
   }

@@ -1,8 +1,8 @@
 package io.kvasir.cell.events;
 
 /**
- * The progress of applying a worker's events, and the counts of those that were not applied. Counts are since
- * the worker joined; a restart of its engine does not reset them.
+ * What has come of a worker's events, as decisions read it: whether the index is right, and counts of what was applied
+ * and what was not. Counts are since the worker joined; a restart of its engine does not reset them.
  *
  * @param lastSequence number of the last message applied, -1 before the first and after a restart
  * @param suspectSince when it became uncertain that the index is right, as handed to

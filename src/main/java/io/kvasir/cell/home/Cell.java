@@ -361,7 +361,7 @@ public final class Cell extends AbstractBehavior<Cell.Message> {
   /** Admits those ranks of a pod that are not members yet; one that finds no free slot is tried again later. */
   private void add(PodEntry entry) {
     for (Member member : members.admit(entry)) {
-      events.start(member, members.takeSeed(member));
+      events.start(member, members.takeCheckpoint(member));
       upkeep.memberAdded(member);
       getContext().getLog().info("worker {} was added to cell {} in slot {}", member.worker().id(), name,
           member.worker().slot());

@@ -1,6 +1,6 @@
 package io.kvasir.cell.home;
 
-import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.events.EventCheckpoint;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.index.WorkerBlocks;
 import java.util.HashMap;
@@ -37,11 +37,12 @@ final class EventActors {
   /**
    * Begins to apply a member's events, if its pod has any.
    *
-   * @param seed what is known of the events whose blocks it holds already; null when it holds none
+   * @param checkpoint what is known of the events whose blocks it holds already; null when it holds none
    */
-  void start(Member member, @Nullable EventSeed seed) {
+  void start(Member member, @Nullable EventCheckpoint checkpoint) {
     if (!member.pod().events().isEmpty()) {
-      actors.put(member, spawn.apply(WorkerEvents.create(member, services, seed, () -> onStreamLost.accept(member))));
+      Runnable lost = () -> onStreamLost.accept(member);
+      actors.put(member, spawn.apply(WorkerEvents.create(member, services, checkpoint, lost)));
     }
   }
 

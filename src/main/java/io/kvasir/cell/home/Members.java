@@ -7,7 +7,7 @@ import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.ChunkHints;
-import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.events.EventCheckpoint;
 import io.kvasir.cell.ledger.BookedReservation;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.standby.CellReplica;
@@ -47,7 +47,7 @@ final class Members {
   private BlockIndex index;
   private @Nullable IndexResize resize;
   private final Map<String, ReplicatedWorker> inherited = new HashMap<>();
-  private final Map<Member, EventSeed> seeds = new HashMap<>();
+  private final Map<Member, EventCheckpoint> checkpoints = new HashMap<>();
   private final Set<String> reachable;
   private final ErrorAnswers errorAnswers;
   private final Member.RequestListener listener = new RequestEndListener();
@@ -156,7 +156,7 @@ final class Members {
               listener);
       if (copied != null) {
         inherited.remove(id);
-        seeds.put(member, copied.seed());
+        checkpoints.put(member, copied.checkpoint());
       }
       member.drain(pod.draining());
       put(slot, member);
@@ -184,8 +184,8 @@ final class Members {
   }
 
   /** The state a member that has just been admitted resumes from, null when it begins with nothing. Taken once. */
-  @Nullable EventSeed takeSeed(Member member) {
-    return seeds.remove(member);
+  @Nullable EventCheckpoint takeCheckpoint(Member member) {
+    return checkpoints.remove(member);
   }
 
   /** Retires the replicated workers that have not become members. */

@@ -4,7 +4,7 @@ import io.kvasir.cell.ClusterStatus.StandbyStatus;
 import io.kvasir.cell.directory.CellNodes;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.NodeNames;
-import io.kvasir.cell.standby.ReplicaProgress;
+import io.kvasir.cell.standby.ReplicaLag;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.standby.StandbyChoice;
 import io.kvasir.cell.worker.Member;
@@ -66,7 +66,7 @@ final class Standbys {
   /** What a node's replica has been sent. */
   private static final class NodeReplica {
     private final ActorRef<Standby.Message> standby;
-    private final Map<Member, ReplicaProgress> progress = new HashMap<>();
+    private final Map<Member, ReplicaLag> lags = new HashMap<>();
     private Set<String> reachable = Set.of();
 
     NodeReplica(ActorRef<Standby.Message> standby) {
@@ -216,13 +216,13 @@ final class Standbys {
       }
     }
     replicas.forEach((node, copy) -> {
-      copy.progress.keySet().retainAll(all);
-      long cold = copy.progress.values().stream().filter(progress -> !progress.warm()).count();
+      copy.lags.keySet().retainAll(all);
+      long cold = copy.lags.values().stream().filter(lag -> !lag.warm()).count();
       for (Member member : all) {
-        if (cold < MAX_SNAPSHOTS && !copy.progress.containsKey(member)) {
-          ReplicaProgress progress = new ReplicaProgress();
-          copy.progress.put(member, progress);
-          events.send(member, new WorkerEvents.AddReplica(node, members.view().incarnation(), copy.standby, progress));
+        if (cold < MAX_SNAPSHOTS && !copy.lags.containsKey(member)) {
+          ReplicaLag lag = new ReplicaLag();
+          copy.lags.put(member, lag);
+          events.send(member, new WorkerEvents.AddReplica(node, members.view().incarnation(), copy.standby, lag));
           cold++;
         }
       }
@@ -236,8 +236,8 @@ final class Standbys {
   private boolean warm(String node) {
     NodeReplica copy = replicas.get(node);
     return copy != null
-        && copy.progress.keySet().containsAll(events.members())
-        && copy.progress.values().stream().allMatch(ReplicaProgress::warm);
+        && copy.lags.keySet().containsAll(events.members())
+        && copy.lags.values().stream().allMatch(ReplicaLag::warm);
   }
 
   private void publish() {
@@ -270,14 +270,14 @@ final class Standbys {
 
   private StandbyStatus status(String node, NodeReplica copy, long now) {
     long behind = 0;
-    long lag = 0;
-    for (ReplicaProgress progress : copy.progress.values()) {
-      long events = progress.behind();
+    long lagMillis = 0;
+    for (ReplicaLag lag : copy.lags.values()) {
+      long events = lag.behind();
       behind += events;
       if (events > 0) {
-        lag = Math.max(lag, TimeUnit.NANOSECONDS.toMillis(now - progress.oldestNanos()));
+        lagMillis = Math.max(lagMillis, TimeUnit.NANOSECONDS.toMillis(now - lag.oldestNanos()));
       }
     }
-    return new StandbyStatus(NodeNames.hostAndPort(node), warm(node), behind, lag);
+    return new StandbyStatus(NodeNames.hostAndPort(node), warm(node), behind, lagMillis);
   }
 }

@@ -2,11 +2,11 @@ package io.kvasir.cell.home;
 
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.events.EventApplier;
-import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.events.EventCheckpoint;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.standby.ReplicaFeed;
+import io.kvasir.cell.standby.ReplicaLag;
 import io.kvasir.cell.standby.ReplicaLink;
-import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
@@ -61,7 +61,7 @@ public final class WorkerEvents {
    * @param node where the replica is; it takes the place of an earlier one there
    * @param home the incarnation of the cell's home
    */
-  record AddReplica(String node, long home, ActorRef<Standby.Message> standby, ReplicaProgress progress)
+  record AddReplica(String node, long home, ActorRef<Standby.Message> standby, ReplicaLag lag)
       implements Message {}
 
   /** Stops sending to a node's replica. */
@@ -100,7 +100,7 @@ public final class WorkerEvents {
       ActorContext<Message> context,
       Member member,
       CellServices services,
-      @Nullable EventSeed seed,
+      @Nullable EventCheckpoint checkpoint,
       Runnable lost) {
     this.context = context;
     this.member = member;
@@ -111,11 +111,11 @@ public final class WorkerEvents {
             member, services, context.messageAdapter(Standby.Acknowledged.class, ReplicaAcknowledged::new));
     this.stream = new EventStream<>(context, OfStream::new, member, services.eventSources(), new Reader());
     PodSpec pod = member.pod();
-    if (seed != null && seed.isWhole() && stream.resume(seed.position().stream())) {
-      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas.feed(), seed);
+    if (checkpoint != null && checkpoint.isWhole() && stream.resume(checkpoint.position().stream())) {
+      this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas.feed(), checkpoint);
       updateCache();
     } else {
-      if (seed != null) {
+      if (checkpoint != null) {
         member.cache().blocks().clear();
       }
       this.applier = new EventApplier(member.cache().blocks(), pod.engine().blockSize(), replicas.feed());
@@ -127,14 +127,14 @@ public final class WorkerEvents {
    * Applies a worker's events until it is stopped. A stream that fails or ends is opened again, and until then the
    * worker's index counts as uncertain.
    *
-   * @param seed what is known of the events whose blocks the member holds already; null when it holds none
+   * @param checkpoint what is known of the events whose blocks the member holds already; null when it holds none
    * @param lost runs when the transport loses the engine, which is often the first sign that it died
    */
   static Behavior<Message> create(
-      Member member, CellServices services, @Nullable EventSeed seed, Runnable lost) {
+      Member member, CellServices services, @Nullable EventCheckpoint checkpoint, Runnable lost) {
     return Behaviors.setup(
         context -> {
-          WorkerEvents events = new WorkerEvents(context, member, services, seed, lost);
+          WorkerEvents events = new WorkerEvents(context, member, services, checkpoint, lost);
           return Behaviors.receiveMessage(events::on);
         });
   }
@@ -178,7 +178,7 @@ public final class WorkerEvents {
         resume();
       }
       case AddReplica replica -> {
-        replicas.add(replica.node(), replica.home(), replica.standby(), replica.progress());
+        replicas.add(replica.node(), replica.home(), replica.standby(), replica.lag());
         sendSnapshots();
       }
       case RemoveReplica replica -> replicas.remove(replica.node());
@@ -218,7 +218,7 @@ public final class WorkerEvents {
     @Override
     public void failed(Throwable cause) {
       services.metrics().workers().streamFailed(member);
-      member.eventProgress().failed(cause);
+      member.eventStreamHealth().failed(cause);
       context
           .getLog()
           .warn("the event stream of {} failed and is opened again: {}", member.worker().id(), String.valueOf(cause));
@@ -309,7 +309,7 @@ public final class WorkerEvents {
     EventState before = applier.state();
     long now = System.currentTimeMillis();
     applier.apply(batch, now);
-    member.eventProgress().applied(batch, now);
+    member.eventStreamHealth().applied(batch, now);
     replicas.feed().batchApplied(applier.position(), batch.events().size());
     EventState after = applier.state();
     updateCache();

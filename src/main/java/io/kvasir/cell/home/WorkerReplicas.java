@@ -2,8 +2,8 @@ package io.kvasir.cell.home;
 
 import io.kvasir.cell.standby.ReplicaFeed;
 import io.kvasir.cell.standby.ReplicaFrame;
+import io.kvasir.cell.standby.ReplicaLag;
 import io.kvasir.cell.standby.ReplicaLink;
-import io.kvasir.cell.standby.ReplicaProgress;
 import io.kvasir.cell.standby.Standby;
 import io.kvasir.cell.worker.Member;
 import java.util.HashMap;
@@ -39,9 +39,9 @@ final class WorkerReplicas {
    *
    * @param home the incarnation of the cell's home
    */
-  void add(String node, long home, ActorRef<Standby.Message> standby, ReplicaProgress progress) {
+  void add(String node, long home, ActorRef<Standby.Message> standby, ReplicaLag lag) {
     standbys.put(node, standby);
-    feed.add(node, new ReplicaLink(sender(home, standby), progress, services.clock()));
+    feed.add(node, new ReplicaLink(sender(home, standby), lag, services.clock()));
   }
 
   private ReplicaLink.FrameSender sender(long home, ActorRef<Standby.Message> standby) {

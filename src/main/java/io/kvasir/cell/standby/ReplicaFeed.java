@@ -1,8 +1,8 @@
 package io.kvasir.cell.standby;
 
+import io.kvasir.cell.events.AppliedPosition;
 import io.kvasir.cell.events.BlockChangeListener;
 import io.kvasir.cell.events.CacheGroups;
-import io.kvasir.cell.events.EventPosition;
 import io.kvasir.cell.events.EventSalts;
 import io.kvasir.cell.events.GroupChange;
 import io.kvasir.index.Holdings;
@@ -76,7 +76,7 @@ public final class ReplicaFeed implements BlockChangeListener {
 
   /** The rest of everything. */
   public void endSnapshot(
-      ReplicaLink link, EventSalts salts, @Nullable CacheGroups groups, EventPosition position) {
+      ReplicaLink link, EventSalts salts, @Nullable CacheGroups groups, AppliedPosition position) {
     salts.bySalt().forEach((salt, keys) -> {
       for (int from = 0; from < keys.length; from += ReplicaWriter.MAX_KEYS) {
         writer.salt(salt, keys, from);
@@ -157,7 +157,7 @@ public final class ReplicaFeed implements BlockChangeListener {
   }
 
   /** A batch has been applied. */
-  public void batchApplied(EventPosition position, int events) {
+  public void batchApplied(AppliedPosition position, int events) {
     if (subscribed) {
       writer.position(position);
       ReplicaChanges payload = writer.take();

@@ -20,7 +20,7 @@ public final class ReplicaLink {
   private static final long ACK_TIMEOUT_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final FrameSender sender;
-  private final ReplicaProgress progress;
+  private final ReplicaLag lag;
   private final NanoClock clock;
   private final ArrayDeque<PendingFrame> frames = new ArrayDeque<>();
   private long stream;
@@ -47,9 +47,9 @@ public final class ReplicaLink {
       ReplicaChanges payload, boolean finishes, boolean change, long eventsSent, long madeNanos) {}
 
   /** A link to a replica that has received nothing yet. */
-  public ReplicaLink(FrameSender sender, ReplicaProgress progress, NanoClock clock) {
+  public ReplicaLink(FrameSender sender, ReplicaLag lag, NanoClock clock) {
     this.sender = sender;
-    this.progress = progress;
+    this.lag = lag;
     this.clock = clock;
   }
 
@@ -81,7 +81,7 @@ public final class ReplicaLink {
     resentFrom = -1;
     eventsAcknowledged = eventsSent;
     progressNanos = clock.nanos();
-    updateProgress();
+    updateLag();
   }
 
   /** A piece of everything. */
@@ -123,7 +123,7 @@ public final class ReplicaLink {
     }
     snapshotting = false;
     snapshotNeeded = true;
-    updateProgress();
+    updateLag();
   }
 
   /**
@@ -163,7 +163,7 @@ public final class ReplicaLink {
       again = resend();
     }
     send();
-    updateProgress();
+    updateLag();
     return again;
   }
 
@@ -174,14 +174,14 @@ public final class ReplicaLink {
       progressNanos = clock.nanos();
       again = resend();
     }
-    updateProgress();
+    updateLag();
     return again;
   }
 
   private void add(PendingFrame frame) {
     frames.addLast(frame);
     send();
-    updateProgress();
+    updateLag();
   }
 
   private void send() {
@@ -215,9 +215,9 @@ public final class ReplicaLink {
     sender.send(stream, next + at, frame.finishes(), frame.payload());
   }
 
-  private void updateProgress() {
+  private void updateLag() {
     PendingFrame oldest = frames.peekFirst();
-    progress.update(warm && !snapshotNeeded, eventsSent - eventsAcknowledged, oldest == null ? clock.nanos()
+    lag.update(warm && !snapshotNeeded, eventsSent - eventsAcknowledged, oldest == null ? clock.nanos()
         : oldest.madeNanos());
   }
 }

@@ -1,7 +1,7 @@
 package io.kvasir.cell.standby;
 
+import io.kvasir.cell.events.AppliedPosition;
 import io.kvasir.cell.events.BlockChangeListener;
-import io.kvasir.cell.events.EventPosition;
 import io.kvasir.cell.events.GroupChange;
 import io.kvasir.index.Holdings;
 import io.kvasir.index.Tier;
@@ -151,7 +151,7 @@ final class ReplicaWriter {
   }
 
   /** How far the worker's events have been applied. */
-  void position(EventPosition position) {
+  void position(AppliedPosition position) {
     write(() -> {
       out.writeByte(POSITION);
       out.writeLong(position.stream().sequence());

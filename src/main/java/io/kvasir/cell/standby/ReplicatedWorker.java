@@ -1,9 +1,9 @@
 package io.kvasir.cell.standby;
 
+import io.kvasir.cell.events.AppliedPosition;
 import io.kvasir.cell.events.CacheGroups;
-import io.kvasir.cell.events.EventPosition;
+import io.kvasir.cell.events.EventCheckpoint;
 import io.kvasir.cell.events.EventSalts;
-import io.kvasir.cell.events.EventSeed;
 import io.kvasir.cell.events.GroupChange;
 import io.kvasir.events.StreamPosition;
 import io.kvasir.index.BlockHash;
@@ -31,7 +31,7 @@ public final class ReplicatedWorker {
   private final EventSalts salts = new EventSalts();
   private final List<ReplicaFrame> unfinished = new ArrayList<>();
   private @Nullable CacheGroups groups;
-  private EventPosition position = EventPosition.START;
+  private AppliedPosition position = AppliedPosition.START;
   private long next;
   private boolean complete;
 
@@ -77,8 +77,8 @@ public final class ReplicatedWorker {
   }
 
   /** What a home goes on with. */
-  public EventSeed seed() {
-    return new EventSeed(salts, groups, position);
+  public EventCheckpoint checkpoint() {
+    return new EventCheckpoint(salts, groups, position);
   }
 
   /** Takes the next frame. */
@@ -160,7 +160,7 @@ public final class ReplicatedWorker {
     blocks.clear();
     salts.clear();
     groups = null;
-    position = EventPosition.START;
+    position = AppliedPosition.START;
     complete = false;
   }
 
@@ -179,12 +179,12 @@ public final class ReplicatedWorker {
     }
   }
 
-  private static EventPosition position(ByteBuffer in) {
+  private static AppliedPosition position(ByteBuffer in) {
     StreamPosition stream = new StreamPosition(in.getLong(), in.getLong());
     int blockSize = in.getInt();
     int prefixGroup = in.getInt();
     byte flags = in.get();
-    return new EventPosition(
+    return new AppliedPosition(
         stream, blockSize, prefixGroup, (flags & ReplicaWriter.LOST) != 0, (flags & ReplicaWriter.HYBRID) != 0,
         (flags & ReplicaWriter.ONCE_COMPUTED) != 0, (flags & ReplicaWriter.CUT) != 0);
   }

@@ -1,10 +1,10 @@
 package io.kvasir.cell.worker;
 
 import io.kvasir.cell.CellSettings;
-import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.EventMode;
 import io.kvasir.cell.HitOutcome;
+import io.kvasir.cell.LearntEngines;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.events.ChunkHints;
@@ -36,7 +36,7 @@ public final class Member {
   private final ChangeCounter changes;
   private final NanoClock clock;
   private final RequestListener listener;
-  private final EventProgress eventProgress;
+  private final EventStreamHealth eventStreamHealth;
   private final WorkerCache cache;
   private final SendOrder sendOrder = new SendOrder();
   private final PullYield pullYield = new PullYield();
@@ -97,7 +97,7 @@ public final class Member {
     this.clock = clock;
     this.changes = revision;
     this.listener = onEnd;
-    this.eventProgress = new EventProgress(pod);
+    this.eventStreamHealth = new EventStreamHealth(pod);
     this.cache = new WorkerCache(
         this::worker, this::pod, () -> engines.of(worker().pod()), load, blocks, settings.prediction(), clock,
         revision);
@@ -175,9 +175,9 @@ public final class Member {
     listener.pulled(this, expected, found);
   }
 
-  /** How its event stream comes along. */
-  public EventProgress eventProgress() {
-    return eventProgress;
+  /** How late its events are, and what went wrong with them. */
+  public EventStreamHealth eventStreamHealth() {
+    return eventStreamHealth;
   }
 
   /** The time that it is measured by, in nanoseconds. */
@@ -193,7 +193,7 @@ public final class Member {
   /** How the index learns what it holds. */
   public EventMode eventMode() {
     EventState now = cache.events();
-    return EventMode.of(eventProgress.status(now.connected()), now.suspect(), now.lastSequence());
+    return EventMode.of(eventStreamHealth.status(now.connected()), now.suspect(), now.lastSequence());
   }
 
   /** Has it get nothing new, or again something. */

@@ -27,7 +27,7 @@ public final class MemberDescription {
         member.isDraining(),
         load(member, learnt, answers, answerTokens),
         index(member),
-        member.eventProgress().status(member.cache().events().connected()));
+        member.eventStreamHealth().status(member.cache().events().connected()));
   }
 
   private static WorkerStatus.Load load(

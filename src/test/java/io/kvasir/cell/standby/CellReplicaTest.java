@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.cell.events.BlockChangeListener;
 import io.kvasir.cell.events.CacheGroups;
 import io.kvasir.cell.events.EventApplier;
-import io.kvasir.cell.events.EventSeed;
+import io.kvasir.cell.events.EventCheckpoint;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.events.KvEvent.Removed;
@@ -64,7 +64,7 @@ final class CellReplicaTest {
     private final ReplicaFeed feed = new ReplicaFeed();
     private final EventApplier applier;
     private final Engine engine;
-    private ReplicaProgress progress = new ReplicaProgress();
+    private ReplicaLag lag = new ReplicaLag();
     private @Nullable ReplicaLink link;
 
     Home(int slot, long seed) {
@@ -79,8 +79,8 @@ final class CellReplicaTest {
     }
 
     void copyTo() {
-      progress = new ReplicaProgress();
-      ReplicaLink made = new ReplicaLink(this::send, progress, now::get);
+      lag = new ReplicaLag();
+      ReplicaLink made = new ReplicaLink(this::send, lag, now::get);
       link = made;
       feed.add("node", made);
     }
@@ -258,7 +258,7 @@ final class CellReplicaTest {
   /** Until everything has come, whatever gets lost. */
   private void settle(SplittableRandom random, int loss) {
     for (int round = 0; round < 10_000; round++) {
-      if (homes.stream().allMatch(home -> home.progress.warm() && home.progress.behind() == 0)) {
+      if (homes.stream().allMatch(home -> home.lag.warm() && home.lag.behind() == 0)) {
         return;
       }
       now.addAndGet(Duration.ofSeconds(2).toNanos());
@@ -285,7 +285,7 @@ final class CellReplicaTest {
     for (Home home : homes) {
       ReplicatedWorker copied = copied(taken, home);
       assertThat(copied.blocks().size()).as("keys of %s", home.id()).isEqualTo(home.blocks.size());
-      assertThat(copied.seed().position()).isEqualTo(home.applier.position());
+      assertThat(copied.checkpoint().position()).isEqualTo(home.applier.position());
       assertBlocks(taken, home, copied);
     }
     assertThat(taken.index().rows()).isEqualTo(index.rows());
@@ -350,7 +350,7 @@ final class CellReplicaTest {
     assertSame(taken);
     for (Home home : homes) {
       ReplicatedWorker copied = copied(taken, home);
-      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, copied.seed());
+      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, copied.checkpoint());
       for (int i = 0; i < 50; i++) {
         KvBatch batch = home.engine.next();
         home.applier.apply(batch, 0);
@@ -383,7 +383,7 @@ final class CellReplicaTest {
     assertSame(taken);
     for (Home home : homes) {
       ReplicatedWorker copied = copied(taken, home);
-      EventSeed whole = copied.seed();
+      EventCheckpoint whole = copied.checkpoint();
       assertThat(whole.isWhole()).isTrue();
       assertSameGroups(home, whole.groups());
       EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, whole);
@@ -412,9 +412,9 @@ final class CellReplicaTest {
       home.apply(home.engine.next());
     }
     settle(new SplittableRandom(51), 0);
-    EventSeed seed = copied(taken(), home).seed();
-    assertThat(seed.position()).isEqualTo(home.applier.position());
-    assertThat(seed.isWhole()).isFalse();
+    EventCheckpoint checkpoint = copied(taken(), home).checkpoint();
+    assertThat(checkpoint.position()).isEqualTo(home.applier.position());
+    assertThat(checkpoint.isWhole()).isFalse();
   }
 
   /** Prompts may be cut otherwise at the next home, which reads the engine's events anew. */
@@ -429,8 +429,8 @@ final class CellReplicaTest {
     settle(new SplittableRandom(61), 0);
     ReplicatedWorker copied = copied(taken(), home);
     assertThat(copied.blocks().size()).isEqualTo(2 * 3);
-    assertThat(copied.seed().position()).isEqualTo(home.applier.position());
-    assertThat(copied.seed().isWhole()).isFalse();
+    assertThat(copied.checkpoint().position()).isEqualTo(home.applier.position());
+    assertThat(copied.checkpoint().isWhole()).isFalse();
   }
 
   /** What was not confirmed when the home died is told again by the engine: the position says from where. */
@@ -454,7 +454,7 @@ final class CellReplicaTest {
     CellReplica.WarmState taken = taken();
     for (Home home : homes) {
       ReplicatedWorker copied = copied(taken, home);
-      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, copied.seed());
+      EventApplier next = new EventApplier(copied.blocks(), BLOCK, BlockChangeListener.NONE, copied.checkpoint());
       long last = next.position().stream().sequence();
       for (KvBatch batch : told.getOrDefault(home.slot, List.of())) {
         if (batch.sequence() > last) {
@@ -479,7 +479,7 @@ final class CellReplicaTest {
       home.apply(home.engine.burst(blocks)); // nothing arrives
     }
     assertThat(toCopy).hasSizeLessThanOrEqualTo(ReplicaLink.WINDOW);
-    assertThat(home.progress.warm()).isFalse();
+    assertThat(home.lag.warm()).isFalse();
     settle(random, 0);
     assertSame(taken());
   }

@@ -9,10 +9,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a worker's event stream comes along, for people: how late its messages are, and what went wrong with it since the
- * worker joined. Thread-safe.
+ * The health of a worker's event stream, for people: how late its messages are, and what went wrong with it since the
+ * worker joined. What decisions need of the stream is its {@link io.kvasir.cell.events.EventState}. Thread-safe.
  */
-public final class EventProgress {
+public final class EventStreamHealth {
   private static final long NEVER = -1;
 
   private final String source;
@@ -22,7 +22,7 @@ public final class EventProgress {
   private long failures;
   private @Nullable String lastFault;
 
-  EventProgress(PodSpec pod) {
+  EventStreamHealth(PodSpec pod) {
     this.source = pod.events().stream().map(EventFeed::kind).distinct().collect(Collectors.joining("+"));
   }
 

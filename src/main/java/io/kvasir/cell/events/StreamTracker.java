@@ -3,8 +3,8 @@ package io.kvasir.cell.events;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.StreamPosition;
 
-/** How far a worker's stream of events has come, and whether all of it has. One thread at a time. */
-final class StreamProgress {
+/** Tracks how far a worker's stream of events has come, and what is missing of it. One thread at a time. */
+final class StreamTracker {
   private StreamPosition position;
   /** Messages may be missing and may still come. */
   private boolean gap;
@@ -15,7 +15,7 @@ final class StreamProgress {
   private long suspectSince = EventState.CERTAIN;
 
   /** Goes on behind a position, with what was lost before it. */
-  StreamProgress(StreamPosition position, boolean lost) {
+  StreamTracker(StreamPosition position, boolean lost) {
     this.position = position;
     this.lost = lost;
   }

@@ -1,7 +1,7 @@
 package io.kvasir.cell.standby;
 
-/** How far a copy of one worker has come, as its home knows. The worker's events actor writes, any thread reads. */
-public final class ReplicaProgress {
+/** How far a copy of one worker is behind, as its home knows. The worker's events actor writes, any thread reads. */
+public final class ReplicaLag {
   private volatile boolean warm;
   private volatile long behind;
   private volatile long oldestNanos;

@@ -5,8 +5,8 @@ import io.kvasir.events.KvEvent;
 import io.kvasir.events.StreamPosition;
 
 /**
- * How far a worker's events have been applied, and what was learned of its stream on the way: what another applier
- * needs to go on.
+ * The position up to which a worker's events have been applied, and what was learned of its stream on the way. It goes
+ * to the replicas with each batch.
  *
  * @param stream the last numbered message
  * @param blockSize tokens in a block as the events have it, 0 until one had it
@@ -18,9 +18,10 @@ import io.kvasir.events.StreamPosition;
  *     shows
  * @param cut whether the blocks that are held are parts of the engine's
  */
-public record EventPosition(
+public record AppliedPosition(
     StreamPosition stream, int blockSize, int prefixGroup, boolean lost, boolean hybrid, boolean onceComputed,
     boolean cut) {
-  public static final EventPosition START =
-      new EventPosition(new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false, false, false);
+  public static final AppliedPosition START =
+      new AppliedPosition(
+          new StreamPosition(KvBatch.UNSEQUENCED, 0), 0, KvEvent.UNSPECIFIED, false, false, false, false);
 }
