@@ -8,7 +8,7 @@ import io.kvasir.cell.Reservation;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.events.EventCheckpoint;
-import io.kvasir.cell.ledger.BookedReservation;
+import io.kvasir.cell.ledger.AdoptedReservation;
 import io.kvasir.cell.ledger.InFlightLoad;
 import io.kvasir.cell.standby.CellReplica;
 import io.kvasir.cell.standby.ReplicatedWorker;
@@ -205,7 +205,7 @@ final class Members {
       if (member != null && member.worker().id().equals(load.worker())) {
         Booking localPrefill = booking(member, load.promptTokens(), load.uncachedTokens());
         Booking now = load.localPrefill() ? localPrefill : booking(member, load.promptTokens(), 1);
-        Reservation adopted = BookedReservation.adopt(member, load.model(), now, localPrefill);
+        Reservation adopted = AdoptedReservation.book(member, load.model(), now, localPrefill);
         if (load.firstToken()) {
           adopted.firstToken();
         }

@@ -5,9 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The load booked on one worker. Booking is one step with the check that there is room; every booking
- * is taken back exactly once by the {@code BookedReservation} that made it. The next worker in a slot gets a load of
- * its own, so that the release of a booking on the one before it cannot be taken from it.
+ * The load booked on one worker. Booking is one step with the check that there is room; every booking is taken back
+ * exactly once, by its {@code BookedLoad}. The next worker in a slot gets a load of its own, so that the release of a
+ * booking on the one before it cannot be taken from it.
  *
  * <p>Wait-free but for the compare-and-set of the first counter.
  */
