@@ -4,15 +4,12 @@ import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.client.CellChoice;
 import io.kvasir.cell.client.CellChoiceBenchmark;
 import io.kvasir.cell.client.CellReports;
-import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.view.CellMetrics;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
@@ -22,7 +19,6 @@ import io.kvasir.index.Tier;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
@@ -36,7 +32,6 @@ import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -49,7 +44,6 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
@@ -103,7 +97,6 @@ public class DecisionBenchmark {
   private final Chain[] prompts = new Chain[PROMPTS];
   private final Map<Long, BitSet> serialIndex = new HashMap<>();
   private int[] serialInFlight = new int[0];
-  private @Nullable ActorTestKit kit;
   private @Nullable Members members;
   private final CellReports gauges = new CellReports();
   private @Nullable CellChoice choice;
@@ -111,9 +104,7 @@ public class DecisionBenchmark {
   /** Seats the workers and fills their caches. */
   @Setup
   public void fill() {
-    ActorTestKit actors = ActorTestKit.create();
-    kit = actors;
-    Members cell = members(actors);
+    Members cell = members();
     members = cell;
     choice =
         new CellChoice(
@@ -128,7 +119,7 @@ public class DecisionBenchmark {
               .capacityBlocks(10_000)
               .events(List.of(new EventFeed.Push("")))
               .build();
-      cell.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().reachability().onSuccess());
+      var _ = TestCell.admit(cell, pod);
     }
     SplittableRandom random = new SplittableRandom(1);
     List<Member> all = new ArrayList<>(cell.all());
@@ -164,24 +155,12 @@ public class DecisionBenchmark {
     CellChoiceBenchmark.tell(gauges, CellChoiceBenchmark.cells(cells));
   }
 
-  /** Ends what was started. */
-  @TearDown
-  public void stop() {
-    Objects.requireNonNull(kit).shutdownTestKit();
-  }
-
-  private Members members(ActorTestKit actors) {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    CellSettings tests = TestSettings.CELL;
-    CellSettings settings =
-        new CellSettings(
-            new CellSettings.IndexSettings(workers, tests.index().maxWorkers(), 1 << 28), tests.remote(),
-            tests.health(), tests.prediction(), tests.accuracy());
+  private Members members() {
+    CellSettings.IndexSettings index =
+        new CellSettings.IndexSettings(workers, TestSettings.CELL.index().maxWorkers(), 1 << 28);
     return new Members(
         "m",
-        TestServices.of(
-            actors, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
-            System::nanoTime));
+        TestServices.deciding("expected-cost").settings(TestSettings.with(index)).clock(System::nanoTime).build());
   }
 
   /** The next prompt, its unknown end new. */

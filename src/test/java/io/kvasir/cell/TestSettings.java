@@ -1,5 +1,8 @@
 package io.kvasir.cell;
 
+import io.kvasir.admission.AdmissionSettings;
+import io.kvasir.admission.AdmissionSettings.ClassSettings;
+import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings.AccuracySettings;
 import io.kvasir.cell.CellSettings.HealthSettings;
 import io.kvasir.cell.CellSettings.IndexSettings;
@@ -9,10 +12,13 @@ import io.kvasir.cell.CellSettings.ReportSettings;
 import io.kvasir.cell.CellSettings.StallSettings;
 import io.kvasir.peer.PeerConnections;
 import io.kvasir.peer.PeerSettings;
+import io.kvasir.programs.ProgramSettings;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
 
 /** Settings of cells in tests. */
 public final class TestSettings {
@@ -35,6 +41,32 @@ public final class TestSettings {
           TRUTH);
 
   private TestSettings() {}
+
+  /** Those of {@link #CELL} with another size. */
+  public static CellSettings with(IndexSettings index) {
+    return new CellSettings(index, CELL.remote(), CELL.health(), CELL.prediction(), CELL.accuracy());
+  }
+
+  /** Those of {@link #CELL} with requests that wait. */
+  public static CellSettings with(AdmissionSettings admission) {
+    return with(CELL.programs(), admission);
+  }
+
+  /** Those of {@link #CELL} with programs, and requests that wait. */
+  public static CellSettings with(ProgramSettings programs, AdmissionSettings admission) {
+    return new CellSettings(
+        CELL.index(), CELL.remote(), CELL.health(), CELL.prediction(), CELL.accuracy(), programs, admission,
+        FromZeroSettings.NONE);
+  }
+
+  /** The same for every class. */
+  public static Map<ServiceClass, ClassSettings> ofEveryClass(ClassSettings same) {
+    Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
+    for (ServiceClass each : ServiceClass.values()) {
+      classes.put(each, same);
+    }
+    return classes;
+  }
 
   /** A node's lines on loopback. */
   public static PeerConnections lines() {

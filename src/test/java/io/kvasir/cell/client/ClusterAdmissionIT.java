@@ -14,7 +14,6 @@ import io.kvasir.admission.ServiceClass;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PartitionPolicy;
 import io.kvasir.cell.RetentionRelease;
@@ -35,7 +34,6 @@ import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -311,15 +309,9 @@ final class ClusterAdmissionIT {
     ClassSettings some =
         new ClassSettings(
             Duration.ofMillis(50), Duration.ofMinutes(10), Duration.ofMinutes(10), 10, 2, 1 << 20, 1);
-    Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
-    for (ServiceClass each : ServiceClass.values()) {
-      classes.put(each, some);
-    }
-    CellSettings tests = TestSettings.CELL;
-    return new CellSettings(
-        tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(), tests.programs(),
-        new AdmissionSettings(true, classes, 1000, 2, 0.02, 0.5, Map.of(), Duration.ofMinutes(10)),
-        FromZeroSettings.NONE);
+    return TestSettings.with(
+        new AdmissionSettings(
+            true, TestSettings.ofEveryClass(some), 1000, 2, 0.02, 0.5, Map.of(), Duration.ofMinutes(10)));
   }
 
   private static Node node() {

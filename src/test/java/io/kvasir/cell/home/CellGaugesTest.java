@@ -4,41 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
-import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
-import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import java.util.List;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The gauges of a cell, as a scrape finds them. */
 final class CellGaugesTest {
-  private static ActorTestKit kit;
-
   private final PrometheusRegistry registry = new PrometheusRegistry();
-  private final Metrics metrics = new Metrics(registry);
-  private final CellServices services =
-      TestServices.of(
-          kit, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
-          () -> 1);
+  private final CellServices services = TestServices.deciding("expected-cost").metrics(new Metrics(registry)).build();
   private final Members members = new Members("m", services);
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
 
   @Test
   void scrape_hasEveryWorkerOnceInEachGauge() {

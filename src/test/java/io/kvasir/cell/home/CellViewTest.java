@@ -8,16 +8,13 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.PrefixHold;
-import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestPrompts;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.WorkerStatus;
-import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.events.EventApplier;
 import io.kvasir.cell.events.EventState;
 import io.kvasir.cell.ledger.CorrelationIds;
@@ -66,10 +63,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -82,8 +76,6 @@ final class CellViewTest {
   private static final ServedRequest ANY = new ServedRequest(null, "m", true, null);
   private static final int BLOCK = 16;
   private static final int PROMPT = 64 * BLOCK + 5;
-
-  private static ActorTestKit kit;
 
   private static final List<EventFeed> FEEDS = List.of(new EventFeed.Push(""));
 
@@ -103,15 +95,12 @@ final class CellViewTest {
   }
 
   private Members members(DecisionServer.Holders holders) {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    ProfileSet profiles = TestProfiles.builtIn("expected-cost", metrics);
-    costs = profiles.costs();
-    log = new DecisionLog(new DecisionLogSettings(null, 1, 100), metrics);
-    // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
-    IntStream.range(0, 400).forEach(_ -> profiles.outputs().observe("m", 1));
+    log = new DecisionLog(new DecisionLogSettings(null, 1, 100), new Metrics(new PrometheusRegistry()));
     CellServices services =
-        TestServices.of(kit, TestSettings.CELL, profiles, metrics, log, this::nanos,
-            TestServices.Outside.QUIET.with(holders));
+        TestServices.deciding("expected-cost").clock(this::nanos).decisions(log).holders(holders).build();
+    costs = services.profiles().costs();
+    // Short answers: what many contexts cost each other in decoding would be a reason of its own to spread.
+    IntStream.range(0, 400).forEach(_ -> services.profiles().outputs().observe("m", 1));
     return new Members("m", services);
   }
 
@@ -138,26 +127,12 @@ final class CellViewTest {
               .maxInFlight(maxInFlight)
               .events(events)
               .build();
-      members.admit(new PodEntry(pod, PodSource.CONFIG)).forEach(member -> member.health().reachability().onSuccess());
+      var _ = TestCell.admit(members, pod);
     }
-  }
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
   }
 
   private static Chain chain(int seed, int blocks) {
-    long[] hashes = new long[blocks];
-    for (int i = 0; i < blocks; i++) {
-      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], seed * 1000L + i + 1);
-    }
-    return new Chain(hashes, BLOCK);
+    return TestPrompts.chain(seed, blocks, BLOCK);
   }
 
   private Decision.Planned plan(Chain chain) {
@@ -299,8 +274,7 @@ final class CellViewTest {
   void anyRankOfAPod_promisesNothingAndProvesNothing() {
     members.all().forEach(member -> member.drain(true));
     PodSpec pod = TestPods.pod("ranked").ranks(2).blockSize(BLOCK).events(FEEDS).build();
-    List<Member> ranks = members.admit(new PodEntry(pod, PodSource.CONFIG));
-    ranks.forEach(member -> member.health().reachability().onSuccess());
+    List<Member> ranks = TestCell.admit(members, pod);
     Decision.Chosen holder = decide(chain(1, 64));
     holder.reservation().close(new Outcome.Completed(PROMPT, 0, 10, 1000));
     int before = predicted();

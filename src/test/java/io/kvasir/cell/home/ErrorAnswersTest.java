@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.view.CellViews;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
@@ -19,42 +16,25 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
-import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.ManualClock;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Which error answers keep requests from a worker: those that are its own failures, while others can serve. */
 final class ErrorAnswersTest {
-  private static ActorTestKit kit;
-
   private static final Outcome ERROR = new Outcome.Failed(false, "status 500");
   private static final Outcome UNKNOWN = new Outcome.UnknownModel(404, "m");
   private static final Outcome ANSWER = new Outcome.Completed(1, 0, 1, 1);
   private static final int THRESHOLD = TestSettings.CELL.health().breakerFailures();
 
   private final ManualClock clock = new ManualClock();
-  private final Members members = members();
+  private final Members members =
+      new Members("m", TestServices.deciding("expected-cost").clock(clock).build());
   private int requests;
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
 
   @Test
   void errorsOfTheOnlyWorker_keepNothingFromIt() {
@@ -420,9 +400,7 @@ final class ErrorAnswersTest {
   }
 
   private Member admit(TestPods.Builder pod) {
-    Member admitted = members.admit(new PodEntry(pod.build(), PodSource.CONFIG)).getFirst();
-    admitted.health().reachability().onSuccess();
-    return admitted;
+    return TestCell.admit(members, pod.build()).getFirst();
   }
 
   private void ended(String request, Member member, Outcome outcome) {
@@ -472,14 +450,5 @@ final class ErrorAnswersTest {
   private static KvTransfer transfer() {
     return new KvTransfer(
         KvTransfer.Dialect.VLLM_NIXL, "", "h", 1, "e", 1, 1, new KvTransfer.TransferCost(1, 1));
-  }
-
-  private Members members() {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    return new Members(
-        "m",
-        TestServices.of(
-            kit, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
-            clock));
   }
 }

@@ -6,17 +6,12 @@ import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HealthProbe;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
-import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.StallDetector;
 import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Worker;
-import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
@@ -28,17 +23,12 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** When the pods of a large cell are probed and polled; time is counted in ticks, and answers come at once. */
 final class HealthMonitorTest {
-  private static ActorTestKit kit;
-
   private static final int PODS = 60;
   private static final int TICKS_PER_SECOND = 4;
   private static final int PROBE_INTERVAL_TICKS = 5 * TICKS_PER_SECOND;
@@ -49,7 +39,7 @@ final class HealthMonitorTest {
   private final Map<URI, CompletableFuture<Boolean>> late = new HashMap<>();
   private final List<String> gone = new ArrayList<>();
   private final List<CompletableFuture<Boolean>> canaries = new ArrayList<>();
-  private final Members members = members();
+  private final Members members = new Members("m", services());
   private final HealthMonitor monitor =
       new HealthMonitor(
           members, services(), Runnable::run, member -> gone.add(member.worker().id()),
@@ -58,39 +48,31 @@ final class HealthMonitorTest {
   private int polls;
 
   private CellServices services() {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    return TestServices.of(
-        kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
-        () -> tick * TICK_NANOS,
-        TestServices.Outside.QUIET.with(new HealthProbe() {
-          @Override
-          public CompletionStage<Boolean> probe(URI pod) {
-            probes.computeIfAbsent(pod, _ -> new ArrayList<>()).add(tick);
-            CompletableFuture<Boolean> slow = late.get(pod);
-            Throwable why = unreachable.get(pod);
-            return slow != null ? slow : why == null
-                ? CompletableFuture.completedFuture(true)
-                : CompletableFuture.failedFuture(new CompletionException("no connection", why));
-          }
+    return TestServices.deciding("prefix-aware").clock(() -> tick * TICK_NANOS).probe(new HealthProbe() {
+      @Override
+      public CompletionStage<Boolean> probe(URI pod) {
+        probes.computeIfAbsent(pod, _ -> new ArrayList<>()).add(tick);
+        CompletableFuture<Boolean> slow = late.get(pod);
+        Throwable why = unreachable.get(pod);
+        return slow != null ? slow : why == null
+            ? CompletableFuture.completedFuture(true)
+            : CompletableFuture.failedFuture(new CompletionException("no connection", why));
+      }
 
-          @Override
-          public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
-            polls++;
-            return CompletableFuture.completedFuture(Map.of(0, new EngineReport(0, 0, 0)));
-          }
+      @Override
+      public CompletionStage<Map<Integer, EngineReport>> reports(URI pod) {
+        polls++;
+        return CompletableFuture.completedFuture(Map.of(0, new EngineReport(0, 0, 0)));
+      }
 
-          @Override
-          public CompletionStage<Boolean> canary(Worker worker) {
-            assertThat(worker.id()).isEqualTo("p0");
-            CompletableFuture<Boolean> answer = new CompletableFuture<>();
-            canaries.add(answer);
-            return answer;
-          }
-        }));
-  }
-
-  private Members members() {
-    return new Members("m", services());
+      @Override
+      public CompletionStage<Boolean> canary(Worker worker) {
+        assertThat(worker.id()).isEqualTo("p0");
+        CompletableFuture<Boolean> answer = new CompletableFuture<>();
+        canaries.add(answer);
+        return answer;
+      }
+    }).build();
   }
 
   @BeforeEach
@@ -98,16 +80,6 @@ final class HealthMonitorTest {
     for (int i = 0; i < PODS; i++) {
       members.admit(new PodEntry(TestPods.pod("p" + i).build(), PodSource.CONFIG));
     }
-  }
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
   }
 
   private void run(int ticks) {

@@ -7,7 +7,6 @@ import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
@@ -15,9 +14,6 @@ import io.kvasir.cell.worker.WorkerHealth;
 import io.kvasir.events.EventFeed;
 import io.kvasir.routing.Booking;
 import io.kvasir.routing.Candidates;
-import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
@@ -25,45 +21,24 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A decision's columns against each worker asked by itself. */
 @Tag("lock-free")
 final class HealthSnapshotTest {
-  private static ActorTestKit kit;
-
   private static final int PODS = 70;
 
   private final AtomicLong now = new AtomicLong(1_000_000_000L);
   private final Members members = members();
   private final Candidates candidates = new Candidates(128);
 
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
-
   private Members members() {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    CellSettings tests = TestSettings.CELL;
-    CellSettings settings =
-        new CellSettings(
-            new CellSettings.IndexSettings(128, tests.index().maxWorkers(), 1 << 26), tests.remote(), tests.health(),
-            tests.prediction(), tests.accuracy());
+    CellSettings.IndexSettings wide =
+        new CellSettings.IndexSettings(128, TestSettings.CELL.index().maxWorkers(), 1 << 26);
     return new Members(
         "m",
-        TestServices.of(
-            kit, settings, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
-            now::get));
+        TestServices.deciding("expected-cost").settings(TestSettings.with(wide)).clock(now::get).build());
   }
 
   private void admit(int pod) {

@@ -6,16 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
-import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.TestPrompts;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
-import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Tier;
 import io.kvasir.index.WorkerBlocks;
@@ -23,54 +18,25 @@ import io.kvasir.routing.Booking;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.cost.CostModel;
-import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
 import java.util.Objects;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Slots and the index behind them, while it is rebuilt into a wider one: without actors, one step at a time. */
 final class MembersTest {
   private static final int BLOCK = 16;
-  private static ActorTestKit kit;
-
-  private final Metrics metrics = new Metrics(new PrometheusRegistry());
-  private final ProfileSet profiles = TestProfiles.builtIn("prefix-aware", metrics);
-  private final Members members =
-      new Members(
-          "m",
-          TestServices.of(
-              kit, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), () -> 1_000_000_000L));
+  private final CellServices services = TestServices.deciding("prefix-aware").clock(() -> 1_000_000_000L).build();
+  private final Members members = new Members("m", services);
   private final List<Member> first = admit("a", 64);
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
 
   private List<Member> admit(String pod, int ranks) {
     PodSpec spec =
         TestPods.pod(pod).ranks(ranks).blockSize(BLOCK).events(List.of(new EventFeed.Push("key"))).build();
-    List<Member> admitted = members.admit(new PodEntry(spec, PodSource.CONFIG));
-    admitted.forEach(member -> member.health().reachability().onSuccess());
-    return admitted;
+    return TestCell.admit(members, spec);
   }
 
   private static Chain chain(int seed) {
-    long[] hashes = new long[20];
-    for (int i = 0; i < hashes.length; i++) {
-      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], seed * 1000L + i + 1);
-    }
-    return new Chain(hashes, BLOCK);
+    return TestPrompts.chain(seed, 20, BLOCK);
   }
 
   private static void store(Member member, Chain chain) {
@@ -181,7 +147,7 @@ final class MembersTest {
   }
 
   private double pace(Member member) {
-    return profiles.costs().pace(member.worker().instance());
+    return services.profiles().costs().pace(member.worker().instance());
   }
 
   @Test

@@ -5,28 +5,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
 import io.kvasir.cell.PodSpec;
-import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.Reservation;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestPrompts;
 import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerLoad;
 import io.kvasir.events.EventFeed;
-import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Role;
-import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -37,10 +30,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -51,29 +41,9 @@ final class PlansTest {
   private static final int BLOCK = 16;
   private static final int BLOCKS = 500;
   private static final int PROMPT = BLOCKS * BLOCK + 3;
-  private static ActorTestKit kit;
-
-  private final Metrics metrics = new Metrics(new PrometheusRegistry());
-  private final ProfileSet profiles = TestProfiles.builtIn("prefill-decode", metrics);
   private final ManualClock clock = new ManualClock();
-  private final Members members = members();
-
-  private Members members() {
-    return new Members(
-        "m",
-        TestServices.of(
-            kit, TestSettings.CELL, profiles, metrics, DecisionLog.off(metrics), clock));
-  }
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
+  private final CellServices services = TestServices.deciding("prefill-decode").clock(clock).build();
+  private final Members members = new Members("m", services);
 
   private Member seat(String name, Role role, Dialect dialect, String group, int maxInFlight) {
     PodSpec pod =
@@ -85,17 +55,11 @@ final class PlansTest {
             .events(List.of(new EventFeed.Push("")))
             .kvTransfer(new KvTransfer(dialect, group, name, 8998, "", 1, 1, new KvTransfer.TransferCost(6, 5)))
             .build();
-    Member member = members.admit(new PodEntry(pod, PodSource.CONFIG)).getFirst();
-    member.health().reachability().onSuccess();
-    return member;
+    return TestCell.admit(members, pod).getFirst();
   }
 
   private static Chain chain(int seed) {
-    long[] hashes = new long[BLOCKS];
-    for (int i = 0; i < BLOCKS; i++) {
-      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], seed * 10_000L + i + 1);
-    }
-    return new Chain(hashes, BLOCK);
+    return TestPrompts.chain(seed, BLOCKS, BLOCK);
   }
 
   private Decision decide(int seed, Set<String> excluded, DecisionRequest.@Nullable StepReplacement again) {
@@ -270,7 +234,7 @@ final class PlansTest {
       planned.steps().getFirst().reservation().close(new Outcome.Completed(PROMPT, 0, 1, 1));
       planned.last().reservation().close(new Outcome.Completed(PROMPT, PROMPT - 1, 400, 1));
     }
-    assertThat(profiles.outputs().expected("m")).isGreaterThan(300);
+    assertThat(services.profiles().outputs().expected("m")).isGreaterThan(300);
   }
 
   @Test

@@ -6,31 +6,22 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
 import io.kvasir.cell.LearntEngines.LearntEngine;
 import io.kvasir.cell.Outcome;
-import io.kvasir.cell.PodSource;
+import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
-import io.kvasir.cell.TestSettings;
-import io.kvasir.cell.directory.PodEntry;
+import io.kvasir.cell.TestPrompts;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
-import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Rendition;
 import io.kvasir.index.Tier;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
-import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.DecisionRecord.CandidateRecord;
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -47,36 +38,16 @@ final class RenditionsTest {
           MOST, 20 * BLOCK + 1,
           List.of(new Rendition("SGLang", SGLANG, 24 * BLOCK), new Rendition("older", OLDER, 16 * BLOCK + 9)));
 
-  private static ActorTestKit kit;
-
   private Members members;
-
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
 
   @BeforeEach
   void seat() {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    CellServices services =
-        TestServices.of(
-            kit, TestSettings.CELL, TestProfiles.builtIn("expected-cost", metrics), metrics, DecisionLog.off(metrics),
-            () -> 0);
+    CellServices services = TestServices.deciding("expected-cost").build();
     members = new Members("m", services);
     for (int i = 0; i < 4; i++) {
-      members
-          .admit(
-              new PodEntry(
-                  TestPods.pod("w" + i).blockSize(BLOCK).maxInFlight(100)
-                      .events(List.of(new EventFeed.Push(""))).build(),
-                  PodSource.CONFIG))
-          .forEach(member -> member.health().reachability().onSuccess());
+      PodSpec pod =
+          TestPods.pod("w" + i).blockSize(BLOCK).maxInFlight(100).events(List.of(new EventFeed.Push(""))).build();
+      var _ = TestCell.admit(members, pod);
     }
     services.views().learntEngines().replace(
         Map.of("w0", prepares("most"), "w2", prepares("SGLang"), "w3", prepares("older")));
@@ -87,11 +58,7 @@ final class RenditionsTest {
   }
 
   private static Chain chain(int seed, int blocks) {
-    long[] hashes = new long[blocks];
-    for (int i = 0; i < blocks; i++) {
-      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], seed * 1000L + i + 1);
-    }
-    return new Chain(hashes, BLOCK);
+    return TestPrompts.chain(seed, blocks, BLOCK);
   }
 
   private Member member(int number) {

@@ -3,8 +3,9 @@ package io.kvasir.cell.home;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.EventSources;
 import io.kvasir.cell.HealthProbe;
-import io.kvasir.cell.ProfileSet;
 import io.kvasir.cell.RetentionRelease;
+import io.kvasir.cell.TestProfiles;
+import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.CellNodesKeeper;
 import io.kvasir.cell.directory.CurrentRoster;
 import io.kvasir.cell.directory.Directory;
@@ -16,77 +17,95 @@ import io.kvasir.cell.view.DecisionServer;
 import io.kvasir.telemetry.DecisionLog;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.concurrent.CompletableFuture;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
+import org.apache.pekko.actor.testkit.typed.javadsl.TestInbox;
 import org.apache.pekko.stream.javadsl.Source;
+import org.jspecify.annotations.Nullable;
 
-/** What a node gives a cell in tests. */
+/** What a node gives a cell in tests, of which a test says only what matters to it. There are no actors. */
 final class TestServices {
-  private TestServices() {}
+  private final String profile;
+  private CellSettings settings = TestSettings.CELL;
+  private Metrics metrics = new Metrics(new PrometheusRegistry());
+  private NanoClock clock = () -> 1;
+  private HealthProbe probe = _ -> CompletableFuture.completedFuture(true);
+  private EventSources events = (_, _) -> Source.never();
+  private @Nullable DecisionLog decisions;
+  private DecisionServer.Holders holders = (_, _, _, _) -> {
+    throw new IllegalStateException("no other node has requests here");
+  };
 
-  /** What a cell meets outside of its node. */
-  record Outside(HealthProbe probe, EventSources events, DecisionServer.Holders holders) {
-    /** Workers that are well and tell nothing, and no other node. */
-    static final Outside QUIET =
-        new Outside(
-            pod -> CompletableFuture.completedFuture(true),
-            (worker, pod) -> Source.never(),
-            (_, _, _, _) -> {
-              throw new IllegalStateException("no other node has requests here");
-            });
-
-    Outside with(HealthProbe other) {
-      return new Outside(other, events, holders);
-    }
-
-    Outside with(EventSources other) {
-      return new Outside(probe, other, holders);
-    }
-
-    Outside with(DecisionServer.Holders other) {
-      return new Outside(probe, events, other);
-    }
+  private TestServices(String profile) {
+    this.profile = profile;
   }
 
-  static CellServices of(
-      ActorTestKit kit,
-      CellSettings settings,
-      ProfileSet profiles,
-      Metrics metrics,
-      DecisionLog decisions,
-      NanoClock clock) {
-    return of(kit, settings, profiles, metrics, decisions, clock, Outside.QUIET);
+  /**
+   * A built-in profile, settings of tests, and a time that stands still; no decision is recorded, workers are well and
+   * tell nothing, and there is no other node.
+   */
+  static TestServices deciding(String profile) {
+    return new TestServices(profile);
   }
 
-  static CellServices of(
-      ActorTestKit kit,
-      CellSettings settings,
-      ProfileSet profiles,
-      Metrics metrics,
-      DecisionLog decisions,
-      NanoClock clock,
-      Outside outside) {
+  TestServices settings(CellSettings others) {
+    settings = others;
+    return this;
+  }
+
+  TestServices metrics(Metrics others) {
+    metrics = others;
+    return this;
+  }
+
+  TestServices clock(NanoClock other) {
+    clock = other;
+    return this;
+  }
+
+  TestServices probe(HealthProbe other) {
+    probe = other;
+    return this;
+  }
+
+  TestServices events(EventSources others) {
+    events = others;
+    return this;
+  }
+
+  TestServices decisions(DecisionLog log) {
+    decisions = log;
+    return this;
+  }
+
+  TestServices holders(DecisionServer.Holders others) {
+    holders = others;
+    return this;
+  }
+
+  CellServices build() {
     return new CellServices(
         settings,
         new CellViews(),
-        kit.<Directory.Message>createTestProbe().ref(),
-        profiles,
-        outside.events(),
-        outside.probe(),
+        TestInbox.<Directory.Message>create().getRef(),
+        TestProfiles.builtIn(profile, metrics),
+        events,
+        probe,
         RetentionRelease.NONE,
         new CellMetrics(metrics),
-        decisions,
+        decisions == null ? DecisionLog.off(metrics) : decisions,
         Runnable::run,
         clock,
         new CurrentRoster(),
-        alone(kit),
-        outside.holders());
+        alone(),
+        holders);
   }
 
   /** No cell has copies, and nobody is told where any is. */
-  private static Replication alone(ActorTestKit kit) {
+  private static Replication alone() {
     return new Replication(
-        "node", 0, new NodesByCell(), new CellReplicas(), kit.<CellNodesKeeper.Message>createTestProbe().ref(),
+        "node", 0, new NodesByCell(), new CellReplicas(),
+        TestInbox.<CellNodesKeeper.Message>create().getRef(),
         cell -> {
           throw new IllegalStateException("cell " + cell + " does not move");
         });

@@ -6,17 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.TestPods;
-import io.kvasir.cell.TestProfiles;
-import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.directory.PodEntry;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.events.EventFeed;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.KvEvent;
 import io.kvasir.index.Tier;
-import io.kvasir.telemetry.DecisionLog;
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -49,11 +44,9 @@ final class WorkerEventsTest {
   }
 
   private CellServices services() {
-    Metrics metrics = new Metrics(new PrometheusRegistry());
-    return TestServices.of(
-        kit, TestSettings.CELL, TestProfiles.builtIn("prefix-aware", metrics), metrics, DecisionLog.off(metrics),
-        () -> 0,
-        TestServices.Outside.QUIET.with((_, _) -> Source.<KvBatch>queue(100).mapMaterializedValue(this::opened)));
+    return TestServices.deciding("prefix-aware")
+        .events((_, _) -> Source.<KvBatch>queue(100).mapMaterializedValue(this::opened))
+        .build();
   }
 
   private NotUsed opened(BoundedSourceQueue<KvBatch> stream) {

@@ -11,15 +11,13 @@ import io.kvasir.admission.Standing;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.TestPods;
+import io.kvasir.cell.TestPrompts;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.home.TestCell;
 import io.kvasir.cell.ledger.LocalReservations;
 import io.kvasir.cell.worker.Member;
-import io.kvasir.index.BlockHash;
-import io.kvasir.index.Chain;
 import io.kvasir.index.SeenPrefixes;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
@@ -32,7 +30,6 @@ import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -41,16 +38,11 @@ import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Who goes at once and who waits, in a cell of four workers with five places each, and at most 100 ms queued. */
 final class CellAdmissionTest {
-  private static ActorTestKit kit;
-
   private static final int BLOCK = 16;
   private static final int PLACES = 5;
   private static final double BOUND_MS = 100;
@@ -61,45 +53,27 @@ final class CellAdmissionTest {
   private long now = 1_000_000_000L;
   private final TestCell cell =
       new TestCell(
-          kit, settings(), "expected-cost", new Metrics(new PrometheusRegistry()), () -> now,
+          settings(), "expected-cost", () -> now,
           IntStream.range(0, 4)
               .mapToObj(i -> TestPods.pod("w" + i).blockSize(BLOCK).maxInFlight(PLACES).build())
               .toList());
   private final CellAdmission admission = Objects.requireNonNull(cell.view().admission());
 
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
-
   private static CellSettings settings() {
     ClassSettings some =
         new ClassSettings(
             Duration.ofMillis((long) BOUND_MS), Duration.ofMinutes(1), Duration.ofMinutes(1), 100, 100, 1 << 20, 0);
-    Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
-    for (ServiceClass each : ServiceClass.values()) {
-      classes.put(each, some);
-    }
-    CellSettings tests = TestSettings.CELL;
-    return new CellSettings(
-        tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(), tests.programs(),
-        new AdmissionSettings(true, classes, 1000, 2, 0.1, 0.5, Map.of(), Duration.ZERO), FromZeroSettings.NONE);
+    return TestSettings.with(
+        new AdmissionSettings(true, TestSettings.ofEveryClass(some), 1000, 2, 0.1, 0.5, Map.of(), Duration.ZERO));
   }
 
   /** A request whose prompt begins as others of its family do. */
   private static DecisionRequest request(int family, int blocks, @Nullable Claim claim) {
-    long[] hashes = new long[blocks];
-    for (int i = 0; i < blocks; i++) {
-      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], family * 100_000L + i);
-    }
+    DecisionRequest.Prompt prompt =
+        new DecisionRequest.Prompt(TestPrompts.chain(family, blocks, BLOCK), blocks * BLOCK + 1);
     return new DecisionRequest(
-        "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(new Chain(hashes, BLOCK), blocks * BLOCK + 1),
-        PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE, null, claim);
+        "r", "m", null, RequestShape.TEXT, prompt, PreparedSlots.EMPTY, true, DecisionRequest.Constraints.NONE, null,
+        claim);
   }
 
   /** Decides whatever is queued. */

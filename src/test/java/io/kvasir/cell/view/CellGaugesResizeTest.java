@@ -7,11 +7,8 @@ import io.kvasir.cell.TestPods;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.home.TestCell;
 import io.kvasir.index.BlockIndex;
-import io.kvasir.telemetry.Metrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.util.List;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.junit.jupiter.api.Test;
 
 /** A scrape of a cell whose index is being widened. */
@@ -22,28 +19,17 @@ final class CellGaugesResizeTest {
   /** It reads the workers last, which are of the wide index by then. */
   @Test
   void scrape_duringWhichTheIndexWasWidened_hasAllWorkers() {
-    ActorTestKit kit = ActorTestKit.create();
-    try {
-      CellSettings usual = TestSettings.CELL;
-      CellSettings wide =
-          new CellSettings(
-              new CellSettings.IndexSettings(2 * NARROW, 4 * NARROW, BUDGET), usual.remote(), usual.health(),
-              usual.prediction(), usual.accuracy());
-      TestCell cell =
-          new TestCell(
-              kit, wide, "prefix-aware", new Metrics(new PrometheusRegistry()), () -> 1,
-              List.of(TestPods.pod("a").ranks(NARROW + 1).build()));
-      CellGauges gauges = new CellGauges();
-      gauges.watch("m", new BlockIndex(NARROW, BUDGET), cell.view());
+    CellSettings wide = TestSettings.with(new CellSettings.IndexSettings(2 * NARROW, 4 * NARROW, BUDGET));
+    TestCell cell =
+        new TestCell(wide, "prefix-aware", () -> 1, List.of(TestPods.pod("a").ranks(NARROW + 1).build()));
+    CellGauges gauges = new CellGauges();
+    gauges.watch("m", new BlockIndex(NARROW, BUDGET), cell.view());
 
-      assertThat(gauges.collect().stream())
-          .filteredOn(metric -> metric.getMetadata().getName().equals("kvasir_worker_eviction_loss"))
-          .singleElement()
-          .satisfies(metric -> assertThat(((GaugeSnapshot) metric).getDataPoints())
-              .hasSize(NARROW + 1)
-              .allMatch(point -> point.getValue() == 0));
-    } finally {
-      kit.shutdownTestKit();
-    }
+    assertThat(gauges.collect().stream())
+        .filteredOn(metric -> metric.getMetadata().getName().equals("kvasir_worker_eviction_loss"))
+        .singleElement()
+        .satisfies(metric -> assertThat(((GaugeSnapshot) metric).getDataPoints())
+            .hasSize(NARROW + 1)
+            .allMatch(point -> point.getValue() == 0));
   }
 }

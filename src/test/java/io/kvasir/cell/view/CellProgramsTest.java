@@ -10,83 +10,54 @@ import io.kvasir.admission.Standing;
 import io.kvasir.cell.CellSettings;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
-import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.TestPods;
+import io.kvasir.cell.TestPrompts;
 import io.kvasir.cell.TestSettings;
 import io.kvasir.cell.home.TestCell;
-import io.kvasir.index.BlockHash;
-import io.kvasir.index.Chain;
 import io.kvasir.programs.GuardSettings;
 import io.kvasir.programs.GuardStatus;
 import io.kvasir.programs.ProgramSettings;
 import io.kvasir.routing.PreparedSlots;
 import io.kvasir.routing.RequestShape;
 import io.kvasir.routing.Slots;
-import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.time.Duration;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Programs that wait for room in a cell of two workers that can hold 5,000 tokens each. */
 final class CellProgramsTest {
-  private static ActorTestKit kit;
-
   private static final int BLOCK = 16;
   private static final Claim CLAIM = new Claim(ServiceClass.DEFAULT, "t", 1, null, 100, 0);
 
   private final TestCell cell =
       new TestCell(
-          kit, settings(), "expected-cost", new Metrics(new PrometheusRegistry()), NanoClock.SYSTEM,
+          settings(), "expected-cost", NanoClock.SYSTEM,
           List.of(
               TestPods.pod("w0").blockSize(BLOCK).build(),
               TestPods.pod("w1").blockSize(BLOCK).build()));
   private final CellAdmission admission = Objects.requireNonNull(cell.view().admission());
 
-  @BeforeAll
-  static void start() {
-    kit = ActorTestKit.create();
-  }
-
-  @AfterAll
-  static void stop() {
-    kit.shutdownTestKit();
-  }
-
   private static CellSettings settings() {
     ClassSettings some =
         new ClassSettings(
             Duration.ofMinutes(1), Duration.ofMinutes(10), Duration.ofMinutes(10), 100, 100, 1 << 20, 0);
-    Map<ServiceClass, ClassSettings> classes = new EnumMap<>(ServiceClass.class);
-    for (ServiceClass each : ServiceClass.values()) {
-      classes.put(each, some);
-    }
-    CellSettings tests = TestSettings.CELL;
-    return new CellSettings(
-        tests.index(), tests.remote(), tests.health(), tests.prediction(), tests.accuracy(),
+    return TestSettings.with(
         new ProgramSettings(true, ProgramSettings.OFF.sources(), true, GuardSettings.DEFAULT, 5_000),
-        new AdmissionSettings(true, classes, 1000, 2, 0, 0.5, Map.of(), Duration.ZERO), FromZeroSettings.NONE);
+        new AdmissionSettings(true, TestSettings.ofEveryClass(some), 1000, 2, 0, 0.5, Map.of(), Duration.ZERO));
   }
 
   /** A request of the only conversation, as far as this many blocks. */
   private static DecisionRequest request(int blocks, PreparedSlots named) {
-    long[] hashes = new long[blocks];
-    for (int i = 0; i < blocks; i++) {
-      hashes[i] = BlockHash.chained(i == 0 ? BlockHash.NONE : hashes[i - 1], i);
-    }
+    DecisionRequest.Prompt prompt =
+        new DecisionRequest.Prompt(TestPrompts.chain(0, blocks, BLOCK), blocks * BLOCK + 1);
     return new DecisionRequest(
-        "r", "m", null, RequestShape.TEXT, new DecisionRequest.Prompt(new Chain(hashes, BLOCK), blocks * BLOCK + 1),
-        named, true, DecisionRequest.Constraints.NONE, null, CLAIM);
+        "r", "m", null, RequestShape.TEXT, prompt, named, true, DecisionRequest.Constraints.NONE, null, CLAIM);
   }
 
   private @Nullable Decision attempt(DecisionRequest request) {
