@@ -1,5 +1,7 @@
 package io.kvasir.scale;
 
+import java.util.Objects;
+
 /**
  * How many workers a target should have. Immutable.
  *
@@ -11,7 +13,23 @@ package io.kvasir.scale;
  * @param ahead workers that are needed until one ordered now would serve, at least {@code now}
  * @param desired workers to have: {@code ahead}, or more while fewer have not done for long enough
  * @param reason why so many, in words
+ * @param activity whether it may go without any worker
  */
 public record ScaleAdvice(
     ScaleTarget target, FleetDemand demand, WorkerCapacity capacity, double headroom, int now, int ahead, int desired,
-    String reason) {}
+    String reason, Activity activity) {
+  /** Takes what a node of an earlier version has worked out, too. */
+  public ScaleAdvice {
+    activity = Objects.requireNonNullElse(activity, demand.isActive() ? Activity.ACTIVE : Activity.IDLE);
+  }
+
+  /** Whether a target has anything to do. */
+  public enum Activity {
+    /** It has, or its workers have not been watched for long enough to say that they have not. */
+    ACTIVE,
+    /** It has not. */
+    IDLE,
+    /** None of its workers has been found, and they have not been looked for long enough to say that there are none. */
+    UNKNOWN
+  }
+}

@@ -1,6 +1,7 @@
 package io.kvasir.scale;
 
 import io.kvasir.scale.NeedHistory.Trend;
+import io.kvasir.scale.ScaleAdvice.Activity;
 import java.time.Duration;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +63,7 @@ public final class ScaleAdvisor {
     desired = next(before, ahead, least, deviation);
     return new ScaleAdvice(
         target, demand, capacity, headroom(demand, capacity), now, ahead, desired,
-        reason(need, demand, level, now, ahead, least, rise > 0 ? trend : null));
+        reason(need, demand, level, now, ahead, least, rise > 0 ? trend : null), activity(demand));
   }
 
   /** Goes on from a number that another advisor has come to for the same demand. */
@@ -77,6 +78,20 @@ public final class ScaleAdvisor {
     }
     double highest = history.highestForecast(seconds(goals.settle()));
     return Math.min(before, clamp(highest + Math.max(SPARE * highest, SPARE_DEVIATIONS * deviation), least));
+  }
+
+  /** Who has just begun to watch does not know what was to be done a moment ago, nor which workers there are. */
+  private Activity activity(FleetDemand demand) {
+    if (demand.isActive()) {
+      return Activity.ACTIVE;
+    }
+    if (history.covers(seconds(goals.settle()))) {
+      return Activity.IDLE;
+    }
+    if (demand.workers() > 0) {
+      return Activity.ACTIVE;
+    }
+    return history.covers(LEVEL_SECONDS) ? Activity.IDLE : Activity.UNKNOWN;
   }
 
   private int clamp(double workers, int least) {

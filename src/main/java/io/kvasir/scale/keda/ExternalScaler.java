@@ -13,6 +13,7 @@ import io.kvasir.http.GrpcTls;
 import io.kvasir.http.ReloadingTls;
 import io.kvasir.http.TlsFiles;
 import io.kvasir.scale.ScaleAdvice;
+import io.kvasir.scale.ScaleAdvice.Activity;
 import io.kvasir.scale.ScaleTarget;
 import io.kvasir.scale.keda.wire.GetMetricSpecResponse;
 import io.kvasir.scale.keda.wire.GetMetricsRequest;
@@ -76,7 +77,7 @@ public final class ExternalScaler implements AutoCloseable {
     return ServerServiceDefinition.builder(ScalerProtocol.SERVICE)
         .addMethod(
             ScalerProtocol.IS_ACTIVE,
-            unary(reference -> activity(isActive(known(), ScaledObject.of(reference).target()))))
+            unary(reference -> activity(ScaledObject.of(reference).target())))
         .addMethod(ScalerProtocol.STREAM_IS_ACTIVE, ServerCalls.asyncServerStreamingCall(this::push))
         .addMethod(
             ScalerProtocol.GET_METRIC_SPEC,
@@ -96,7 +97,8 @@ public final class ExternalScaler implements AutoCloseable {
     });
   }
 
-  private static IsActiveResponse activity(boolean active) {
+  private IsActiveResponse activity(ScaleTarget target) {
+    boolean active = known(target).activity(target) == Activity.ACTIVE;
     return IsActiveResponse.newBuilder().setResult(active).build();
   }
 
@@ -116,7 +118,7 @@ public final class ExternalScaler implements AutoCloseable {
           .withDescription("metricName is '%s'; there is only %s".formatted(request.getMetricName(), METRIC))
           .asRuntimeException();
     }
-    ScaleReport report = known();
+    ScaleReport report = known(target);
     int desired =
         report.of(target)
             .map(ScaleAdvice::desired)
@@ -136,18 +138,19 @@ public final class ExternalScaler implements AutoCloseable {
   }
 
   /** The report; a node that has just started must not have fleets shrink because it knows nothing. */
-  private ScaleReport known() {
+  private ScaleReport known(ScaleTarget target) {
     ScaleReport report = monitor.report();
-    if (report.targets().isEmpty()) {
-      throw Status.UNAVAILABLE
-          .withDescription("this node knows no workers yet; ask again")
-          .asRuntimeException();
+    if (report.knowsNothing()) {
+      throw unknown("this node knows no workers yet; ask again");
+    }
+    if (report.activity(target) == Activity.UNKNOWN) {
+      throw unknown("it is not known yet whether %s has workers; ask again".formatted(target));
     }
     return report;
   }
 
-  private static boolean isActive(ScaleReport report, ScaleTarget target) {
-    return report.of(target).map(ScaleAdvice::demand).filter(demand -> demand.isActive()).isPresent();
+  private static StatusRuntimeException unknown(String description) {
+    return Status.UNAVAILABLE.withDescription(description).asRuntimeException();
   }
 
   private void push(ScaledObjectRef reference, StreamObserver<IsActiveResponse> observer) {
@@ -158,8 +161,7 @@ public final class ExternalScaler implements AutoCloseable {
       observer.onError(refused);
       return;
     }
-    ActivityPush.begin(
-        (ServerCallStreamObserver<IsActiveResponse>) observer, monitor, report -> isActive(report, target));
+    ActivityPush.begin((ServerCallStreamObserver<IsActiveResponse>) observer, monitor, target);
   }
 
   /** The port that it listens on. */

@@ -1,6 +1,7 @@
 package io.kvasir.scale.live;
 
 import io.kvasir.scale.ScaleAdvice;
+import io.kvasir.scale.ScaleAdvice.Activity;
 import io.kvasir.scale.ScaleTarget;
 import java.util.List;
 import java.util.Optional;
@@ -15,6 +16,16 @@ import java.util.Optional;
 public record ScaleReport(List<ScaleAdvice> targets, List<String> missingCells, List<String> missingNodes) {
   /** Nothing is known yet. */
   public static final ScaleReport NONE = new ScaleReport(List.of(), List.of(), List.of());
+
+  /** Whether anything is known of no target: its workers may all be found yet. */
+  public boolean knowsNothing() {
+    return targets.stream().allMatch(advice -> advice.activity() == Activity.UNKNOWN);
+  }
+
+  /** Whether a target has anything to do: one that is not known among others has nothing. */
+  public Activity activity(ScaleTarget target) {
+    return knowsNothing() ? Activity.UNKNOWN : of(target).map(ScaleAdvice::activity).orElse(Activity.IDLE);
+  }
 
   /** The advice for a target, empty when no worker of it is known and it may not go without. */
   public Optional<ScaleAdvice> of(ScaleTarget target) {

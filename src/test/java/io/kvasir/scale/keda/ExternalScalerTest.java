@@ -8,9 +8,13 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.kvasir.Await;
+import io.kvasir.cell.EngineReport;
+import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerStatus.Work;
+import io.kvasir.routing.Role;
 import io.kvasir.routing.cost.CostModel;
 import io.kvasir.scale.ScaleGoals;
+import io.kvasir.scale.ScaleTarget;
 import io.kvasir.scale.live.ScaleMonitor;
 import io.kvasir.scale.live.ScaleSettings;
 import io.kvasir.scale.live.TestFleet;
@@ -28,16 +32,15 @@ final class ExternalScalerTest {
   private static final Map<String, String> MODEL = Map.of("model", "m", "scalerAddress", "kvasir:9005");
   private static final String METRIC = "kvasir-desired-workers";
 
+  private static final Map<String, String> FROM_ZERO = Map.of("model", "z");
+
   private final TestFleet fleet = new TestFleet();
+  private long nowNanos;
   private final ScaleMonitor monitor =
       new ScaleMonitor(
           new ScaleSettings(
-              true, Duration.ofSeconds(5),
-              new ScaleGoals(
-                  Duration.ofSeconds(2), Duration.ofMillis(50), 0.7, Duration.ofMinutes(5), Duration.ofMinutes(10), 1,
-                  64),
-              Map.of(), Set.of()),
-          fleet::status, CostModel.bundled(), () -> true, _ -> {}, () -> 0);
+              true, Duration.ofSeconds(5), goals(1), Map.of("z", goals(0)), Set.of(new ScaleTarget("z", Role.BOTH))),
+          fleet::status, CostModel.bundled(), () -> true, _ -> {}, () -> nowNanos);
   private final ExternalScaler scaler;
   private final ManagedChannel channel;
   private final KedaClient keda;
@@ -52,6 +55,19 @@ final class ExternalScalerTest {
   void close() {
     channel.shutdownNow();
     scaler.close();
+  }
+
+  private static ScaleGoals goals(int least) {
+    return new ScaleGoals(
+        Duration.ofSeconds(2), Duration.ofMillis(50), 0.7, Duration.ofMinutes(5), Duration.ofMinutes(10), least, 64);
+  }
+
+  /** Works the advice out as it goes on for so long. */
+  private void watch(Duration time) {
+    for (long end = nowNanos + time.toNanos(); nowNanos < end; nowNanos += Duration.ofSeconds(5).toNanos()) {
+      monitor.tick();
+    }
+    monitor.tick();
   }
 
   private void inFlight(int requests) {
@@ -70,6 +86,7 @@ final class ExternalScalerTest {
   @Test
   void activity_isWhetherThereIsAnythingToDo() {
     inFlight(0);
+    watch(Duration.ofMinutes(10));
     assertThat(keda.isActive(MODEL)).isFalse();
     inFlight(1);
     assertThat(keda.isActive(MODEL)).isTrue();
@@ -77,8 +94,36 @@ final class ExternalScalerTest {
   }
 
   @Test
+  void runningWorkers_areActive_untilTheyHaveBeenIdleForAsLongAsFewerHaveToDo() {
+    fleet.put("a", "c", "z", Role.BOTH, Health.HEALTHY, 0, EngineReport.NONE, Work.NONE);
+    watch(Duration.ofMinutes(10).minusSeconds(5));
+    assertThat(keda.isActive(FROM_ZERO)).as("who has just begun to look does not know").isTrue();
+    Iterator<Boolean> pushed = keda.activity(FROM_ZERO);
+    assertThat(pushed.next()).isTrue();
+    watch(Duration.ofSeconds(5));
+    assertThat(keda.isActive(FROM_ZERO)).isFalse();
+    assertThat(pushed.next()).isFalse();
+  }
+
+  @Test
+  void workersThatMayNotHaveBeenFoundYet_areNotScaledToZero() {
+    inFlight(1);
+    watch(Duration.ofSeconds(55));
+    String unknown = "it is not known yet whether z (both) has workers; ask again";
+    refused(Status.Code.UNAVAILABLE, unknown, () -> keda.isActive(FROM_ZERO));
+    refused(Status.Code.UNAVAILABLE, unknown, () -> keda.metric(FROM_ZERO, METRIC));
+    Iterator<Boolean> pushed = keda.activity(FROM_ZERO);
+    Await.await("its stream", () -> monitor.listeners() == 1);
+    watch(Duration.ofSeconds(5));
+    assertThat(pushed.next()).isFalse();
+    assertThat(keda.isActive(FROM_ZERO)).isFalse();
+    assertThat(keda.metric(FROM_ZERO, METRIC)).isEqualTo(METRIC + "/0/0.0");
+  }
+
+  @Test
   void activity_isPushedAsItChanges() {
     inFlight(0);
+    watch(Duration.ofMinutes(10));
     Iterator<Boolean> pushed = keda.activity(MODEL);
     assertThat(pushed.next()).isFalse();
     inFlight(0);
@@ -100,8 +145,8 @@ final class ExternalScalerTest {
 
   @Test
   void clientThatIsGone_isForgotten() throws IOException {
-    inFlight(0);
-    assertThat(keda.activity(MODEL).next()).isFalse();
+    inFlight(1);
+    assertThat(keda.activity(MODEL).next()).isTrue();
     assertThat(monitor.listeners()).isEqualTo(1);
     channel.shutdownNow();
     Await.await("its stream has ended", () -> monitor.listeners() == 0);
@@ -133,7 +178,7 @@ final class ExternalScalerTest {
         Status.Code.INVALID_ARGUMENT, "metricName is 'queue'; there is only " + METRIC,
         () -> keda.metric(MODEL, "queue"));
     refused(
-        Status.Code.NOT_FOUND, "no worker serves misspelt (both); there are m (both)",
+        Status.Code.NOT_FOUND, "no worker serves misspelt (both); there are m (both), z (both)",
         () -> keda.metric(Map.of("model", "misspelt"), METRIC));
   }
 
