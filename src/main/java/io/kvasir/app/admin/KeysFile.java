@@ -48,7 +48,7 @@ final class KeysFile implements KeysAdmin {
   @Override
   public List<KnownKey> keys() {
     try {
-      return reader.readFile(file).keys().stream().map(key -> new KnownKey(key, KeySource.FILE)).toList();
+      return reader.keys(KeyEntryReader.parse(file)).stream().map(key -> new KnownKey(key, KeySource.FILE)).toList();
     } catch (ConfigException faulty) {
       throw new UneditableException(String.valueOf(faulty.getMessage()));
     }

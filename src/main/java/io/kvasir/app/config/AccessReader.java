@@ -64,7 +64,7 @@ final class AccessReader {
     } else if (file != null) {
       try {
         Set<String> known = new HashSet<>(configured.stream().map(ApiKey::id).toList());
-        List<ApiKey> inFile = entries.readFile(file).keys();
+        List<ApiKey> inFile = entries.keys(KeyEntryReader.parse(file));
         inFile.forEach(key -> isolated.add(key.grants()));
         inFile.stream().map(ApiKey::id).filter(known::contains).forEach(
             twice -> access.fault("keys-file", "has the key '" + twice + "', which is in kvasir.access.keys, too"));

@@ -2,6 +2,7 @@ package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigIncluder;
 import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigResolveOptions;
 import io.kvasir.routing.ConfigPlace;
@@ -15,6 +16,11 @@ public final class ConfigFiles {
 
   /** Parses an operator's file with what it includes, unresolved. */
   public static Config parse(Path file) throws ConfigException {
+    return parse(file, new IncludedFiles(file));
+  }
+
+  /** The same; what it includes is read by way of this. */
+  static Config parse(Path file, ConfigIncluder included) throws ConfigException {
     if (!Files.isReadable(file)) {
       throw new ConfigException(
           List.of(
@@ -24,7 +30,8 @@ public final class ConfigFiles {
     try {
       // Absolute: the includes of a file without a directory would not be found.
       return ConfigFactory.parseFile(
-          file.toAbsolutePath().toFile(), ConfigParseOptions.defaults().setAllowMissing(false));
+          file.toAbsolutePath().toFile(),
+          ConfigParseOptions.defaults().setAllowMissing(false).prependIncluder(included));
     } catch (com.typesafe.config.ConfigException malformed) {
       throw unreadable(malformed);
     }
@@ -53,8 +60,8 @@ public final class ConfigFiles {
   }
 
   /** An operator's file over what a command gives and over the defaults, resolved. */
-  static FileReading load(Path file, Config given) throws ConfigException {
-    return FileReading.of(file, path -> withDefaults(parse(path).withFallback(given)));
+  static FileReading load(Path file, Config given) {
+    return FileReading.of(file, (path, included) -> withDefaults(parse(path, included).withFallback(given)));
   }
 
   private static ConfigException unreadable(com.typesafe.config.ConfigException malformed) {

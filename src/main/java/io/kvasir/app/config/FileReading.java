@@ -1,30 +1,55 @@
 package io.kvasir.app.config;
 
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigIncluder;
 import java.nio.file.Path;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/**
- * What a file and those that it includes were read as. Immutable.
- *
- * @param config their settings
- * @param fingerprints how each looked before it was read, so that what is written meanwhile shows as a change later
- */
-public record FileReading(Config config, FileFingerprints fingerprints) {
-  /** Reads a file with what it includes. */
-  interface Parser {
-    Config parse(Path file) throws ConfigException;
+/** What a file and those that it includes were read as, if they could be. Immutable. */
+public final class FileReading {
+  private final @Nullable Config config;
+  private final @Nullable ConfigException fault;
+  private final FileFingerprints fingerprints;
+
+  private FileReading(@Nullable Config config, @Nullable ConfigException fault, FileFingerprints fingerprints) {
+    this.config = config;
+    this.fault = fault;
+    this.fingerprints = fingerprints;
   }
 
-  /** Reads a file, and again where it includes others: only then they are known, and how they look before. */
-  static FileReading of(Path file, Parser parser) throws ConfigException {
-    FileFingerprints before = FileFingerprints.of(file);
-    while (true) {
-      Config config = parser.parse(file);
-      FileFingerprints after = FileFingerprints.of(file, config);
-      if (before.files().keySet().containsAll(after.files().keySet())) {
-        return new FileReading(config, before);
-      }
-      before = after;
+  /** Reads a file with what it includes. */
+  interface Parser {
+    Config parse(Path file, ConfigIncluder included) throws ConfigException;
+  }
+
+  static FileReading of(Path file, Parser parser) {
+    IncludedFiles files = new IncludedFiles(file);
+    try {
+      Config config = parser.parse(file, files);
+      return new FileReading(config, null, files.fingerprints());
+    } catch (ConfigException unreadable) {
+      return new FileReading(null, unreadable, files.fingerprints());
     }
+  }
+
+  /**
+   * Their settings.
+   *
+   * @throws ConfigException when they could not be parsed
+   */
+  public Config config() throws ConfigException {
+    if (fault != null) {
+      throw fault;
+    }
+    return Objects.requireNonNull(config);
+  }
+
+  /**
+   * How each looked before it was read, so that what is written meanwhile shows as a change later; also those that
+   * could not be parsed.
+   */
+  public FileFingerprints fingerprints() {
+    return fingerprints;
   }
 }

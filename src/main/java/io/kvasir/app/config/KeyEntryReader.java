@@ -3,6 +3,7 @@ package io.kvasir.app.config;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigIncluder;
 import com.typesafe.config.ConfigRenderOptions;
 import com.typesafe.config.ConfigResolveOptions;
 import io.kvasir.access.ApiKey;
@@ -68,20 +69,17 @@ public final class KeyEntryReader {
         Map.of());
   }
 
-  /**
-   * The keys of a file, and what they were read from.
-   *
-   * @param fingerprints how the file and those that it includes looked before they were read
-   */
-  public record KeysFile(List<ApiKey> keys, FileFingerprints fingerprints) {}
+  /** Parses a file of keys. */
+  public static FileReading parse(Path file) {
+    return FileReading.of(file, KeyEntryReader::parse);
+  }
 
   /**
-   * Reads a file of keys.
+   * The keys of a file.
    *
    * @throws ConfigException with every fault, each with its line
    */
-  public KeysFile readFile(Path file) throws ConfigException {
-    FileReading read = FileReading.of(file, KeyEntryReader::parse);
+  public List<ApiKey> keys(FileReading read) throws ConfigException {
     List<ConfigFault> faults = new ArrayList<>();
     ConfigSection section = new ConfigSection(read.config(), "", faults);
     List<ApiKey> keys = keys(section);
@@ -89,12 +87,12 @@ public final class KeyEntryReader {
     if (!faults.isEmpty()) {
       throw new ConfigException(faults.stream().distinct().toList());
     }
-    return new KeysFile(keys, read.fingerprints());
+    return keys;
   }
 
-  private static Config parse(Path file) throws ConfigException {
+  private static Config parse(Path file, ConfigIncluder included) throws ConfigException {
     try {
-      return ConfigFiles.parse(file).resolve(ConfigResolveOptions.defaults());
+      return ConfigFiles.parse(file, included).resolve(ConfigResolveOptions.defaults());
     } catch (com.typesafe.config.ConfigException unresolved) {
       throw new ConfigException(
           List.of(

@@ -11,12 +11,8 @@ import java.nio.file.Path;
  * @param fingerprints how it and what it includes looked before they were read
  */
 public record OperatorFile(Path path, Config given, FileFingerprints fingerprints) {
-  /**
-   * Reads it as it is now, over what the command says and the defaults, resolved.
-   *
-   * @throws ConfigException when it cannot be parsed
-   */
-  public FileReading read() throws ConfigException {
+  /** Reads it as it is now, over what the command says and the defaults, resolved. */
+  public FileReading read() {
     return ConfigFiles.load(path, given);
   }
 }

@@ -2,6 +2,7 @@ package io.kvasir.app.node;
 
 import io.kvasir.access.ApiKey;
 import io.kvasir.app.config.ConfigException;
+import io.kvasir.app.config.FileReading;
 import io.kvasir.app.config.KeyEntryReader;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.telemetry.Problem;
@@ -47,8 +48,8 @@ final class KeyFileWatch implements AutoCloseable {
             .help("Reloads of the file of keys by result: changed, unchanged, refused because of faults")
             .labelNames("result")
             .register(metrics.registry());
-    KeyEntryReader.KeysFile first = reader.readFile(file);
-    this.keys = first.keys();
+    FileReading first = KeyEntryReader.parse(file);
+    this.keys = reader.keys(first);
     this.files = new WatchedFiles("the file of keys", first.fingerprints());
     onChange.accept(keys);
     files.watch(interval, this::reloadIfChanged);
@@ -59,14 +60,14 @@ final class KeyFileWatch implements AutoCloseable {
     if (!files.haveSettled()) {
       return;
     }
-    files.beginRead();
+    FileReading read = KeyEntryReader.parse(file);
+    files.readAs(read.fingerprints());
     try {
-      KeyEntryReader.KeysFile next = reader.readFile(file);
-      files.readAs(next.fingerprints());
-      boolean changed = !next.keys().equals(keys);
+      List<ApiKey> next = reader.keys(read);
+      boolean changed = !next.equals(keys);
       reloads.labelValues(changed ? "changed" : "unchanged").inc();
       if (changed) {
-        keys = next.keys();
+        keys = next;
         onChange.accept(keys);
         LOG.info("the file of keys was reloaded: it has {} keys", keys.size());
       }

@@ -110,10 +110,9 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
       return new ReloadResult.NotSupported(
           "this node was not started from a configuration file, so there is none to read");
     }
-    files.beginRead();
+    FileReading read = file.read();
+    files.readAs(read.fingerprints());
     try {
-      FileReading read = file.read();
-      files.readAs(read.fingerprints());
       ReloadableRouting routing = RoutingReader.reloadable(read.config(), plugins);
       readFrom = read.config();
       clusters.configure(routing.semanticClusters());

@@ -53,12 +53,10 @@ final class WatchedFiles implements AutoCloseable {
     return settled;
   }
 
-  /** Notes that they are read now. Files that cannot be parsed are not read again before they change. */
-  void beginRead() {
-    readAs(read.reread());
-  }
-
-  /** Notes which files have been read, and how they looked before. */
+  /**
+   * Notes which files have been read, and how they looked before. Those that cannot be parsed are not read again before
+   * they change.
+   */
   void readAs(FileFingerprints fingerprints) {
     read = fingerprints;
     lastSeen = fingerprints;

@@ -122,7 +122,7 @@ final class AccessReaderTest {
         """.formatted(DIGEST, KeyDigest.of("old").hex()));
     AccessConfig access = read("keys-file = \"%s\"".formatted(file));
     assertThat(access.hasKeys()).isTrue();
-    assertThat(access.reader().readFile(file).keys()).containsExactly(
+    assertThat(access.reader().keys(KeyEntryReader.parse(file))).containsExactly(
         new ApiKey(
             "team-a.batch",
             KeyDigest.of("secret"),

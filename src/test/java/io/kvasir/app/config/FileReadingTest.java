@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,40 +34,54 @@ final class FileReadingTest {
 
   @Test
   void whatIsWrittenMeanwhile_isAChange() throws Exception {
-    FileReading read = readAndWrite(2, file, "a = 1, c = 3, include \"more.conf\"");
+    FileReading read = readAndWrite(file, "a = 1, c = 3, include \"more.conf\"");
     assertThat(read.config().hasPath("c")).isFalse();
     assertThat(read.fingerprints().reread()).isNotEqualTo(read.fingerprints());
-    read = readAndWrite(2, included, "b = 2, d = 4");
+    read = readAndWrite(included, "b = 2, d = 4");
     assertThat(read.config().hasPath("d")).isFalse();
     assertThat(read.fingerprints().reread()).isNotEqualTo(read.fingerprints());
   }
 
   @Test
-  void includeThatIsAddedMeanwhile_isRead() throws Exception {
-    Path added = Files.writeString(directory.resolve("added.conf"), "e = 5");
-    FileReading read = readAndWrite(1, included, "b = 2, include \"added.conf\"");
-    assertThat(read.config().getInt("e")).isEqualTo(5);
-    assertThat(read.fingerprints().files()).containsOnlyKeys(file, included, added);
-    assertThat(read.fingerprints().reread()).isEqualTo(read.fingerprints());
+  void fileWithAFault_isNotRead_butKnown() throws Exception {
+    Files.writeString(included, "b = {");
+    FileReading read = FileReading.of(file, ConfigFiles::parse);
+    assertThatThrownBy(read::config).isInstanceOf(ConfigException.class);
+    assertThat(read.fingerprints().files()).containsOnlyKeys(file, included);
   }
 
   @Test
-  void fileWithAFault_isNotRead() throws Exception {
-    Files.writeString(included, "b = {");
-    assertThatThrownBy(() -> FileReading.of(file, ConfigFiles::parse)).isInstanceOf(ConfigException.class);
+  void everyWayToInclude_isKnown() throws Exception {
+    Path deeper = Files.writeString(Files.createDirectory(directory.resolve("deeper")).resolve("a.conf"), "c = 3");
+    Path below = Files.writeString(deeper.resolveSibling("b.json"), "{ \"d\": 4 }");
+    Path unused = Files.writeString(directory.resolve("unused.conf"), "a = 5");
+    Files.writeString(deeper, "c = 3, include \"b.json\"");
+    Files.writeString(
+        file,
+        """
+        include "unused"
+        include file("%s")
+        include url("file:%s")
+        include "absent.conf"
+        a = 1
+        """.formatted(deeper, included));
+
+    FileReading read = FileReading.of(file, ConfigFiles::parse);
+
+    assertThat(read.config()).isEqualTo(ConfigFactory.parseString("a = 1, b = 2, c = 3, d = 4"));
+    assertThat(read.fingerprints().files()).containsOnlyKeys(
+        file, included, deeper, below, unused, directory.resolve("unused.json"),
+        directory.resolve("unused.properties"), directory.resolve("absent.conf"));
   }
 
-  /** Writes a file when the others have been parsed that often. */
-  private FileReading readAndWrite(int times, Path written, String text) throws Exception {
-    AtomicInteger parsed = new AtomicInteger();
-    return FileReading.of(file, path -> {
-      Config config = ConfigFiles.parse(path);
-      if (parsed.incrementAndGet() == times) {
-        try {
-          Files.writeString(written, text);
-        } catch (IOException failed) {
-          throw new UncheckedIOException(failed);
-        }
+  /** Writes a file when it has been parsed. */
+  private FileReading readAndWrite(Path written, String text) {
+    return FileReading.of(file, (path, files) -> {
+      Config config = ConfigFiles.parse(path, files);
+      try {
+        Files.writeString(written, text);
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
       }
       return config;
     });

@@ -236,6 +236,32 @@ final class ProfileReloaderTest {
   }
 
   @Test
+  void look_faultyFileThatIsNewlyIncluded_isMendedLater() throws Exception {
+    write("router.conf", "kvasir.routing.profiles { include \"profiles.conf\", include \"more.conf\" }");
+    write("more.conf", "other {");
+    reload.reloadIfChanged();
+    reload.reloadIfChanged();
+    assertThat(reloads("refused")).isEqualTo(1);
+    write("more.conf", MINE.formatted("random").replace("mine", "other"));
+    reload.reloadIfChanged();
+    reload.reloadIfChanged();
+    assertThat(reloads("changed")).isEqualTo(1);
+    assertThat(profile("other")).isNotNull();
+  }
+
+  @Test
+  void look_requiredFileThatIsMissing_isReadOnceItIsThere() throws Exception {
+    write("router.conf", "kvasir.routing.profiles { include required(\"more.conf\") }");
+    reload.reloadIfChanged();
+    reload.reloadIfChanged();
+    assertThat(reloads("refused")).isEqualTo(1);
+    write("more.conf", MINE.formatted("random").replace("mine", "other"));
+    reload.reloadIfChanged();
+    reload.reloadIfChanged();
+    assertThat(reloads("changed")).isEqualTo(1);
+  }
+
+  @Test
   void reload_withoutAFile_saysThatThereIsNone() throws Exception {
     reload.close();
     registry.clear();

@@ -24,7 +24,7 @@ final class WatchedFilesTest {
       Files.writeString(file, "abc");
       assertThat(files.haveSettled()).as("written again between two checks").isFalse();
       assertThat(files.haveSettled()).isTrue();
-      files.beginRead();
+      files.readAs(FileFingerprints.of(file));
       assertThat(files.haveSettled()).isFalse();
     }
   }
