@@ -50,7 +50,8 @@ final class AccessReader {
     Map<String, Limits> tenantLimits = new HashMap<>();
     Map<String, Config> tenants = tenants(tenantLimits);
     TokenSettings.Role anyToken = role("", ConfigFactory.empty(), access.section(DEFAULTS), tenants);
-    KeyEntryReader entries = new KeyEntryReader(keyDefaults, tenants);
+    boolean secretGiven = !access.text(SECRET).isBlank() || path(SECRET + "-file") != null;
+    KeyEntryReader entries = new KeyEntryReader(keyDefaults, tenants, secretGiven);
     List<ApiKey> configured = entries.keys(access);
     List<Grants> isolated = new ArrayList<>(configured.stream().map(ApiKey::grants).toList());
     isolated.add(anyToken.grants());
@@ -65,7 +66,6 @@ final class AccessReader {
       try {
         Set<String> known = new HashSet<>(configured.stream().map(ApiKey::id).toList());
         List<ApiKey> inFile = entries.keys(KeyEntryReader.parse(file));
-        inFile.forEach(key -> isolated.add(key.grants()));
         inFile.stream().map(ApiKey::id).filter(known::contains).forEach(
             twice -> access.fault("keys-file", "has the key '" + twice + "', which is in kvasir.access.keys, too"));
       } catch (ConfigException faulty) {
@@ -86,7 +86,6 @@ final class AccessReader {
             salts(),
             access.flag("open"),
             access.flag("open-routing-details"));
-    boolean secretGiven = !access.text(SECRET).isBlank() || path(SECRET + "-file") != null;
     if (!secretGiven && isolated.stream().anyMatch(grants -> !grants.isolation().equals(Isolation.NONE))) {
       access.fault(
           SECRET, "is empty, and callers are isolated; write a random text, such as openssl rand -hex 32 prints");

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -48,16 +49,19 @@ public final class KeyEntryReader {
 
   private final Config defaults;
   private final Map<String, Config> tenants;
+  private final boolean isolating;
 
   /**
    * A reader.
    *
    * @param defaults what entries may omit
    * @param tenants the same of tenants that have their own, by name
+   * @param isolating whether there is the secret that isolated callers need
    */
-  KeyEntryReader(Config defaults, Map<String, Config> tenants) {
+  KeyEntryReader(Config defaults, Map<String, Config> tenants, boolean isolating) {
     this.defaults = defaults;
     this.tenants = Map.copyOf(tenants);
+    this.isolating = isolating;
   }
 
   /** A reader that knows no tenants, for files that are edited without a configuration. */
@@ -66,7 +70,8 @@ public final class KeyEntryReader {
         ConfigFactory.parseResources(KeyEntryReader.class.getClassLoader(), "defaults/access.conf")
             .resolve()
             .getConfig("kvasir.access.key-defaults"),
-        Map.of());
+        Map.of(),
+        true);
   }
 
   /** Parses a file of keys. */
@@ -82,7 +87,7 @@ public final class KeyEntryReader {
   public List<ApiKey> keys(FileReading read) throws ConfigException {
     List<ConfigFault> faults = new ArrayList<>();
     ConfigSection section = new ConfigSection(read.config(), "", faults);
-    List<ApiKey> keys = keys(section);
+    List<ApiKey> keys = keys(section, this::checkIsolation);
     section.rejectUnread();
     if (!faults.isEmpty()) {
       throw new ConfigException(faults.stream().distinct().toList());
@@ -111,7 +116,7 @@ public final class KeyEntryReader {
     List<ConfigFault> faults = new ArrayList<>();
     Config config = AdminJsonConfig.configuration("key", entry, faults);
     ConfigSection key = new ConfigSection(config, "", faults).section("key");
-    key(key);
+    checkIsolation(key, key(key));
     if (!faults.isEmpty()) {
       List<ConfigFault> respelt = new ArrayList<>();
       AdminJsonConfig.report(
@@ -141,13 +146,18 @@ public final class KeyEntryReader {
     throw new ConfigException(faults);
   }
 
-  /** The keys of a section's {@code keys}, whose ids and digests are unique. */
+  /** The keys of a section's {@code keys}, whose ids and digests are unique; whether they can be isolated is open. */
   List<ApiKey> keys(ConfigSection section) {
+    return keys(section, (_, _) -> {});
+  }
+
+  private List<ApiKey> keys(ConfigSection section, BiConsumer<ConfigSection, ApiKey> check) {
     List<ApiKey> keys = new ArrayList<>();
     Set<String> ids = new HashSet<>();
     Map<KeyDigest, String> digests = new HashMap<>();
     for (ConfigSection entry : section.sections(KEYS, ConfigFactory.empty())) {
       ApiKey key = key(entry);
+      check.accept(entry, key);
       if (!key.id().isEmpty() && !ids.add(key.id())) {
         entry.fault("id", "'" + key.id() + "' is taken by another key; ids are unique");
       }
@@ -291,6 +301,19 @@ public final class KeyEntryReader {
             budgets);
     limits.rejectUnread();
     return read;
+  }
+
+  /**
+   * Reports an entry's own isolation where it cannot be had. What the entry omits was checked with the configuration;
+   * what is replicated is another node's, and its requests are refused.
+   */
+  private void checkIsolation(ConfigSection entry, ApiKey key) {
+    if (!isolating && entry.has("isolation") && !key.grants().isolation().equals(Isolation.NONE)) {
+      entry.fault(
+          "isolation",
+          "needs kvasir.access.isolation-secret, which is empty; give all nodes the same random text there, such as"
+              + " openssl rand -hex 32 prints, or leave isolation out");
+    }
   }
 
   /** Reports a name that does not fit into metrics, logs and paths as it is. */

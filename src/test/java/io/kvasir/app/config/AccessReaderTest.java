@@ -214,6 +214,34 @@ final class AccessReaderTest {
         .containsExactlyInAnyOrder("not_before", "limits.concurrent");
   }
 
+  /** Without a secret the requests of such a key could not be answered. */
+  @Test
+  void isolatedKeysThatComeLater_areRefusedWithoutASecret() throws Exception {
+    KeyEntryReader reader = KvasirConfig.of(ConfigFactory.empty()).gateway().access().reader();
+    String entry = "{\"id\": \"a\", \"tenant\": \"t\", \"sha256\": \"%s\", \"isolation\": %%s}".formatted(DIGEST);
+    for (String isolation : List.of("\"tenant\"", "\"key\"", "{\"group\": \"g\"}")) {
+      ObjectNode isolated = (ObjectNode) new ObjectMapper().readTree(entry.formatted(isolation));
+      assertThat(
+          Objects.requireNonNull(catchThrowableOfType(ConfigException.class, () -> reader.readJson(isolated))).faults())
+          .singleElement().satisfies(fault -> {
+            assertThat(fault.path()).isEqualTo("isolation");
+            assertThat(fault.problem()).contains("kvasir.access.isolation-secret", "openssl rand -hex 32");
+          });
+    }
+    ObjectNode shared = (ObjectNode) new ObjectMapper().readTree(entry.formatted("\"none\""));
+    assertThat(reader.readStored(reader.readJson(shared)).grants().isolation()).isEqualTo(Isolation.NONE);
+
+    Path file = Files.writeString(
+        directory.resolve("keys.conf"), "keys = [\n" + entry.formatted("\"tenant\"") + "\n]\n");
+    assertThat(
+        Objects.requireNonNull(
+            catchThrowableOfType(ConfigException.class, () -> reader.keys(KeyEntryReader.parse(file)))).faults())
+        .singleElement().satisfies(fault -> {
+          assertThat(fault.place().line()).isEqualTo(2);
+          assertThat(fault.path()).isEqualTo("keys[0].isolation");
+        });
+  }
+
   @Test
   void tokens_areReadWithTheirRoles() throws Exception {
     Path file = Files.writeString(directory.resolve("jwks.json"), "{\"keys\":[]}");
