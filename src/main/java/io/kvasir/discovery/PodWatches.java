@@ -16,6 +16,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The watches of engines' pods: one for the label selector of the configuration, and one for each selector of
@@ -25,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  */
 final class PodWatches implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(PodWatches.class);
+
   /** With more selectors of pools than that there is a watch for each namespace, until they are half as many again. */
   private static final int MAX_SELECTORS = 32;
 
@@ -33,6 +37,7 @@ final class PodWatches implements AutoCloseable {
   private final @Nullable InferenceObjects pools;
   private final Runnable changed;
   private final Consumer<String> failed;
+  private final Thread starter = Thread.ofVirtual().name("kvasir-pod-watches").unstarted(this::followFirst);
   // Guarded by this.
   private final Map<ObjectSelection, Followed> followed = new HashMap<>();
   /** Whether the API has answered for all pools, as of those that are followed. */
@@ -64,12 +69,30 @@ final class PodWatches implements AutoCloseable {
     this.failed = failed;
   }
 
+  /** Does not wait: an actor starts it, and who is told of other pods may wait for another. */
   void start() {
     InferenceObjects inference = pools;
     if (inference != null) {
       inference.onChange(this::follow);
     }
-    follow();
+    starter.start();
+  }
+
+  /** Where there is nothing to watch, no watch says again that there are no pods. */
+  private void followFirst() {
+    try {
+      while (true) {
+        try {
+          follow();
+          return;
+        } catch (RuntimeException busy) {
+          failed.accept("the pods of Kubernetes could not be declared: " + busy.getMessage());
+        }
+        Thread.sleep(pace.pause());
+      }
+    } catch (InterruptedException closed) {
+      LOG.debug("the watches of pods end before they have begun");
+    }
   }
 
   /** The pods that are engines; null until the API has answered for all selectors. */
@@ -162,6 +185,7 @@ final class PodWatches implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
+    starter.interrupt();
     followed.values().forEach(each -> each.watch.close());
   }
 

@@ -37,6 +37,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -256,6 +257,26 @@ final class KubernetesPodsTest {
     put(pod("b", "10.0.0.2", true, ""));
     startWith(pools(""));
     await(() -> urls().keySet().equals(Set.of("a.team-7")) && watches() == 4);
+  }
+
+  /** An actor starts it, whose thread must not wait for the directory; nor may it end when that does not answer. */
+  @Test
+  void thatThereIsNothingToWatch_isDeclaredByAnotherThread_untilItIsTaken() throws Exception {
+    InferenceApi.install(kubernetes);
+    InferenceObjects pools = pools("engines");
+    await(pools::isComplete);
+    Thread starts = Thread.currentThread();
+    List<Thread> declaring = new CopyOnWriteArrayList<>();
+    cells.pods.onDeclare = () -> {
+      declaring.add(Thread.currentThread());
+      if (declaring.size() == 1) {
+        throw new IllegalStateException("the directory does not answer");
+      }
+    };
+    startWith(pools);
+    await(() -> cells.pods.declared.containsKey(PodSource.KUBERNETES));
+    assertThat(declaring).hasSizeGreaterThan(1).doesNotContain(starts);
+    await(() -> state.problems().isEmpty());
   }
 
   @Test

@@ -17,6 +17,8 @@ public final class FakePods implements Pods {
   public final Map<PodSource, List<DiscoveredPod>> declared = new ConcurrentHashMap<>();
   /** What is refused of what is declared. */
   public volatile List<String> refused = List.of();
+  /** Is run when a source declares its pods. */
+  public volatile Runnable onDeclare = () -> {};
   public final List<String> drained = new CopyOnWriteArrayList<>();
   /** Pods whose source gives them nothing new. */
   public final Set<String> withheld = ConcurrentHashMap.newKeySet();
@@ -63,6 +65,7 @@ public final class FakePods implements Pods {
 
   @Override
   public List<String> declare(PodSource source, List<DiscoveredPod> pods) {
+    onDeclare.run();
     declared.put(source, pods);
     return refused;
   }
