@@ -66,7 +66,7 @@ final class Embedder {
 
   /** Vectors of length 1, or an {@link EmbeddingException}; without cache, for texts that no request waits for. */
   CompletableFuture<List<float[]>> embedAll(List<String> texts) {
-    return endpoint.embed(texts.stream().map(this::truncated).toList());
+    return send(texts.stream().map(this::truncated).toList());
   }
 
   /** The text's vector of length 1, or an {@link EmbeddingException}. The caller may complete or cancel the future. */
@@ -106,9 +106,9 @@ final class Embedder {
   }
 
   /** A call that is rejected at once, such as by a client that is closed, is one that fails. */
-  private CompletableFuture<List<float[]>> send(String text) {
+  private CompletableFuture<List<float[]>> send(List<String> texts) {
     try {
-      return endpoint.embed(List.of(text));
+      return endpoint.embed(texts);
     } catch (RuntimeException rejected) {
       return CompletableFuture.failedFuture(rejected);
     }
@@ -125,7 +125,7 @@ final class Embedder {
           new EmbeddingException(Reason.BUSY, settings.calls().concurrency() + " calls are in progress"));
     }
     long started = clock.nanos();
-    CompletableFuture<float[]> call = send(text).thenApply(List::getFirst);
+    CompletableFuture<float[]> call = send(List.of(text)).thenApply(List::getFirst);
     var _ = call.whenComplete(
         (_, _) -> {
           inFlightCalls.decrementAndGet();

@@ -45,7 +45,8 @@ final class ExampleEmbedder implements AutoCloseable {
           rollout.activate(job, embed(settings));
           LOG.info("semantic clusters in service: {}", settings.isOn() ? names(settings) : "none");
           failures = 0;
-        } catch (EmbeddingException failure) {
+        } catch (EmbeddingException | RuntimeException failure) {
+          // Whatever an endpoint answers: another time it may answer something else.
           String reason = settings.embeddings().endpoint().url() + ": " + failure.getMessage();
           if (failures == 0) {
             LOG.warn("the examples of the semantic clusters cannot be embedded, tried again: {}", reason);

@@ -273,6 +273,18 @@ final class SemanticClustersTest {
     assertThat(of("cook")).isEqualTo(COOK_FOUND);
   }
 
+  /** The client takes no such address, and says so before there is a call. */
+  @Test
+  void callThatIsRejectedAtOnce_isReported_andTriedAgain() throws Exception {
+    endpoint = new FakeEmbeddings();
+    startAt(URI.create("ftp://127.0.0.1/v1/embeddings"));
+    await("the reason to be reported", () -> clusters().problems().toString().contains("invalid URI scheme ftp"));
+
+    clusters().configure(settings(endpoint.url(), CODE));
+    await("the clusters to be in service", () -> clusters().problems().isEmpty());
+    assertThat(of("code")).isEqualTo(CODE_FOUND);
+  }
+
   @Test
   void noClusters_callNoEndpoint_untilThereAreSome() throws Exception {
     endpoint = new FakeEmbeddings();
