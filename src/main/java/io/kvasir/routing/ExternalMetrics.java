@@ -22,29 +22,57 @@ public final class ExternalMetrics {
   private static final int MAX_METRICS = 16_384;
   private static final long MOST_AGE_NANOS = MOST_AGE.toNanos();
 
-  private final Map<MetricKey, Reported> metrics = new ConcurrentHashMap<>();
+  private final Map<MetricKey, Reported> metrics;
+
+  /** How many metrics have been added; written by one thread at a time. */
+  private volatile long additions;
 
   /** No value was reported before. Guarded by this; of no meaning while there is none. */
   private long oldestNanos;
 
-  private record MetricKey(String name, String worker) {}
+  /** Nothing is reported yet. */
+  public ExternalMetrics() {
+    this(new ConcurrentHashMap<>());
+  }
+
+  /** Keeps what is reported in a map. */
+  ExternalMetrics(ConcurrentHashMap<MetricKey, Reported> metrics) {
+    this.metrics = metrics;
+  }
+
+  /** What a value is of. */
+  record MetricKey(String name, String worker) {}
 
   private record Sample(double value, long nanos) {}
 
   /** What is reported of one metric of one worker, until it is dropped. */
-  private static final class Reported {
+  static final class Reported {
     /** Null once it is dropped. */
     private volatile @Nullable Sample latest;
 
-    Reported(Sample first) {
+    private Reported(Sample first) {
       this.latest = first;
+    }
+  }
+
+  /**
+   * A look-up.
+   *
+   * @param found null where the metric was not reported
+   * @param additions how many metrics had been added before
+   */
+  private record LookUp(@Nullable Reported found, long additions) {
+    static final LookUp NONE = new LookUp(null, -1);
+
+    @Nullable Sample latest() {
+      return found == null ? null : found.latest;
     }
   }
 
   /** One metric of one worker, whether it is reported yet or not. Thread-safe. */
   public final class ExternalMetric {
     private final MetricKey key;
-    private volatile @Nullable Reported found;
+    private volatile LookUp last = LookUp.NONE;
 
     private ExternalMetric(MetricKey key) {
       this.key = key;
@@ -56,14 +84,16 @@ public final class ExternalMetrics {
       return latest != null && nowNanos - latest.nanos <= maxAgeNanos ? latest.value : Double.NaN;
     }
 
-    /** Looks it up only while it is not known: many are read for each decision. */
+    /** Looks it up only when it may have been added since: many are read for each decision. */
     private @Nullable Sample latest() {
-      Reported known = found;
-      Sample latest = known == null ? null : known.latest;
+      Sample latest = last.latest();
       if (latest == null) {
-        known = metrics.get(key);
-        found = known;
-        latest = known == null ? null : known.latest;
+        // Before the look-up: what is added meanwhile shows at the next one.
+        long now = additions;
+        if (last.additions != now) {
+          last = new LookUp(metrics.get(key), now);
+          latest = last.latest();
+        }
       }
       return latest;
     }
@@ -102,6 +132,7 @@ public final class ExternalMetrics {
       return false;
     }
     metrics.put(key, new Reported(sample));
+    additions++;
     return true;
   }
 
@@ -127,7 +158,7 @@ public final class ExternalMetrics {
     return metrics.size() < before;
   }
 
-  /** The metric of a worker: one look-up is enough, also for what is reported later. */
+  /** The metric of a worker, to be kept: also for what is reported later. */
   public ExternalMetric metric(String name, String worker) {
     return new ExternalMetric(new MetricKey(name, worker));
   }

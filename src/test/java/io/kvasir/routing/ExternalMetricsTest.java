@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.routing.ExternalMetrics.CurrentValue;
 import io.kvasir.routing.ExternalMetrics.ExternalMetric;
 import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 final class ExternalMetricsTest {
@@ -66,6 +68,32 @@ final class ExternalMetricsTest {
     }
 
     assertThat(report("w0", 1)).isTrue();
+  }
+
+  /** One that nobody reports is read for each decision as well. */
+  @Test
+  void metricIsLookedUp_onlyWhenOneWasAdded() {
+    AtomicInteger lookUps = new AtomicInteger();
+    ExternalMetrics counted = new ExternalMetrics(new ConcurrentHashMap<>() {
+      @Override
+      public ExternalMetrics.Reported get(Object key) {
+        lookUps.incrementAndGet();
+        return super.get(key);
+      }
+    });
+    ExternalMetric metric = counted.metric("price", "w0");
+    for (int i = 0; i < 100; i++) {
+      assertThat(metric.value(now, MINUTE)).isNaN();
+    }
+    assertThat(lookUps).hasValueLessThanOrEqualTo(1);
+
+    counted.report("price", "w1", 3, now);
+    counted.report("price", "w0", 5, now);
+    lookUps.set(0);
+    for (int i = 0; i < 100; i++) {
+      assertThat(metric.value(now, MINUTE)).isEqualTo(5);
+    }
+    assertThat(lookUps).hasValue(1);
   }
 
   @Test
