@@ -105,9 +105,9 @@ public final class ZmqEvents implements SharedTransport {
     ZmqLoop loop = loop(number);
     ZmqSubscription subscription = 
         new ZmqSubscription(loop, bindings, endpoints, queue, snapshots, replayIdle.toNanos(), last);
-    loop.execute(subscription::open);
+    loop.execute(subscription::open, subscription::failed);
     if (loop.closing()) {
-      queue.end(loop.failure());
+      queue.end(null);
     }
     return () -> loop.execute(subscription::close);
   }
@@ -122,7 +122,7 @@ public final class ZmqEvents implements SharedTransport {
   Runnable followLoad(String endpoint, String topic, LoadListener listener) {
     ZmqLoop loop = loop(turn.getAndIncrement());
     ZmqLoadSubscription subscription = new ZmqLoadSubscription(loop, endpoint, topic, listener);
-    loop.execute(subscription::open);
+    loop.execute(subscription::open, subscription::failed);
     return () -> loop.execute(subscription::close);
   }
 

@@ -10,7 +10,7 @@ import org.zeromq.ZMQ.Socket;
  * A subscription to the load that one rank publishes. Of a load only the newest counts, so there is no order to keep
  * and nothing to have again: what is lost is made up for by the next message. Belongs to its loop's thread.
  */
-final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
+final class ZmqLoadSubscription implements ZmqLoop.Subscription, ZmqChannel.FrameHandler {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqLoadSubscription.class);
 
   /** Messages ZMQ may hold for us beside its network buffers; older ones are worth nothing. */
@@ -26,7 +26,6 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
   private final String endpoint;
   private final String topic;
   private final LoadListener listener;
-  private final Runnable end = this::close;
   private @Nullable ZmqChannel channel;
   private boolean closed;
 
@@ -41,7 +40,7 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
   }
 
   void open() {
-    loop.onShutdown(end);
+    loop.add(this);
     connect();
   }
 
@@ -88,13 +87,18 @@ final class ZmqLoadSubscription implements ZmqChannel.FrameHandler {
       LOG.warn("load that {} publishes cannot be read; trying again: {}", endpoint, why.toString());
     }
     closeChannel();
-    loop.executeAfter(RETRY_MILLIS, this::connect);
+    loop.executeAfter(RETRY_MILLIS, this::connect, this::failed);
+  }
+
+  @Override
+  public void end() {
+    close();
   }
 
   /** Releases everything; idempotent. */
   void close() {
     closed = true;
-    loop.cancelOnShutdown(end);
+    loop.remove(this);
     closeChannel();
   }
 

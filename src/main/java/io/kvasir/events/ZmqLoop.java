@@ -18,6 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,8 +31,10 @@ import org.zeromq.ZMQ.Socket;
  * waits on the sockets' signals with a selector and looks only at those that have messages, so hundreds of
  * idle workers cost nothing.
  *
- * <p>Everything but {@link #execute}, {@link #behind()}, {@link #failure} and {@link #shutdown} happens on the loop's
- * thread.
+ * <p>What a subscription throws is its own failure. What keeps the loop itself from going on fails all of them, and it
+ * begins anew: their readers open them again. Its thread ends with {@link #shutdown} only.
+ *
+ * <p>Everything but {@link #execute}, {@link #behind()} and {@link #shutdown} happens on the loop's thread.
  */
 final class ZmqLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqLoop.class);
@@ -45,20 +48,34 @@ final class ZmqLoop implements Runnable {
   /** After a turn that failed, lest the loop does nothing but fail. */
   private static final long FAILURE_PAUSE_NANOS = 100_000_000;
 
+  /** So many turns that fail in a row, for about a second, do not pass by themselves. */
+  private static final int FAILURES = 10;
+
   private final SocketFactory sockets;
   private final EventMetrics.SourceMetrics metrics;
   private final NanoClock clock;
-  private final Selector selector;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final PriorityQueue<ScheduledTask> scheduled = new PriorityQueue<>();
   private final ArrayDeque<ZmqChannel> runQueue = new ArrayDeque<>();
-  private final Set<Runnable> onShutdown = new HashSet<>();
+  private final Set<Subscription> subscriptions = new HashSet<>();
   private final Set<Replay> replays = new HashSet<>();
   private final ArrayDeque<Replay> waitingReplays = new ArrayDeque<>();
   /** Why subscriptions are behind, by subscription. */
   private final Map<Object, String> behind = new ConcurrentHashMap<>();
+  private volatile Selector selector;
   private volatile boolean closing;
-  private volatile boolean shutdown;
+
+  /** Turns that have failed since the last one that did not. */
+  private int failures;
+
+  /** What is read for as long as the loop runs. */
+  interface Subscription {
+    /** The loop ends. */
+    void end();
+
+    /** It cannot go on as it is. */
+    void failed(RuntimeException why);
+  }
 
   /** A round of replay; only so many of them run at once. */
   interface Replay {
@@ -71,6 +88,9 @@ final class ZmqLoop implements Runnable {
 
     /** Called when no time is left. */
     void timedOut();
+
+    /** It cannot go on. */
+    void failed(RuntimeException why);
   }
 
   private record ScheduledTask(long dueNanos, Runnable task) implements Comparable<ScheduledTask> {
@@ -93,7 +113,6 @@ final class ZmqLoop implements Runnable {
 
   /** Gives up a loop that was not started. */
   void discard() {
-    shutdown = true;
     closing = true;
     closeSelector();
   }
@@ -104,14 +123,20 @@ final class ZmqLoop implements Runnable {
     selector.wakeup();
   }
 
+  /** The same for a task whose failure is somebody's: he is called with it, on the loop's thread. */
+  void execute(Runnable task, Consumer<RuntimeException> failed) {
+    execute(() -> guarded(task, failed));
+  }
+
   /** Runs a task on the loop's thread after a while. */
-  void executeAfter(long millis, Runnable task) {
-    scheduled.add(new ScheduledTask(clock.nanos() + TimeUnit.MILLISECONDS.toNanos(millis), task));
+  void executeAfter(long millis, Runnable task, Consumer<RuntimeException> failed) {
+    scheduled.add(
+        new ScheduledTask(
+            clock.nanos() + TimeUnit.MILLISECONDS.toNanos(millis), () -> guarded(task, failed)));
   }
 
   /** Ends every subscription, then the loop. Any thread. */
   void shutdown() {
-    shutdown = true;
     closing = true;
     selector.wakeup();
   }
@@ -120,31 +145,52 @@ final class ZmqLoop implements Runnable {
     return closing;
   }
 
-  /** What streams end with once it is closing; null when it was shut down. Any thread. */
-  @Nullable Throwable failure() {
-    return shutdown ? null : new IllegalStateException("the thread that reads event sockets has ended");
-  }
-
   @Override
   public void run() {
-    try {
-      while (!closing) {
-        try {
-          turn();
-        } catch (IOException | RuntimeException | Error failed) {
-          LOG.error("a turn of the event loop failed", failed);
-          LockSupport.parkNanos(FAILURE_PAUSE_NANOS);
-        }
+    while (!closing) {
+      try {
+        turn();
+        failures = 0;
+      } catch (Throwable failed) {
+        turnFailed(failed);
       }
-    } finally {
-      closing = true;
-      // A subscription that was just being opened ends too.
-      for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
-        guarded(task);
-      }
-      List.copyOf(onShutdown).forEach(ZmqLoop::guarded);
-      closeSelector();
     }
+    // A subscription that was just being opened ends too.
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      guarded(task);
+    }
+    List.copyOf(subscriptions).forEach(each -> guarded(each::end));
+    closeSelector();
+  }
+
+  private void turnFailed(Throwable failed) {
+    try {
+      failures++;
+      if (failures % FAILURES == 0) {
+        restart(failed);
+      } else {
+        LOG.error("a turn of the event loop failed", failed);
+      }
+    } catch (Throwable again) {
+      // Such as for want of memory to report it with. Without this thread its streams would be silent: it goes on.
+    }
+    LockSupport.parkNanos(FAILURE_PAUSE_NANOS);
+  }
+
+  /** Begins anew, without anything of what was under way. */
+  private void restart(Throwable cause) throws IOException {
+    List<Subscription> ended = List.copyOf(subscriptions);
+    RuntimeException why = new IllegalStateException("the thread that reads event sockets could not go on", cause);
+    ended.forEach(each -> guarded(() -> each.failed(why)));
+    List.copyOf(replays).forEach(replay -> guarded(replay::close));
+    replays.clear();
+    waitingReplays.clear();
+    runQueue.clear();
+    LOG.error(
+        "{} turns of the event loop failed, one after the other: it begins anew, and its {} subscriptions, too",
+        FAILURES, ended.size(), cause);
+    closeSelector();
+    selector = Selector.open();
   }
 
   private void closeSelector() {
@@ -183,21 +229,29 @@ final class ZmqLoop implements Runnable {
 
   private void serve(ZmqChannel channel) {
     channel.queued = false;
-    try {
-      if (channel.serve(BUDGET)) {
-        serveSoon(channel);
-      }
-    } catch (RuntimeException | Error e) {
-      LOG.error("reading an event socket", e);
-      RuntimeException why = e instanceof RuntimeException failure ? failure : new IllegalStateException(e);
-      guarded(() -> channel.handler().failed(why));
-    }
+    guarded(
+        () -> {
+          if (channel.serve(BUDGET)) {
+            serveSoon(channel);
+          }
+        },
+        channel.handler()::failed);
   }
 
   private static void guarded(Runnable task) {
+    guarded(task, _ -> {});
+  }
+
+  /** Runs a task, and calls the one whose failure it is when it fails. */
+  private static void guarded(Runnable task, Consumer<RuntimeException> failed) {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
+      try {
+        failed.accept(e instanceof RuntimeException failure ? failure : new IllegalStateException(e));
+      } catch (RuntimeException | Error again) {
+        e.addSuppressed(again);
+      }
       LOG.error("a task of the event loop failed", e);
     }
   }
@@ -294,20 +348,21 @@ final class ZmqLoop implements Runnable {
     return behind.values();
   }
 
-  /** Registers a task that {@link #shutdown} runs on the loop's thread. */
-  void onShutdown(Runnable task) {
-    onShutdown.add(task);
+  /** Notes a subscription, which learns of the loop's end. */
+  void add(Subscription subscription) {
+    subscriptions.add(subscription);
   }
 
-  void cancelOnShutdown(Runnable task) {
-    onShutdown.remove(task);
+  void remove(Subscription subscription) {
+    subscriptions.remove(subscription);
   }
 
   /** Begins a replay, as soon as fewer than {@value #MAX_REPLAYS} run. */
   void begin(Replay replay) {
     if (replays.size() < MAX_REPLAYS) {
       replays.add(replay);
-      replay.open();
+      // Another one's may have ended just now and made this one begin: its failure is for later.
+      guarded(replay::open, why -> execute(() -> replay.failed(why)));
     } else {
       waitingReplays.add(replay);
     }
@@ -336,7 +391,7 @@ final class ZmqLoop implements Runnable {
     long now = clock.nanos();
     for (Replay replay : new ArrayList<>(replays)) {
       if (replays.contains(replay) && replay.nanosLeft(now) <= 0) {
-        guarded(replay::timedOut);
+        guarded(replay::timedOut, replay::failed);
       }
     }
   }

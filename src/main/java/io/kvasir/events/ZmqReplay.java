@@ -97,7 +97,7 @@ final class ZmqReplay implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
       open = true;
     } catch (RuntimeException failed) {
       // Not at once: another subscription's round may have ended just now and made this one begin.
-      loop.execute(() -> output.replayUnopened(this, failed));
+      loop.execute(() -> output.replayUnopened(this, failed), output::failed);
     }
   }
 

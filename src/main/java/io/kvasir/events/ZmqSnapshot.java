@@ -65,7 +65,7 @@ final class ZmqSnapshot implements ZmqReplay.ReplayOutput, ZmqStateRequest.State
             ? new ZmqStateRequest(loop, endpoint, idleNanos, longestNanos, this)
             : new ZmqReplay(
                 loop, endpoint, ZmqStateRequest.REQUEST, idleNanos, Math.max(idleNanos, FIRST_NANOS), idleNanos, this);
-    this.granted = () -> loop.execute(this::open);
+    this.granted = () -> loop.execute(this::open, this::failed);
   }
 
   /** Makes the request as soon as there is a slot. */

@@ -73,7 +73,7 @@ final class ZmqStateRequest implements ZmqChannel.FrameHandler, ZmqLoop.Replay {
       began = loop.clock().nanos();
       open = true;
     } catch (RuntimeException failed) {
-      loop.execute(() -> output.stateUnopened(failed));
+      loop.execute(() -> output.stateUnopened(failed), output::failed);
     }
   }
 

@@ -20,7 +20,8 @@ import org.zeromq.ZMonitor;
  * as a gap. Belongs to a loop's thread, but for {@link #signal}.
  */
 final class ZmqSubscription
-    implements ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, ZmqSnapshot.SnapshotReader, SequencerOutput {
+    implements ZmqLoop.Subscription, ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, ZmqSnapshot.SnapshotReader,
+        SequencerOutput {
   private static final Logger LOG = LoggerFactory.getLogger(ZmqSubscription.class);
   private static final int BIND_TRIES = 20;
   private static final long BIND_PAUSE_MILLIS = 100;
@@ -38,7 +39,6 @@ final class ZmqSubscription
 
   private final ZmqLoop loop;
   private final Map<String, ZmqBinding> bindings;
-  private final Runnable end = this::end;
   private final ZmqEndpoints endpoints;
   private final BatchQueue queue;
   private final SnapshotSlots snapshotSlots;
@@ -112,8 +112,8 @@ final class ZmqSubscription
     if (closed) {
       return;
     }
-    loop.onShutdown(end);
-    queue.onSpace(() -> loop.execute(this::resume));
+    loop.add(this);
+    queue.onSpace(() -> loop.execute(this::resume, this::failed));
     if (endpoints.bind()) {
       bind(BIND_TRIES);
     } else {
@@ -135,7 +135,7 @@ final class ZmqSubscription
       sequencer.connected();
     } catch (RuntimeException e) {
       if (tries > 1) {
-        loop.executeAfter(BIND_PAUSE_MILLIS, () -> bind(tries - 1));
+        loop.executeAfter(BIND_PAUSE_MILLIS, () -> bind(tries - 1), this::failed);
       } else {
         failed(new IllegalStateException("cannot bind " + endpoints.endpoint() + ": " + e.getMessage(), e));
       }
@@ -177,7 +177,7 @@ final class ZmqSubscription
     }
     behind = reason;
     loop.behind(this, reason);
-    loop.executeAfter(pauseMillis, retry);
+    loop.executeAfter(pauseMillis, retry, this::failed);
     pauseMillis = Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
   }
 
@@ -200,7 +200,7 @@ final class ZmqSubscription
   /** Called on ZMQ's own thread. */
   private void signal(ZMonitor.Event event) {
     signals.add(event != ZMonitor.Event.DISCONNECTED);
-    loop.execute(this::takeSignals);
+    loop.execute(this::takeSignals, this::failed);
   }
 
   private void takeSignals() {
@@ -426,8 +426,9 @@ final class ZmqSubscription
   }
 
   /** Ends the subscription because its loop ends: the transport is closed. */
-  private void end() {
-    queue.end(loop.failure());
+  @Override
+  public void end() {
+    queue.end(null);
     close();
   }
 
@@ -437,7 +438,7 @@ final class ZmqSubscription
       return;
     }
     closed = true;
-    loop.cancelOnShutdown(end);
+    loop.remove(this);
     endReplay();
     unload();
     if (binding != null) {

@@ -34,6 +34,12 @@ final class ZmqEventsTest extends TransportFixture {
   /** Which sockets cannot be opened, as when descriptors have run out. */
   private volatile Predicate<SocketType> failing = _ -> false;
 
+  /** Which sockets cannot be opened for a reason that nobody reckons with. */
+  private volatile Predicate<SocketType> broken = _ -> false;
+
+  /** Whether every turn of the thread that reads fails. */
+  private volatile boolean timeless;
+
   private final AtomicInteger failed = new AtomicInteger();
 
   /** Whether reading the next socket that is opened fails as nothing should. */
@@ -48,12 +54,22 @@ final class ZmqEventsTest extends TransportFixture {
 
   private ZmqEvents events() {
     return transports.shared(
-        ZmqEvents.class, counted -> new ZmqEvents(1, replayIdle, counted, NanoClock.SYSTEM, this::sockets));
+        ZmqEvents.class, counted -> new ZmqEvents(1, replayIdle, counted, this::nanos, this::sockets));
+  }
+
+  private long nanos() {
+    if (timeless) {
+      throw new IllegalStateException("there is no time");
+    }
+    return NanoClock.SYSTEM.nanos();
   }
 
   private SocketFactory sockets(ZContext context) {
     SocketFactory usual = SocketFactory.of(context);
     return type -> {
+      if (broken.test(type)) {
+        throw new StackOverflowError("as of a library");
+      }
       if (failing.test(type)) {
         failed.incrementAndGet();
         throw new ZMQException("Too many open files", ZError.EMFILE);
@@ -276,6 +292,33 @@ final class ZmqEventsTest extends TransportFixture {
     assertThatThrownBy(failing::finished).hasRootCauseInstanceOf(StackOverflowError.class);
     engine.publish(2);
     stream.expect("0", "1");
+    TestStream next = subscribe(endpoints());
+    next.expect("up", "gap0", "0", "1", "ok");
+  }
+
+  /** It would be silent for good: nobody would try again, and its reader would not know. */
+  @Test
+  void anError_whileASocketIsOpened_failsThatStream_andNoOther() {
+    FakePublisher engine = publisher(true);
+    TestStream stream = settled(engine);
+    for (SocketType type : List.of(SocketType.SUB, SocketType.DEALER)) {
+      broken = type::equals;
+      TestStream failing = subscribe(endpoints());
+      assertThatThrownBy(failing::finished).hasRootCauseInstanceOf(StackOverflowError.class);
+    }
+    broken = _ -> false;
+    engine.publish(2);
+    stream.expect("0", "1");
+  }
+
+  @Test
+  void threadThatCannotGoOn_failsItsStreams_andReadsThoseThatAreOpenedAgain() {
+    FakePublisher engine = publisher(true);
+    TestStream stream = settled(engine);
+    timeless = true;
+    engine.publish(2);
+    assertThatThrownBy(stream::finished).hasRootCauseMessage("there is no time");
+    timeless = false;
     TestStream next = subscribe(endpoints());
     next.expect("up", "gap0", "0", "1", "ok");
   }
