@@ -67,6 +67,8 @@ public final class FakeCells implements Cells {
   /** Requests that wait for their turn. */
   public final AtomicInteger waiting = new AtomicInteger();
 
+  /** What happens when a load is given back. */
+  public volatile Runnable closing = () -> {};
   /** What happens while a request waits for its decision. */
   public volatile Runnable deciding = () -> {};
   /** What is predicted for every request. */
@@ -301,6 +303,7 @@ public final class FakeCells implements Cells {
       }
       open.decrementAndGet();
       outcomes.add(outcome);
+      closing.run();
     }
   }
 

@@ -145,23 +145,52 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   }
 
   private void on(WorkflowEvent event) {
-    if (event instanceof WorkflowEvent.InternalFailure(Throwable cause) && state.finished()) {
-      request.context().call().logIds().in(LOG.atWarn()).setCause(RedactedException.of(cause))
-          .log("a request failed within the router after its end");
+    if (event instanceof WorkflowEvent.InternalFailure(Throwable cause)) {
+      logAfterEnd(cause);
     }
     try {
       apply(event);
     } catch (RuntimeException | Error e) {
-      apply(new WorkflowEvent.InternalFailure(e));
-      // The workflow is finished now: it releases what the event holds.
-      apply(event);
+      logAfterEnd(e);
+      cleanUp(new WorkflowEvent.InternalFailure(e));
+      // The workflow is finished now: it releases what the event holds, perhaps again, which counts for nothing.
+      cleanUp(event);
     }
   }
 
+  private void cleanUp(WorkflowEvent event) {
+    try {
+      apply(event);
+    } catch (RuntimeException | Error e) {
+      logAfterEnd(e);
+    }
+  }
+
+  /** Of a failure after the end the client's result says nothing. */
+  private void logAfterEnd(Throwable cause) {
+    if (state.finished()) {
+      request.context().call().logIds().in(LOG.atWarn()).setCause(RedactedException.of(cause))
+          .log("a request failed within the router after its end");
+    }
+  }
+
+  /** The state is the next one from here on, so all that leads there is done, also when a part of it fails. */
   private void apply(WorkflowEvent event) {
     Transition transition = WorkflowTransitions.next(rules, state, event);
     state = transition.state();
-    transition.effects().forEach(this::carryOut);
+    RuntimeException failed = null;
+    for (WorkflowEffect effect : transition.effects()) {
+      try {
+        carryOut(effect);
+      } catch (RuntimeException | Error e) {
+        if (failed == null) {
+          failed = e instanceof RuntimeException unchecked ? unchecked : new IllegalStateException(e);
+        }
+      }
+    }
+    if (failed != null) {
+      throw failed;
+    }
   }
 
   private void carryOut(WorkflowEffect effect) {
