@@ -14,6 +14,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The fleet as recorded with a decision. Decisions with the same workers share one table of them, so that plugins which
@@ -68,6 +69,9 @@ final class RecordedFleet implements Fleet {
       into.pendingTokens[slot] = candidate.pendingTokens();
       into.queueMs[slot] = candidate.queueMs();
       into.contextTokens[slot] = candidate.contextTokens();
+      into.waiting[slot] = Objects.requireNonNullElse(candidate.waiting(), Candidates.UNKNOWN);
+      into.kvUse[slot] = Objects.requireNonNullElse(candidate.kvUse(), (double) Candidates.UNKNOWN);
+      into.evictionLoss[slot] = Objects.requireNonNullElse(candidate.evictionLoss(), 0.0);
     }
   }
 

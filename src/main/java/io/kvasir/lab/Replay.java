@@ -32,6 +32,7 @@ public final class Replay {
   private final List<String> faults = new ArrayList<>();
   private long lines;
   private long skipped;
+  private long incomplete;
   private long faulty;
 
   private Replay(List<Path> logs, List<ReplayedProfile> profiles) {
@@ -88,7 +89,7 @@ public final class Replay {
     }
     progress.accept(1);
     return new ReplayReport(
-        lines, skipped, faulty, List.copyOf(faults), profiles.stream().map(ReplayedProfile::row).toList());
+        lines, skipped, incomplete, faulty, List.copyOf(faults), profiles.stream().map(ReplayedProfile::row).toList());
   }
 
   private void replay(Path log, long number, String line) {
@@ -104,6 +105,9 @@ public final class Replay {
       }
       for (ReplayedProfile profile : profiles) {
         profile.replay(decision);
+      }
+      if (decision.passes().getFirst().candidates().stream().anyMatch(each -> each.evictionLoss() == null)) {
+        incomplete++;
       }
     } catch (JsonProcessingException malformed) {
       fault(log, number, malformed.getOriginalMessage());

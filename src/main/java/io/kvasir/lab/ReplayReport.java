@@ -16,11 +16,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param lines lines that were read
  * @param skipped decisions of several passes, which a profile alone does not make
+ * @param incomplete replayed decisions of an earlier version, which recorded neither what workers lose by eviction nor
+ *     what their engines report: replayed as if they lost nothing and reported nothing
  * @param faulty lines that could not be read
  * @param faults the first of those, each with file, line and problem
  * @param rows one row per profile
  */
-public record ReplayReport(long lines, long skipped, long faulty, List<String> faults, List<Row> rows) {
+public record ReplayReport(
+    long lines, long skipped, long incomplete, long faulty, List<String> faults, List<Row> rows) {
 
   /**
    * The results of one profile.
@@ -78,7 +81,12 @@ public record ReplayReport(long lines, long skipped, long faulty, List<String> f
   /** Writes the report as JSON. */
   public void write(Path file) throws IOException {
     ObjectMapper mapper = new ObjectMapper();
-    ObjectNode report = mapper.createObjectNode().put("lines", lines).put("skipped", skipped).put("faulty", faulty);
+    ObjectNode report =
+        mapper.createObjectNode()
+            .put("lines", lines)
+            .put("skipped", skipped)
+            .put("incomplete", incomplete)
+            .put("faulty", faulty);
     ArrayNode faultTexts = report.putArray("faults");
     faults.forEach(faultTexts::add);
     ArrayNode profiles = report.putArray("profiles");

@@ -34,6 +34,9 @@ public record Explanation(
    * @param pendingTokens uncached prompt tokens whose first token has not been seen
    * @param queueMs estimated ms to compute those
    * @param contextTokens prompt tokens of the requests in flight
+   * @param waiting requests waiting in the engine, {@link Candidates#UNKNOWN} where it does not report them
+   * @param kvUse share of its KV cache in use, 0 to 1, {@link Candidates#UNKNOWN} where it does not report it
+   * @param evictionLoss share of what it evicted lately that had to be computed again, 0 to 1
    * @param scores each scorer's score, in the profile's order; empty when it was removed
    * @param total the weighted sum that the picker ranked by, more is better; 0 when it was removed
    */
@@ -45,6 +48,9 @@ public record Explanation(
       long pendingTokens,
       double queueMs,
       long contextTokens,
+      int waiting,
+      double kvUse,
+      double evictionLoss,
       List<Score> scores,
       double total) {}
 

@@ -21,6 +21,9 @@ final class ExplanationRecorder {
   private long[] pendingTokens = new long[0];
   private double[] queueMs = new double[0];
   private long[] contextTokens = new long[0];
+  private int[] waiting = new int[0];
+  private double[] kvUse = new double[0];
+  private double[] evictionLoss = new double[0];
   private double[] total = new double[0];
 
   ExplanationRecorder(Profile profile) {
@@ -40,6 +43,9 @@ final class ExplanationRecorder {
     pendingTokens = candidates.pendingTokens.clone();
     queueMs = candidates.queueMs.clone();
     contextTokens = candidates.contextTokens.clone();
+    waiting = candidates.waiting.clone();
+    kvUse = candidates.kvUse.clone();
+    evictionLoss = candidates.evictionLoss.clone();
     total = new double[slots];
   }
 
@@ -99,6 +105,9 @@ final class ExplanationRecorder {
         pendingTokens[slot],
         queueMs[slot],
         contextTokens[slot],
+        waiting[slot],
+        kvUse[slot],
+        evictionLoss[slot],
         List.copyOf(scores),
         removed ? 0 : total[slot]);
   }

@@ -159,6 +159,11 @@ public record DecisionRecord(
    * @param pendingTokens uncached prompt tokens of requests without a first token yet
    * @param queueMs estimated milliseconds to compute those
    * @param contextTokens prompt tokens of the requests in flight
+   * @param waiting requests waiting in the engine, null where it does not report them, and in a record of an earlier
+   *     version
+   * @param kvUse share of its KV cache in use by requests, 0 to 1; likewise
+   * @param evictionLoss share of what it evicted lately that had to be computed again, 0 to 1; null in a record of an
+   *     earlier version
    * @param scores each scorer's score, in the profile's order; empty when it was removed
    * @param total the total score, higher is better; 0 when it was removed
    * @param state freshness of the index for it; null where unknown
@@ -174,6 +179,9 @@ public record DecisionRecord(
       long pendingTokens,
       double queueMs,
       long contextTokens,
+      @Nullable Integer waiting,
+      @Nullable Double kvUse,
+      @Nullable Double evictionLoss,
       List<ScoreRecord> scores,
       double total,
       @Nullable IndexState state,

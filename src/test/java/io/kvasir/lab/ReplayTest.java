@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.zip.GZIPOutputStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,8 +34,14 @@ final class ReplayTest {
   }
 
   private static CandidateRecord candidate(int slot, int depth, int inFlight) {
+    return candidate(slot, depth, inFlight, null, 0.0);
+  }
+
+  private static CandidateRecord candidate(
+      int slot, int depth, int inFlight, @Nullable Integer waiting, @Nullable Double evictionLoss) {
     return new CandidateRecord(
-        "w" + slot, slot, null, depth, Map.of(), inFlight, 0, 0, 10L * inFlight, List.of(), 0, null,
+        "w" + slot, slot, null, depth, Map.of(), inFlight, 0, 0, 10L * inFlight, waiting, null, evictionLoss, List.of(),
+        0, null,
         new WorkerFacts("w" + slot, 0, 1, "both", List.of("m"), Map.of(), 64, "h100-Llama-3.1-8B-tp1", 0.02, 1e-6));
   }
 
@@ -57,6 +64,39 @@ final class ReplayTest {
     assertThat(cost.why()).containsExactly(Map.entry("scorer expected-cost", 1));
     assertThat(report.lines()).isEqualTo(4);
     assertThat(report.table()).contains("least-loaded", "scorer least-load 2");
+  }
+
+  /** Both would compute the whole prompt: w0 loses by it what it needs, w1 nothing. */
+  @Test
+  void run_expectedCost_pricesWithWhatWorkersLoseByEviction() throws IOException {
+    ReplayReport report = run(log(line(candidate(0, 0, 0, null, 0.9), candidate(1, 0, 0, null, 0.0))), "expected-cost");
+
+    assertThat(report.rows().getFirst().changes())
+        .containsExactly(new ReplayReport.ChangedDecision("r-w0", "w0", "w1", "scorer expected-cost"));
+    assertThat(report.incomplete()).isZero();
+  }
+
+  @Test
+  void run_overload_goesByWhatEnginesReport() throws IOException {
+    Path own = Files.writeString(directory.resolve("own.conf"), """
+        not-overloaded {
+          prepare = [ tokenize, block-hash ]
+          filter = [ role, model, excluded, overload ]
+          score = cache-affinity, pick = max-score, execute = forward
+        }
+        """);
+
+    ReplayReport report = run(log(line(candidate(0, 62, 0, 40, 0.0), candidate(1, 0, 0, 1, 0.0))), own.toString());
+
+    assertThat(report.rows().getFirst().why()).containsExactly(Map.entry("filter overload", 1));
+  }
+
+  @Test
+  void run_decisionsOfAnEarlierVersion_areCountedAsIncomplete() throws IOException {
+    String earlier = line(candidate(0, 62, 5, null, null), candidate(1, 0, 0, null, null));
+    assertThat(earlier).doesNotContain("eviction_loss");
+
+    assertThat(run(log(earlier, line("w0")), "least-loaded", "expected-cost").incomplete()).isEqualTo(1);
   }
 
   @Test
@@ -119,6 +159,17 @@ final class ReplayTest {
 
   private static String line(String chosen) {
     return DecisionJson.of(decision(chosen)).toString();
+  }
+
+  /** A decision for w0 among these. */
+  private static String line(CandidateRecord... candidates) {
+    DecisionRecord some = decision("w0");
+    return DecisionJson.of(
+        new DecisionRecord(
+            some.time(), some.requestId(), null, some.model(), some.profile(), some.cell(), some.promptTokens(),
+            some.blocks(), some.blockSize(), some.chain(), some.slots(), some.expectedOutputTokens(), some.excluded(),
+            null, "", List.of(), List.of(new Pass("both", "w0", List.of(candidates))), null))
+        .toString();
   }
 
   private Path log(String... lines) throws IOException {

@@ -25,6 +25,9 @@ final class ExplanationTest {
             TestFleet.worker(4, Role.BOTH, Set.of("m"), 9, ""));
     fleet.inFlight[2] = 9;
     fleet.depth[3] = 5;
+    fleet.waiting[3] = 4;
+    fleet.kvUse[3] = 0.5;
+    fleet.evictionLoss[3] = 0.25;
     fleet.alive[4] = false;
     RoutingContext request = Routing.request(10, 16, 170);
 
@@ -39,6 +42,9 @@ final class ExplanationTest {
     Candidate left = explanation.candidates().getLast();
     assertThat(left.removedBy()).isNull();
     assertThat(left.depth()).isEqualTo(5);
+    assertThat(left.waiting()).isEqualTo(4);
+    assertThat(left.kvUse()).isEqualTo(0.5);
+    assertThat(left.evictionLoss()).isEqualTo(0.25);
     assertThat(left.scores()).hasSize(1);
     assertThat(left.scores().getFirst().scorer()).isEqualTo("expected-cost");
     assertThat(left.scores().getFirst().raw()).isPositive();

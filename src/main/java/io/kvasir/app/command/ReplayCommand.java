@@ -66,6 +66,13 @@ public final class ReplayCommand implements Callable<Integer> {
     }
     System.out.print(report.table());
     System.out.printf("%d lines; %d decisions of several passes left out%n", report.lines(), report.skipped());
+    if (report.incomplete() > 0) {
+      System.err.printf(
+          "%d decisions were recorded by an earlier version, without what workers lose by eviction and what engines"
+              + " report (eviction_loss, waiting, kv_use): profiles that go by these, as expected-cost does, would have"
+              + " decided otherwise than is shown here%n",
+          report.incomplete());
+    }
     if (report.faulty() > 0) {
       System.err.printf("%d lines could not be read:%n", report.faulty());
       report.faults().forEach(fault -> System.err.println("  " + fault));

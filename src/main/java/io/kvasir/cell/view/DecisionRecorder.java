@@ -218,6 +218,9 @@ public final class DecisionRecorder {
         candidate.pendingTokens(),
         candidate.queueMs(),
         candidate.contextTokens(),
+        candidate.waiting() < 0 ? null : candidate.waiting(),
+        candidate.kvUse() < 0 ? null : candidate.kvUse(),
+        candidate.evictionLoss(),
         candidate.scores().stream()
             .map(score -> new DecisionRecord.ScoreRecord(score.scorer(), score.raw(), score.contribution()))
             .toList(),

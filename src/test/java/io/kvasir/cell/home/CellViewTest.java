@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.kvasir.cell.CachedTokens;
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.DecisionRequest;
+import io.kvasir.cell.EngineReport;
 import io.kvasir.cell.HitOutcome;
 import io.kvasir.cell.Outcome;
 import io.kvasir.cell.PodSpec;
@@ -708,6 +709,25 @@ final class CellViewTest {
     }).anySatisfy(candidate -> {
       assertThat(candidate.worker()).isEqualTo(step.worker());
       assertThat(candidate.tiers()).containsExactly(Map.entry("device", 40));
+    });
+  }
+
+  /** A replay of the record decides by the same. */
+  @Test
+  void explain_hasWhatTheEngineReports() {
+    Member member = members.all().iterator().next();
+    member.report(new EngineReport(2, 3, 0.25));
+
+    DecisionRecord explained = members.view().explain(request(chain(1, 64)));
+
+    assertThat(explained.passes().getFirst().candidates()).anySatisfy(candidate -> {
+      assertThat(candidate.worker()).isEqualTo(member.worker().id());
+      assertThat(candidate.waiting()).isEqualTo(3);
+      assertThat(candidate.kvUse()).isEqualTo(0.25);
+    }).anySatisfy(candidate -> {
+      assertThat(candidate.waiting()).isNull();
+      assertThat(candidate.kvUse()).isNull();
+      assertThat(candidate.evictionLoss()).isZero();
     });
   }
 
