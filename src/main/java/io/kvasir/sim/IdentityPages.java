@@ -9,8 +9,8 @@ import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.TransferDialect;
-import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.UUID;
@@ -26,6 +26,7 @@ final class IdentityPages {
   private static final String VLLM_VERSION = "0.32.0+kvasir.sim";
   private static final String VLLM_RUST_VERSION = "0.30.0+kvasir.sim";
   static final String SGLANG_VERSION = "0.5.23+kvasir.sim";
+  private static final int SGLANG_BOOTSTRAP_PORT = 8998;
   private static final String TENSORRT_VERSION = "1.3.0+kvasir.sim";
 
   private final SimSettings settings;
@@ -33,6 +34,7 @@ final class IdentityPages {
   private final IntUnaryOperator eventsPort;
   private final IntUnaryOperator replayPort;
   private final int loadPort;
+  private final TransferAgent transfer;
   private final long startedAt = System.currentTimeMillis() / 1000;
 
   /**
@@ -41,13 +43,17 @@ final class IdentityPages {
    * @param eventsPort each rank's, 0 without events or where the engine connects
    * @param replayPort each rank's, 0 without replay
    * @param loadPort the first rank's, 0 where load is not published
+   * @param transfer has the port and the id that other engines use
    */
-  IdentityPages(SimSettings settings, IntUnaryOperator eventsPort, IntUnaryOperator replayPort, int loadPort) {
+  IdentityPages(
+      SimSettings settings, IntUnaryOperator eventsPort, IntUnaryOperator replayPort, int loadPort,
+      TransferAgent transfer) {
     this.settings = settings;
     this.api = settings.http().api();
     this.eventsPort = eventsPort;
     this.replayPort = replayPort;
     this.loadPort = loadPort;
+    this.transfer = transfer;
   }
 
   JsonNode page(String path) throws EngineApiException {
@@ -244,14 +250,10 @@ final class IdentityPages {
       case DECODE -> "kv_consumer";
       case BOTH, ENCODE -> "kv_both";
     });
-    TransferSettings transfer = settings.kv().transfer();
-    if (transfer.dialect() == TransferDialect.VLLM_P2P) {
-      ObjectNode tier =
-          config.putObject("kv_connector_extra_config").put("spec_name", "TieringOffloadingSpec")
-              .putArray("secondary_tiers").addObject().put("type", "p2p");
-      if (transfer.port() != 0) {
-        tier.put("port", transfer.port());
-      }
+    config.put("engine_id", transfer.engineId());
+    if (settings.kv().transfer().dialect() == TransferDialect.VLLM_P2P) {
+      config.putObject("kv_connector_extra_config").put("spec_name", "TieringOffloadingSpec")
+          .putArray("secondary_tiers").addObject().put("type", "p2p").put("port", transfer.port());
     }
     return config;
   }
@@ -268,7 +270,8 @@ final class IdentityPages {
     info.put("enable_cache_report", settings.cachedTokens() != CachedTokensUsage.NEVER).put("version", SGLANG_VERSION);
     info.put("disaggregation_mode", settings.role() == Role.PREFILL ? "prefill"
         : settings.role() == Role.DECODE ? "decode" : "null");
-    info.put("disaggregation_transfer_backend", "mooncake").put("disaggregation_bootstrap_port", 8998);
+    info.put("disaggregation_transfer_backend", "mooncake")
+        .put("disaggregation_bootstrap_port", transfer.port() == 0 ? SGLANG_BOOTSTRAP_PORT : transfer.port());
     ObjectNode config = eventsConfig();
     info.put("kv_events_config", config == null ? null : config.without("enable_kv_cache_events").toString());
     if (config == null) {

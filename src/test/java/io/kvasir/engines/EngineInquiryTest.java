@@ -92,14 +92,14 @@ final class EngineInquiryTest {
     EngineDescription vllm =
         describe(
             settings().developerMode(true).role(Role.PREFILL)
-                .transfer(TransferSettings.of(TransferDialect.VLLM_NIXL)));
+                .transfer(TransferSettings.of(TransferDialect.VLLM_NIXL).withAddress(0, "e")));
 
     assertThat(vllm.events()).isInstanceOfSatisfying(EventPublishing.Zmq.class, zmq -> {
       assertThat(zmq.bufferSteps()).isEqualTo(10_000);
       assertThat(zmq.connects()).isFalse();
     });
     assertThat(vllm.transfer()).isEqualTo(
-        new TransferDescription("NixlConnector", TransferDescription.Role.PREFILL, null, null));
+        new TransferDescription("NixlConnector", TransferDescription.Role.PREFILL, null, "e"));
     assertThat(vllm.baseModels().getFirst().tokenizer()).isEqualTo("kvasir-demo");
     assertThat(unknown(vllm)).containsExactly("usage of cached tokens");
   }
@@ -126,9 +126,37 @@ final class EngineInquiryTest {
 
   @Test
   void vllm_withATierOfPeers_tellsIts() throws Exception {
-    TransferSettings peers = TransferSettings.of(TransferDialect.VLLM_P2P).withAddress(Ports.free(), null);
-    assertThat(describe(settings().developerMode(true).ranks(1).transfer(peers)).transfer())
-        .isEqualTo(new TransferDescription(TransferDescription.PEERS, null, peers.port(), null));
+    TransferSettings peers = TransferSettings.of(TransferDialect.VLLM_P2P);
+    try (SimEngine engine = SimEngine.start(settings().developerMode(true).ranks(1).transfer(peers).build())) {
+      assertThat(new EngineInquiry(calls, TIMEOUT).describe(engine.url(), null).transfer())
+          .isEqualTo(new TransferDescription(TransferDescription.PEERS, null, engine.transferPort(), null));
+    }
+  }
+
+  /** Nobody could divide a request otherwise: the bootstrap server of a simulated engine has any free port. */
+  @Test
+  void simulatedSglang_tellsThePortThatItIsBoundTo() throws Exception {
+    SimSettings.Builder prefill =
+        settings().api(EngineApi.SGLANG).role(Role.PREFILL).transfer(TransferSettings.of(TransferDialect.SGLANG));
+    try (SimEngine engine = SimEngine.start(prefill.build())) {
+      assertThat(new EngineInquiry(calls, TIMEOUT).describe(engine.url(), null).transfer())
+          .isEqualTo(
+              new TransferDescription("mooncake", TransferDescription.Role.PREFILL, engine.transferPort(), null));
+    }
+  }
+
+  @Test
+  void simulatedVllm_thatPushes_tellsTheIdByWhichItIsNamed() throws Exception {
+    SimSettings.Builder prefill =
+        settings().developerMode(true).ranks(1).role(Role.PREFILL)
+            .transfer(TransferSettings.of(TransferDialect.VLLM_PUSH));
+    try (SimEngine engine = SimEngine.start(prefill.build())) {
+      SurveyedEngine surveyed =
+          new EngineSurvey(calls, TIMEOUT).survey(new EngineAddress(engine.url(), null, null), null, true, null);
+      KvHandover handover = KvHandover.of(surveyed).orElseThrow();
+      assertThat(handover.dialect()).isEqualTo("vllm-push");
+      assertThat(handover.transfer().engineId()).isEqualTo(engine.engineId(0));
+    }
   }
 
   @Test

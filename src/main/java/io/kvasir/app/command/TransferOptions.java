@@ -23,9 +23,11 @@ final class TransferOptions {
 
   @Option(
       names = "--transfer-port",
-      defaultValue = "0",
-      description = "Port of the side channel or bootstrap server; 0 for a free one.")
-  private int transferPort;
+      description = {
+        "Port of the side channel or bootstrap server; 0 for a free one. Default: a free one, but where no engine",
+        "announces it, that of real engines: vllm-mooncake 8998, vllm-push 5600, unless the role is decode."
+      })
+  private @Nullable Integer transferPort;
 
   @Option(names = "--engine-id", description = "Id towards other engines; default: a new one at every start.")
   private @Nullable String engineId;
@@ -68,7 +70,7 @@ final class TransferOptions {
     }
     return new TransferSettings(
         chosen,
-        transferPort,
+        transferPort == null ? chosen.assumedPort(role) : transferPort,
         engineId,
         gbps,
         leaseMs == null ? null : Duration.ofMillis(leaseMs),

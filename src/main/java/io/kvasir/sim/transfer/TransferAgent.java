@@ -26,6 +26,7 @@ public final class TransferAgent implements AutoCloseable {
   private final @Nullable SideChannel sideChannel;
   private final KvFetcher fetcher = new KvFetcher();
   private final LocalEngine localEngine;
+  private final String engineId;
   private final LongAdder received = new LongAdder();
   private final LongAdder ignored = new LongAdder();
   private final LongAdder failed = new LongAdder();
@@ -46,9 +47,9 @@ public final class TransferAgent implements AutoCloseable {
     this.timer = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("sim-transfer").factory());
     timer.setRemoveOnCancelPolicy(true);
     this.leases = new KvLeases(settings.effectiveLease(), timer);
-    String id = settings.engineId() != null ? settings.engineId() : UUID.randomUUID().toString();
+    this.engineId = settings.engineId() != null ? settings.engineId() : UUID.randomUUID().toString();
     List<String> ids =
-        ranks == 1 ? List.of(id) : IntStream.range(0, ranks).mapToObj(rank -> id + "_dp" + rank).toList();
+        ranks == 1 ? List.of(engineId) : IntStream.range(0, ranks).mapToObj(rank -> engineId + "_dp" + rank).toList();
     String reachable = host.equals("*") || host.equals("0.0.0.0") ? "127.0.0.1" : host;
     this.sideChannel = connector == null ? null : new SideChannel(host, settings.port());
     this.localEngine =
@@ -74,6 +75,11 @@ public final class TransferAgent implements AutoCloseable {
   /** The side channel's port; 0 without one. */
   public int port() {
     return localEngine.port();
+  }
+
+  /** The id that it announces: with several ranks each has its own, which begins with this. */
+  public String engineId() {
+    return engineId;
   }
 
   /** The id by which other engines know a rank. */

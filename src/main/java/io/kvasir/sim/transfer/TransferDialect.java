@@ -1,5 +1,6 @@
 package io.kvasir.sim.transfer;
 
+import io.kvasir.routing.Role;
 import java.time.Duration;
 import java.util.Locale;
 
@@ -22,6 +23,9 @@ public enum TransferDialect {
   /** TensorRT-LLM: a context request, then a generation request. */
   TENSORRT_LLM(60, 60);
 
+  private static final int MOONCAKE_BOOTSTRAP_PORT = 8998;
+  private static final int NIXL_SIDE_CHANNEL_PORT = 5600;
+
   private final Duration lease;
   private final Duration watchdog;
 
@@ -33,6 +37,18 @@ public enum TransferDialect {
   /** How long a prefill engine keeps blocks that are not fetched. */
   public Duration lease() {
     return lease;
+  }
+
+  /**
+   * The port at which the others look for an engine that computes prompts, since it announces none: the real engine's
+   * default. 0 where it announces its own, or only takes blocks.
+   */
+  public int assumedPort(Role role) {
+    return switch (this) {
+      case VLLM_MOONCAKE -> role == Role.DECODE ? 0 : MOONCAKE_BOOTSTRAP_PORT;
+      case VLLM_PUSH -> role == Role.DECODE ? 0 : NIXL_SIDE_CHANNEL_PORT;
+      case NONE, VLLM_NIXL, VLLM_NIXL_OLD, VLLM_P2P, SGLANG, TENSORRT_LLM -> 0;
+    };
   }
 
   /** How long an engine waits for the other one of a transfer. */
