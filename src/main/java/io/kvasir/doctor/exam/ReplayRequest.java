@@ -14,19 +14,23 @@ final class ReplayRequest {
   /** Engines lose requests, as they lose replies; the router asks as often before it gives up. */
   private static final int TRIES = 3;
 
+  /** More than any engine has published: it answers at once that there is nothing more. */
+  private static final long NONE_YET = Long.MAX_VALUE;
+
   private ReplayRequest() {}
 
   /**
    * Asks for the latest batches, until something comes.
    *
-   * @param last the number of the latest batch, -1 when none is known: then the first ones are asked for
+   * @param last the number of the latest batch, -1 when none is known: then no batch is asked for, since nothing tells
+   *     which are the latest, and the engine would send all that it keeps
    * @param timeout silence after which a try is over
    */
   static ReplayExam send(String endpoint, PeerSocket socket, long last, Duration timeout) {
     if (!socket.isReplay()) {
       return new ReplayExam(endpoint, socket, false, 0, -1, false, null);
     }
-    long from = Math.max(0, last + 1 - ReplayExam.BATCHES);
+    long from = last < 0 ? NONE_YET : Math.max(0, last + 1 - ReplayExam.BATCHES);
     ReplayExam exam = new ReplayExam(endpoint, socket, false, 0, -1, false, null);
     for (int i = 0; i < TRIES && !exam.answered(); i++) {
       exam = exam(endpoint, socket, from, timeout);
