@@ -73,11 +73,18 @@ public record DecisionRequest(
    * @param chain its blocks, as most engines prepare it; empty when nothing is known of it
    * @param tokens its tokens, estimated where they could not be counted
    * @param renditions the same for engines that prepare it otherwise; none from a node of an earlier version
+   * @param tokensFrom how its tokens were found, such as {@code exact}, for the records of decisions; null where that
+   *     is not known, and from a node of an earlier version
    */
-  public record Prompt(Chain chain, int tokens, List<Rendition> renditions) {
+  public record Prompt(Chain chain, int tokens, List<Rendition> renditions, @Nullable String tokensFrom) {
     /** Copies the list, which a node of an earlier version has not sent. */
     public Prompt {
       renditions = copy(renditions);
+    }
+
+    /** A prompt whose tokens were found somehow. */
+    public Prompt(Chain chain, int tokens, List<Rendition> renditions) {
+      this(chain, tokens, renditions, null);
     }
 
     /** A prompt that all engines prepare alike. */
@@ -103,7 +110,8 @@ public record DecisionRequest(
           chain, tokens + more,
           renditions.stream()
               .map(each -> new Rendition(each.preparation(), each.chain(), each.tokens() + more))
-              .toList());
+              .toList(),
+          tokensFrom);
     }
   }
 

@@ -13,6 +13,7 @@ import io.kvasir.programs.ProgramReader;
 import io.kvasir.prompt.Api;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.Prompt;
+import io.kvasir.prompt.PromptMode;
 import io.kvasir.prompt.PromptReason;
 import io.kvasir.prompt.PromptRequest;
 import io.kvasir.prompt.PromptTimes;
@@ -127,7 +128,9 @@ final class RequestPreparer {
             parsed.model(),
             profile,
             RequestShapes.of(parsed.api(), request.body()),
-            new DecisionRequest.Prompt(chain, tokens, prompt == null ? List.of() : prompt.renditions()),
+            new DecisionRequest.Prompt(
+                chain, tokens, prompt == null ? List.of() : prompt.renditions(),
+                (prompt == null ? PromptMode.NONE : prompt.mode()).label()),
             prepared,
             request.stream(),
             parsed.location() == null

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param promptTokens tokens of the prompt
  * @param blocks blocks of its chain
  * @param blockSize tokens in one of them
+ * @param tokensFrom how the tokens were found: {@code exact}, {@code engine}, {@code text} or {@code none}; null in a
+ *     record of an earlier version
  * @param chain hashes of the first {@value #HASHES} blocks, hexadecimal
  * @param slots values of the routing slots: numbers and names from the configuration as they are, other texts,
  *     such as session keys, hashed
@@ -44,6 +46,7 @@ public record DecisionRecord(
     int promptTokens,
     int blocks,
     int blockSize,
+    @Nullable String tokensFrom,
     List<String> chain,
     Map<String, String> slots,
     double expectedOutputTokens,
@@ -90,8 +93,8 @@ public record DecisionRecord(
   /** This record with the cells among which it was decided. */
   public DecisionRecord withCellOptions(List<CellOption> options) {
     return new DecisionRecord(
-        time, requestId, traceId, model, profile, cell, promptTokens, blocks, blockSize, chain, slots,
-        expectedOutputTokens, excluded, refused, reason, plan, passes, List.copyOf(options));
+        time, requestId, traceId, model, profile, cell, promptTokens, blocks, blockSize, tokensFrom,
+        chain, slots, expectedOutputTokens, excluded, refused, reason, plan, passes, List.copyOf(options));
   }
 
   /**

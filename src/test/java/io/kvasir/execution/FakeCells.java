@@ -152,7 +152,8 @@ public final class FakeCells implements Cells {
     return new DecisionRecord(
         "", request.requestId(), request.traceId(), request.model(), String.valueOf(request.profile()), "cell",
         request.prompt().tokens(),
-        request.prompt().chain().length(), request.prompt().chain().blockSize(), List.of(), Map.of(), 0, List.of(),
+        request.prompt().chain().length(), request.prompt().chain().blockSize(),
+        request.prompt().tokensFrom(), List.of(), Map.of(), 0, List.of(),
         known ? null : "unknown_model", "first in order", List.of(), List.of(), null);
   }
 

@@ -28,7 +28,8 @@ final class ReplayTest {
   /** w0 holds all of the prompt and has 5 requests in flight, w1 holds nothing and has none. */
   private static DecisionRecord decision(String chosen) {
     return new DecisionRecord(
-        "2026-01-01T00:00:00Z", "r-" + chosen, null, "m", "some", "m", 1000, 62, 16, List.of("00000000000000ff"),
+        "2026-01-01T00:00:00Z", "r-" + chosen, null, "m", "some", "m", 1000, 62, 16, "exact",
+        List.of("00000000000000ff"),
         Map.of("session-key", "0123456789abcdef"), 256, List.of(), null, "", List.of(),
         List.of(new Pass("both", chosen, List.of(candidate(0, 62, 5), candidate(1, 0, 0)))), null);
   }
@@ -167,8 +168,8 @@ final class ReplayTest {
     return DecisionJson.of(
         new DecisionRecord(
             some.time(), some.requestId(), null, some.model(), some.profile(), some.cell(), some.promptTokens(),
-            some.blocks(), some.blockSize(), some.chain(), some.slots(), some.expectedOutputTokens(), some.excluded(),
-            null, "", List.of(), List.of(new Pass("both", "w0", List.of(candidates))), null))
+            some.blocks(), some.blockSize(), some.tokensFrom(), some.chain(), some.slots(),
+            some.expectedOutputTokens(), some.excluded(), null, "", List.of(), List.of(new Pass("both", "w0", List.of(candidates))), null))
         .toString();
   }
 

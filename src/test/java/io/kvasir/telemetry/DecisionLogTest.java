@@ -124,7 +124,7 @@ final class DecisionLogTest {
 
   private static DecisionRecord decision(String request, String worker) {
     return new DecisionRecord(
-        "2026-01-01T00:00:00Z", request, null, "m", "p", "m", 389, 24, 16, List.of("00ff"),
+        "2026-01-01T00:00:00Z", request, null, "m", "p", "m", 389, 24, 16, "exact", List.of("00ff"),
         Map.of("session-key", DecisionRecord.hashed("alice")), 256, List.of(), null, "why",
         List.of(
             new DecisionRecord.StepRecord("whole", "both", worker, List.of(), 3, 48, 64, 64, 0.5, "next_candidate")),

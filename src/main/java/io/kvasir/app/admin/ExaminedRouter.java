@@ -7,6 +7,7 @@ import io.kvasir.doctor.exam.RouterExam.Prompts;
 import io.kvasir.doctor.exam.RouterExam.WorkerSource.State;
 import io.kvasir.doctor.exam.RouterExam.WorkerSource;
 import io.kvasir.doctor.exam.RouterExam;
+import io.kvasir.prompt.PromptMode;
 import io.kvasir.routing.KvTransfer.Dialect;
 import io.kvasir.routing.KvTransfer;
 import io.kvasir.routing.Role;
@@ -25,8 +26,6 @@ import org.jspecify.annotations.Nullable;
 /** A running router, examined by its admin API. */
 final class ExaminedRouter {
   private static final int DECISIONS = 500;
-  /** Prompts that are known by their text only have blocks of so many tokens. */
-  private static final int TEXT_BLOCK = 8;
 
   private final AdminClient client;
 
@@ -88,7 +87,7 @@ final class ExaminedRouter {
         continue;
       }
       decisions++;
-      byText += size == TEXT_BLOCK ? 1 : 0;
+      byText += decision.path("tokens_from").asText().equals(PromptMode.TEXT.label()) ? 1 : 0;
       shorter += tokens < size ? 1 : 0;
       blockSize = blockSize == 0 || tokens < size ? size : blockSize;
     }

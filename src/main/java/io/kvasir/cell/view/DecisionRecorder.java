@@ -125,6 +125,7 @@ public final class DecisionRecorder {
         request.prompt().tokens(),
         chain.length(),
         chain.blockSize(),
+        request.prompt().tokensFrom(),
         Arrays.stream(chain.hashes())
             .limit(Math.min(chain.length(), DecisionRecord.HASHES))
             .mapToObj(HexFormat.of()::toHexDigits)

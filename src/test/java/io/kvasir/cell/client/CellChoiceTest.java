@@ -209,8 +209,8 @@ final class CellChoiceTest {
 
   private static DecisionRecord record(String cell, @Nullable String refused) {
     return new DecisionRecord(
-        "", "r", null, "m", "p", cell, 1, 0, 0, List.of(), Map.of(), 0, List.of(), refused, "", List.of(), List.of(),
-        null);
+        "", "r", null, "m", "p", cell, 1, 0, 0, null, List.of(), Map.of(), 0, List.of(), refused, "", List.of(),
+        List.of(), null);
   }
 
   private static DecisionRequest request(String session) {

@@ -714,12 +714,18 @@ final class CellViewTest {
 
   /** A replay of the record decides by the same. */
   @Test
-  void explain_hasWhatTheEngineReports() {
+  void explain_hasWhatTheEngineReports_andHowTokensWereFound() {
     Member member = members.all().iterator().next();
     member.report(new EngineReport(2, 3, 0.25));
 
-    DecisionRecord explained = members.view().explain(request(chain(1, 64)));
+    DecisionRecord explained =
+        members.view().explain(
+            new DecisionRequest(
+                "x", "m", null, RequestShape.INDIVISIBLE,
+                new DecisionRequest.Prompt(chain(1, 64), PROMPT, List.of(), "exact"), PreparedSlots.EMPTY, false,
+                DecisionRequest.Constraints.NONE));
 
+    assertThat(explained.tokensFrom()).isEqualTo("exact");
     assertThat(explained.passes().getFirst().candidates()).anySatisfy(candidate -> {
       assertThat(candidate.worker()).isEqualTo(member.worker().id());
       assertThat(candidate.waiting()).isEqualTo(3);

@@ -27,7 +27,7 @@ final class DecisionsHandlerTest {
     for (int i = 0; i < 30; i++) {
       log.recordDecision(
           new DecisionRecord(
-              "", "r" + i, "trace" + i % 4, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, List.of(),
+              "", "r" + i, "trace" + i % 4, i % 3 == 0 ? "org/m" : "n", "p", "m", 1, 0, 0, "exact", List.of(),
               Map.of("session-key", DecisionRecord.hashed("s" + i % 5)), 256, List.of(), null, "",
               List.of(
                   new DecisionRecord.StepRecord(
