@@ -26,6 +26,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Clients who leave, and engines that fail on purpose. */
 final class EngineTroubleTest extends EngineTest {
@@ -294,6 +296,42 @@ final class EngineTroubleTest extends EngineTest {
 
     await("it has started again", () -> engine.stats().queriedTokens() == 0);
     await("it answers", () -> answers(engine));
+  }
+
+  /** The end of the slow steps comes after the first end of the other would have come. */
+  @Test
+  void conditionThatIsSetAnew_lastsUntilItsNewEnd() throws Exception {
+    SimEngine engine = start(settings());
+    ask(engine, "/sim/conditions", "{\"wedge\":true,\"ms\":100}");
+    ask(engine, "/sim/conditions", "{\"wedge\":true,\"ms\":600000}");
+    ask(engine, "/sim/conditions", "{\"slow\":true,\"ms\":150}");
+
+    await("the later end", () -> !engine.conditions().contains(EngineCondition.SLOW));
+    assertThat(engine.conditions()).containsExactly(EngineCondition.WEDGE);
+  }
+
+  @Test
+  void faultsThatAreSetAnew_lastUntilTheirNewEnd() throws Exception {
+    SimEngine engine = start(settings());
+    ask(engine, "/sim/faults", "{\"faults\":[\"500=1\"],\"ms\":100}");
+    ask(engine, "/sim/faults", "{\"faults\":[\"503=1\"]}");
+    ask(engine, "/sim/conditions", "{\"slow\":true,\"ms\":150}");
+
+    await("the later end", () -> !engine.conditions().contains(EngineCondition.SLOW));
+    assertThat(post(engine, "/v1/completions", text().toString()).statusCode()).isEqualTo(503);
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+    "/sim/conditions | {\"wedge\":true,\"wedged\":true}", "/sim/conditions | {\"slow\":true,\"ms\":-1}",
+    "/sim/conditions | {\"wedge\":true,\"slow\":1}", "/sim/faults | {\"faults\":[],\"seconds\":1}",
+    "/sim/crash | {\"after\":1}"
+  })
+  void controlsThatAreNone_changeNothing(String path, String body) throws Exception {
+    SimEngine engine = start(settings());
+
+    assertThat(post(engine, path, body).statusCode()).isEqualTo(400);
+    assertThat(engine.conditions()).isEmpty();
   }
 
   private static boolean answers(SimEngine engine) {
