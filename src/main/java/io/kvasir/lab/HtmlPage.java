@@ -55,9 +55,7 @@ final class HtmlPage {
     page.append(", index ").append(Plot.escaped(about.index));
     page.append(", guard ").append(Plot.escaped(about.guard)).append(", ");
     page.append(about.options.isEmpty() ? "" : Plot.escaped(about.options) + ", ");
-    page.append(summaries.getFirst().first().requests()).append(" requests, cache ceiling ");
-    page.append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * summaries.getFirst().first().cache().ceiling()));
-    page.append(", mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");
+    page.append("mean of ").append(summaries.getFirst().runs().size()).append(" seed(s)</p>\n");
     page.append("<div class=\"plots\">\n");
     for (Plot plot : plots(summaries)) {
       page.append("<figure>\n").append(plot.svg()).append("</figure>\n");
@@ -65,7 +63,10 @@ final class HtmlPage {
     page.append("</div>\n");
     for (List<Summary> scale : byScale(summaries)) {
       page.append("<h3>load &times;").append(ResultTable.plain(scale.getFirst().first().setup().scale()))
-          .append("</h3>\n");
+          .append("</h3>\n<p class=\"about\">").append(scale.getFirst().first().requests())
+          .append(" requests, cache ceiling ")
+          .append(String.format(Locale.ROOT, "%.1f&thinsp;%%", 100 * scale.getFirst().first().cache().ceiling()))
+          .append("</p>\n");
       table(scale, regrets, page);
       List<RunReport> runs = scale.stream().flatMap(summary -> summary.runs().stream()).toList();
       List<List<String>> tenants = ResultTable.tenantRows(runs);

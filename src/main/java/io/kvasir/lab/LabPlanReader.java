@@ -80,11 +80,7 @@ public final class LabPlanReader {
     if (options.load().seeds() < 1) {
       faults.add("seeds: must be at least 1, is " + options.load().seeds());
     }
-    for (double scale : options.load().scales()) {
-      if (!(scale > 0 && scale <= MAX_SCALE)) {
-        faults.add("scale: must be more than 0, is " + scale);
-      }
-    }
+    checkScales(options.load().scales());
     if (!(options.slo().ttftMs() > 0) || !(options.slo().tpotMs() > 0)) {
       faults.add("slo-ttft, slo-tpot: must be more than 0 milliseconds");
     }
@@ -102,6 +98,17 @@ public final class LabPlanReader {
     }
     LabPlan.Machines machines = new LabPlan.Machines(engines, pools, elastic, stalls, host, options.engines().pulls());
     return plan(options, machines, conditions, sources, profiles, coefficients, guard);
+  }
+
+  private void checkScales(List<Double> scales) {
+    Set<Double> seen = new HashSet<>();
+    for (double scale : scales) {
+      if (!(scale > 0 && scale <= MAX_SCALE)) {
+        faults.add("scale: must be more than 0, is " + scale);
+      } else if (!seen.add(scale)) {
+        faults.add("scale: " + ResultTable.plain(scale) + " is there twice; --seeds repeats a load with other seeds");
+      }
+    }
   }
 
   private LabPlan.Conditions conditions(LoadOptions load, LoopChoice loop) {
@@ -161,7 +168,7 @@ public final class LabPlanReader {
       GuardChoice guard) {
     List<LabPlan.Run> runs = new ArrayList<>();
     for (TraceSource source : sources) {
-      for (double scale : options.load().scales()) {
+      for (double scale : options.load().scales().stream().sorted().toList()) {
         for (LabPlan.ProfileChoice profile : profiles) {
           for (long seed = 1; seed <= options.load().seeds(); seed++) {
             runs.add(

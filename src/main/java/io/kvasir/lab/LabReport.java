@@ -19,13 +19,24 @@ public final class LabReport {
   }
 
   /**
+   * Checks, before hours of work are done for it, that a report can be written to a directory, which is made if need
+   * be.
+   *
+   * @throws IOException when it cannot
+   */
+  public static void requireWritable(Path directory) throws IOException {
+    Files.createDirectories(directory);
+    Files.delete(Files.createTempFile(directory, "report", ".tmp"));
+  }
+
+  /**
    * Writes {@code report.json} (every run), {@code report.txt} (the table), {@code report.html} (plots and tables
    * on one page that needs nothing else) to a directory, which is made if need be.
    */
   public void write(Path directory) throws IOException {
     Files.createDirectories(directory);
     Files.writeString(directory.resolve("report.json"), json());
-    Files.writeString(directory.resolve("report.txt"), table());
+    Files.writeString(directory.resolve("report.txt"), ResultTable.of(runs));
     Files.writeString(directory.resolve("report.html"), HtmlPage.of(runs));
   }
 
@@ -50,12 +61,15 @@ public final class LabReport {
       row.put("guard", setup.guard());
       row.put("options", setup.options());
       row.put("profile", setup.profile());
+      row.put("requests", run.requests());
       put(row, "goodput", run.goodput(), 1e4);
       put(row, "regret", regrets.of(run), 1e4);
       put(row, "hit_rate", run.cache().rate(), 1e4);
+      put(row, "hit_rate_ceiling", run.cache().ceiling(), 1e4);
       percentiles(row.putObject("ttft_ms"), run.latencies().ttft());
       percentiles(row.putObject("tpot_ms"), run.latencies().tpot());
       put(row.putObject("e2e_ms"), "mean", run.latencies().e2e().mean(), 1e2);
+      put(row, "output_tokens_per_s", run.outputTokensPerSecond(), 1e1);
       put(row, "imbalance", run.imbalance(), 1e3);
       ObjectNode engines = row.putObject("engines");
       put(engines, "hours", run.engines().hours(), 1e2);
@@ -79,9 +93,12 @@ public final class LabReport {
     return list.append("\n]\n").toString();
   }
 
-  /** A table of the means over the seeds, a line per trace, scale and profile. */
+  /**
+   * A table of the means over the seeds, a line per trace, scale and profile, of as many columns as fit a terminal:
+   * those by which profiles are chosen. The report has the others.
+   */
   public String table() {
-    return ResultTable.of(runs);
+    return ResultTable.brief(runs);
   }
 
   private static void tenants(ObjectNode row, Fairness fairness) {

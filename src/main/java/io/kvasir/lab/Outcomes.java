@@ -13,6 +13,8 @@ final class Outcomes {
   private final long[] computedBySlot;
   private final boolean[] warmingUp;
   private final int warmUp;
+  /** The requests in the order in which they came. */
+  private final int[] order;
   private int arrivals;
   private int rejected;
   private int answered;
@@ -28,13 +30,15 @@ final class Outcomes {
     this.cached = new int[requests];
     this.computedBySlot = new long[run.machines().workers().size()];
     this.warmingUp = new boolean[requests];
+    this.order = new int[requests];
     this.warmUp = (int) (run.load().conditions().warmUp() * requests);
   }
 
   void arrived(int request, double nowMs) {
     arrivedMs[request] = nowMs;
     wentMs[request] = nowMs;
-    warmingUp[request] = arrivals++ < warmUp;
+    warmingUp[request] = arrivals < warmUp;
+    order[arrivals++] = request;
   }
 
   /** Records that nothing holds a request back any more. */
@@ -125,13 +129,19 @@ final class Outcomes {
         count == 0 ? 0 : (double) good / count,
         groups.fairness(),
         holds(goodAtOnce),
-        new RunReport.CacheHits(prompts == 0 ? 0 : (double) hits / prompts, trace.ceiling()),
+        new RunReport.CacheHits(prompts == 0 ? 0 : (double) hits / prompts, ceiling()),
         new RunReport.Latencies(
             Latency.of(ttft, measured), Latency.of(tpot, multiToken), Latency.of(e2e, measured), sessions()),
         imbalance(),
         engines,
         estimates,
         seconds > 0 ? outputs / seconds : 0);
+  }
+
+  /** That of the requests whose hits are counted. */
+  private double ceiling() {
+    return trace.ceiling(
+        Arrays.copyOf(order, arrivals), request -> !warmingUp[request] && !Double.isNaN(endedMs[request]));
   }
 
   private RunReport.Holds holds(int goodAtOnce) {

@@ -76,12 +76,16 @@ final class ProfileChoices {
   }
 
   private void readFile(Path file, List<LabPlan.ProfileChoice> choices) {
-    if (!Files.isReadable(file)) {
-      faults.add("profiles: " + file + " cannot be read");
+    if (!Files.isRegularFile(file) || !Files.isReadable(file)) {
+      faults.add("profiles: " + file + " cannot be read; is it a file, and may you read it?");
       return;
     }
     try {
       Config own = ConfigFactory.parseFile(file.toFile()).resolve();
+      if (own.isEmpty()) {
+        faults.add("profiles: " + file + " names no profile; write NAME { ... } in it");
+        return;
+      }
       Map<String, Profile> compiled = compiled("profiles of " + file, own);
       for (String name : new TreeSet<>(own.root().keySet())) {
         if (!divided && hasSteps(compiled, name)) {

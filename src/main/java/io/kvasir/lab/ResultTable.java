@@ -5,7 +5,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** The results as a plain-text table, for a terminal or a Markdown code block. */
 final class ResultTable {
@@ -42,6 +44,16 @@ final class ResultTable {
           new Column("p99", "%.0f", run -> run.latencies().session().p99()),
           new Column("out tok/s", "%.0f", RunReport::outputTokensPerSecond));
 
+  /** What profiles are chosen by, in the width of a terminal. */
+  private static final List<Column> BRIEF =
+      List.of(
+          new Column("goodput", "%.3f", RunReport::goodput),
+          new Column("hit rate", "%.3f", run -> run.cache().rate()),
+          new Column("ttft mean", "%.0f", run -> run.latencies().ttft().mean()),
+          new Column("ttft p90", "%.0f", run -> run.latencies().ttft().p90()),
+          new Column("tpot p90", "%.1f", run -> run.latencies().tpot().p90()),
+          new Column("rejected", "%.0f", RunReport::rejected));
+
   /** The titles of the table of regrets, without the profile's. */
   static final List<String> REGRET_TITLES = List.of("mean regret", "worst regret");
 
@@ -54,22 +66,33 @@ final class ResultTable {
 
   /** The table of all runs, means over their seeds. */
   static String of(List<RunReport> runs) {
+    return of(runs, COLUMNS, ResultTable::heading);
+  }
+
+  /** The same with few columns. */
+  static String brief(List<RunReport> runs) {
+    return of(runs, BRIEF, ResultTable::briefHeading);
+  }
+
+  private static String of(List<RunReport> runs, List<Column> columns, Function<Summary, String> headings) {
     StringBuilder text = new StringBuilder();
     Regrets regrets = Regrets.of(runs);
+    RunReport.@Nullable RunSetup about = null;
     String heading = "";
     List<List<String>> rows = new ArrayList<>();
     for (Summary summary : Summary.of(runs)) {
-      String next = heading(summary);
-      if (!next.equals(heading)) {
-        write(rows, heading, titles(), text);
+      RunReport.RunSetup setup = summary.first().setup();
+      if (!setup.under("").equals(about)) {
+        write(rows, heading, titles(columns), text);
         rows.clear();
-        heading = next;
+        about = setup.under("");
+        heading = headings.apply(summary);
       }
-      List<String> row = new ArrayList<>(List.of(summary.first().setup().profile()));
-      row.addAll(cells(summary, regrets));
+      List<String> row = new ArrayList<>(List.of(setup.profile()));
+      row.addAll(cells(summary, regrets, columns));
       rows.add(row);
     }
-    write(rows, heading, titles(), text);
+    write(rows, heading, titles(columns), text);
     write(tenantRows(runs), "goodput by tenant, mean over the seeds", TENANT_TITLES, text);
     if (regrets.experiments() > 1) {
       write(regretRows(regrets), "regret over " + regrets.experiments() + " loads of traces", REGRET_TITLES, text);
@@ -79,15 +102,23 @@ final class ResultTable {
 
   /** The titles of the columns, without the profile's. */
   static List<String> titles() {
-    List<String> titles = new ArrayList<>(COLUMNS.stream().map(Column::title).toList());
+    return titles(COLUMNS);
+  }
+
+  private static List<String> titles(List<Column> columns) {
+    List<String> titles = new ArrayList<>(columns.stream().map(Column::title).toList());
     titles.add(1, "regret");
     return titles;
   }
 
   /** A line's cells, without the profile's. */
   static List<String> cells(Summary summary, Regrets regrets) {
+    return cells(summary, regrets, COLUMNS);
+  }
+
+  private static List<String> cells(Summary summary, Regrets regrets, List<Column> columns) {
     List<String> cells = new ArrayList<>();
-    for (Column column : COLUMNS) {
+    for (Column column : columns) {
       cells.add(cell(column.format, summary.mean(column.of)));
     }
     cells.add(1, cell("%.3f", regrets.of(summary)));
@@ -159,6 +190,14 @@ final class ResultTable {
         setup.options().isEmpty() ? "" : ", " + setup.options(),
         run.cache().ceiling(),
         summary.runs().size(),
+        summary.runs().size() == 1 ? "seed" : "seeds");
+  }
+
+  private static String briefHeading(Summary summary) {
+    RunReport run = summary.first();
+    return String.format(
+        Locale.ROOT, "%s at x%s: %d requests, ceiling %.3f, mean of %d %s; milliseconds", run.setup().trace(),
+        plain(run.setup().scale()), run.requests(), run.cache().ceiling(), summary.runs().size(),
         summary.runs().size() == 1 ? "seed" : "seeds");
   }
 

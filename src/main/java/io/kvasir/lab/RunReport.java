@@ -4,7 +4,7 @@ package io.kvasir.lab;
  * The results of one run.
  *
  * @param setup which run of the plan it was
- * @param requests requests of the trace
+ * @param requests requests that count: those of the trace, without the first ones that fill the caches
  * @param rejected requests for which no worker was found
  * @param goodput share of the requests that met the objective, 0 to 1; rejected ones did not
  * @param fairness how evenly tenants and programs were served
@@ -99,7 +99,7 @@ public record RunReport(
    * The use of the engines' caches.
    *
    * @param rate share of the prompt tokens of answered requests found in a cache, 0 to 1
-   * @param ceiling the rate of a single unlimited cache
+   * @param ceiling the rate of a single unlimited cache, of the same requests
    */
   public record CacheHits(double rate, double ceiling) {}
 

@@ -70,6 +70,36 @@ final class LabPlanReaderTest {
   }
 
   @Test
+  void read_profilesThatAreNoneOrNoFile_areFaults() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    Path empty = Files.writeString(directory.resolve("empty.conf"), "# none yet\n");
+    LabPlanReader reader = new LabPlanReader();
+
+    assertThat(reader.read(request(trace, directory + "/", empty.toString()))).isNull();
+    assertThat(reader.faults()).hasSize(2).anyMatch(fault -> fault.contains("cannot be read; is it a file"))
+        .anyMatch(fault -> fault.contains("names no profile"));
+  }
+
+  /** One load twice would count as two seeds. */
+  @Test
+  void read_loads_areThereOnce_andInTheirOrder() throws IOException {
+    Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
+    LabPlanReader reader = new LabPlanReader();
+
+    assertThat(reader.read(scaled(trace, 1.0, 2.0, 1.0))).isNull();
+    assertThat(reader.faults()).singleElement().asString().contains("scale: 1 is there twice");
+    LabPlan plan = Objects.requireNonNull(new LabPlanReader().read(scaled(trace, 2.0, 0.5, 1.0)));
+    assertThat(plan.runs()).extracting(run -> run.load().scale()).containsExactly(0.5, 1.0, 2.0);
+  }
+
+  private static LabPlanReader.LabOptions scaled(Path trace, Double... scales) {
+    return new LabPlanReader.LabOptions(
+        new LabPlanReader.LoadOptions(List.of(trace.toString()), "auto", List.of(scales), 1, "trace", 0, 0),
+        new LabPlanReader.EngineOptions("h200-Qwen3-32B-tp2", "8", "off", "off", 0, false),
+        new LabPlanReader.RouterOptions(List.of("random"), "exact", "exact", "off"), new Slo(2000, 50));
+  }
+
+  @Test
   void read_profileOfSeveralSteps_isNoneOfTheLaboratorys() throws IOException {
     Path trace = Files.writeString(directory.resolve("t.jsonl"), LINE);
     LabPlanReader reader = new LabPlanReader();

@@ -198,6 +198,7 @@ final class LabRunTest {
 
     assertThat(report.requests()).isOne();
     assertThat(report.cache().rate()).isEqualTo(0.5);
+    assertThat(report.cache().ceiling()).as("of the same requests").isEqualTo(0.5);
   }
 
   /** One long prompt that all begin with: what the first worker has of it is sooner at the others than computed. */

@@ -219,7 +219,7 @@ public final class LabCommand implements Callable<Integer> {
       required = true,
       showDefaultValue = Visibility.NEVER,
       paramLabel = "DIR",
-      description = "Where report.json (a line per run), report.txt (the table) and report.html (plots) go.")
+      description = "Where report.json (a line per run), report.txt (tables) and report.html (plots) go.")
   private Path out = Path.of("");
 
   @Override
@@ -235,19 +235,28 @@ public final class LabCommand implements Callable<Integer> {
     if (plan == null) {
       throw new StartException("the laboratory cannot start:\n  --" + String.join("\n  --", reader.faults()));
     }
+    try {
+      LabReport.requireWritable(out);
+    } catch (IOException unwritable) {
+      throw unwritable(unwritable);
+    }
     List<RunReport> runs;
     try (ProgressBar progress = new ProgressBar()) {
       runs = Lab.run(plan, progress::draw);
       progress.end();
     }
     LabReport report = new LabReport(runs);
+    System.out.print(report.table());
     try {
       report.write(out);
     } catch (IOException unwritable) {
-      throw new StartException("the report cannot be written to " + out + ": " + unwritable.getMessage(), unwritable);
+      throw unwritable(unwritable);
     }
-    System.out.print(report.table());
-    System.out.printf("%nwritten to %s%n", out);
+    System.out.printf("%nwritten to %s, with all that was measured%n", out);
     return 0;
+  }
+
+  private StartException unwritable(IOException why) {
+    return new StartException("the report cannot be written to " + out + ": " + why.getMessage(), why);
   }
 }
