@@ -41,9 +41,24 @@ public enum EventMode {
         : !read && lastSequence >= 0 ? suspect ? SUSPECT : SNAPSHOT
         : !read || !events.connected() ? SILENT
         : suspect ? SUSPECT
-        : events.lagMillis() > REPLAY_LAG_MILLIS
-            && System.currentTimeMillis() - events.appliedMillis() < READING_MILLIS ? REPLAYING
+        : isPast(events) && isReading(events) ? REPLAYING
         : LIVE;
+  }
+
+  /**
+   * How late a stream's messages come now, milliseconds; -1 where that is not known, as after a replay until a message
+   * has come as it happened.
+   */
+  public static long lagMillis(WorkerStatus.EventStream events) {
+    return isPast(events) && !isReading(events) ? -1 : events.lagMillis();
+  }
+
+  private static boolean isPast(WorkerStatus.EventStream events) {
+    return events.lagMillis() > REPLAY_LAG_MILLIS;
+  }
+
+  private static boolean isReading(WorkerStatus.EventStream events) {
+    return System.currentTimeMillis() - events.appliedMillis() < READING_MILLIS;
   }
 
   /** Its name in JSON. */

@@ -236,7 +236,7 @@ final class FleetJson {
     } else {
       entry.put("cache_fill", fill);
     }
-    putKnown(entry, "event_lag_ms", status.events().lagMillis());
+    putKnown(entry, "event_lag_ms", EventMode.lagMillis(status.events()));
     WorkerStatus.PrefillCost cost = status.load().cost();
     if (cost == null) {
       entry.putNull("cost");
