@@ -38,7 +38,7 @@ export const Mark = ({ kind = 'plain', children, title }) =>
  * need a key by keyOf; onOpen makes them open something. On a narrow screen stacked makes a block of each row, with the
  * columns' names in it.
  */
-export function Table({ caption, columns, rows, keyOf, onOpen, classOf, sorted, stacked }) {
+export function Table({ caption, columns, rows, keyOf, onOpen, classOf, sorted, stacked, most = Infinity }) {
   const [sort, setSort] = useState(sorted ?? null);
   const ordered = sort ? [...rows].sort(by(columns[sort.column].order, sort.down)) : rows;
   const press = column =>
@@ -56,7 +56,7 @@ export function Table({ caption, columns, rows, keyOf, onOpen, classOf, sorted, 
           </th>`,
         )}
         </tr></thead>
-        <tbody>${ordered.map(
+        <tbody>${ordered.slice(0, most).map(
           row => html`
           <tr key=${keyOf(row)} class=${classOf?.(row) ?? ''}>${columns.map(
             (column, at) => html`

@@ -3,8 +3,17 @@ import { store } from './store.js';
 
 function read() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const [page, ...rest] = path.split('/').map(decodeURIComponent);
+  const [page, ...rest] = path.split('/').map(decoded);
   return { page: page || 'overview', id: rest.join('/'), query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** A link that somebody cut within an escape leads to what is left of it. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export const route = store(read());

@@ -32,12 +32,17 @@ export function Log() {
       !entries
         ? html`<${Missing} error=${error} />`
         : entries.length === 0
-          ? html`<${Empty} title="Nothing has happened.">
-        Changes by administrators, of workers' health and of cells' homes are written here as they come.<//>`
+          ? html`<${Nothing} filtered=${word !== '' || kind !== ''} />`
           : html`
       <${Table} caption="Log" columns=${COLUMNS} rows=${entries} stacked keyOf=${entry => Object.values(entry).join(' ')} />`
     }`;
 }
+
+const Nothing = ({ filtered }) =>
+  filtered
+    ? html`<${Empty} title="Nothing of that kind.">Among the last entries none is as searched and chosen above.<//>`
+    : html`<${Empty} title="Nothing has happened.">
+        Changes by administrators, of workers' health and of cells' homes are written here as they come.<//>`;
 
 const KINDS_OF_OUTCOME = { success: 'good', healthy: 'good', denied: 'warn', moved: 'plain' };
 

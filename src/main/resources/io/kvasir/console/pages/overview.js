@@ -1,5 +1,5 @@
 // The first page: what is wrong, the vital figures, how they went, and the map of the fleet.
-import { html, useMemo } from '../vendor/preact.js';
+import { html, useMemo, useState } from '../vendor/preact.js';
 import { call, session, useAnswer } from '../api.js';
 import { Chart } from '../chart.js';
 import { WorkerDrawer } from '../drawer.js';
@@ -137,8 +137,17 @@ const Nodes = ({ vitals }) =>
 function Demo() {
   const { role, demo } = useStore(session);
   const { data, reload } = useAnswer(demo ? 'demo' : null);
+  const [error, setError] = useState(null);
   if (!data) return null;
-  const change = body => call('demo', { method: 'POST', body }).then(reload);
+  const change = async body => {
+    setError(null);
+    try {
+      await call('demo', { method: 'POST', body });
+      reload();
+    } catch (refused) {
+      setError(refused.message);
+    }
+  };
   return html`
     <${Panel} title="Demo traffic" about="Conversations that share prompts, sent to this router's own gateway.">
       <div class="demo" data-demo=${data.running ? 'running' : 'stopped'}>
@@ -152,6 +161,7 @@ function Demo() {
             onChange=${value => change({ running: data.running, rate: Number(value) })} />`
         }
       </div>
+      ${error && html`<p class="fault" role="alert">${error}</p>`}
     <//>`;
 }
 
@@ -230,7 +240,7 @@ const WORKER_COLUMNS = [
 ];
 
 const FleetTable = ({ workers, onOpen }) => html`
-  <${Table} caption="Workers" columns=${WORKER_COLUMNS} rows=${workers.slice(0, MOST_ROWS)} keyOf=${worker => worker.id}
-      onOpen=${onOpen} />
+  <${Table} caption="Workers" columns=${WORKER_COLUMNS} rows=${workers} keyOf=${worker => worker.id}
+      onOpen=${onOpen} most=${MOST_ROWS} />
   ${workers.length > MOST_ROWS && html`<p class="note">The first ${MOST_ROWS} of ${count(workers.length)}: search for
       others, or look at the map. <a href=${link('overview')}>Map</a></p>`}`;
