@@ -68,7 +68,7 @@ final class DecisionsCommand extends AdminRequestCommand {
           decision.path("profile").asText(),
           workers.isEmpty() ? "none: " + decision.path("refused").asText() : String.join(", ", workers),
           cached + "/" + decision.path("prompt_tokens").asText(),
-          last.path("outcome").asText("under way"),
+          last.path("outcome").asText(workers.isEmpty() ? "refused" : "under way"),
           last.has("ttft_ms") ? "%.1f".formatted(last.path("ttft_ms").asDouble()) : "");
     }
     return table.toString();
