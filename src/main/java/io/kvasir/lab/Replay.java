@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import io.kvasir.telemetry.DecisionJson;
 import io.kvasir.telemetry.DecisionRecord;
 import java.io.BufferedReader;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -13,14 +14,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.DoubleConsumer;
+import java.util.function.LongConsumer;
 import java.util.zip.GZIPInputStream;
 
 /**
  * A replay of decision logs under profiles: each decision is made once more by the production selector, over the
  * workers and the load that were recorded with it.
  *
- * <p>Depths are those of the log; a worker that a filter removed before the index was searched counts as holding
- * nothing. Texts such as session keys are hashed in a log, so choices by such texts are replayed with the hashes.
+ * <p>Depths are those of the log. Texts such as session keys are hashed in a log, so choices by such texts are replayed
+ * with the hashes.
  */
 public final class Replay {
   private static final int FAULTS = 10;
@@ -71,25 +73,36 @@ public final class Replay {
     }
     long before = 0;
     for (Path log : logs) {
-      try (CountingInput raw = new CountingInput(Files.newInputStream(log));
-          InputStream in = log.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
-          BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
-        long number = 0;
-        for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-          number++;
-          if (!line.isBlank()) {
-            replay(log, number, line);
-          }
-          if (number % PROGRESS_LINES == 0) {
-            progress.accept(totalBytes == 0 ? 1 : (double) (before + raw.count()) / totalBytes);
-          }
-        }
-      }
+      long already = before;
+      long whole = totalBytes;
+      read(log, bytes -> progress.accept(whole == 0 ? 1 : (double) (already + bytes) / whole));
       before += Files.size(log);
     }
     progress.accept(1);
     return new ReplayReport(
         lines, skipped, incomplete, faulty, List.copyOf(faults), profiles.stream().map(ReplayedProfile::row).toList());
+  }
+
+  /** Reads a log as far as it goes: one that is being written, or was cut, has whole lines before its end. */
+  private void read(Path log, LongConsumer progress) {
+    long number = 0;
+    try (CountingInput raw = new CountingInput(Files.newInputStream(log));
+        InputStream in = log.toString().endsWith(".gz") ? new GZIPInputStream(raw) : raw;
+        BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        number++;
+        if (!line.isBlank()) {
+          replay(log, number, line);
+        }
+        if (number % PROGRESS_LINES == 0) {
+          progress.accept(raw.count());
+        }
+      }
+    } catch (EOFException cut) {
+      fault(log, number + 1, "the file ends within its compressed content");
+    } catch (IOException unreadable) {
+      fault(log, number + 1, "what follows cannot be read: " + unreadable.getMessage());
+    }
   }
 
   private void replay(Path log, long number, String line) {

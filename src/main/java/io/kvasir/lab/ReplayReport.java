@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param skipped decisions of several passes, which a profile alone does not make
  * @param incomplete replayed decisions of an earlier version, which recorded neither what workers lose by eviction nor
  *     what their engines report: replayed as if they lost nothing and reported nothing
- * @param faulty lines that could not be read
+ * @param faulty lines that could not be read, and ends of files that were cut
  * @param faults the first of those, each with file, line and problem
  * @param rows one row per profile
  */
@@ -56,6 +56,11 @@ public record ReplayReport(
    * @param why the reason
    */
   public record ChangedDecision(String requestId, @Nullable String recorded, @Nullable String replayed, String why) {}
+
+  /** Whether no decision of the logs could be replayed. */
+  public boolean isEmpty() {
+    return rows.stream().allMatch(row -> row.decisions() == 0);
+  }
 
   /** The report as a text table, a line per profile. */
   public String table() {

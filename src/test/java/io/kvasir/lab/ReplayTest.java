@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.zip.GZIPOutputStream;
@@ -135,6 +136,29 @@ final class ReplayTest {
     }
 
     assertThat(run(log, "least-loaded").rows().getFirst().decisions()).isEqualTo(1);
+  }
+
+  /** A log that is being written, or whose writer crashed, ends within a compressed part. */
+  @Test
+  void run_logThatWasCut_isReadAsFarAsItGoes() throws IOException {
+    Path whole = directory.resolve("whole.jsonl.gz");
+    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(whole))) {
+      for (int i = 0; i < 2_000; i++) {
+        out.write((line("w0").replace("r-w0", "r" + i * 7_919L) + "\n").getBytes(StandardCharsets.UTF_8));
+      }
+    }
+    byte[] bytes = Files.readAllBytes(whole);
+    Path cut = Files.write(directory.resolve("cut.jsonl.gz"), Arrays.copyOf(bytes, bytes.length / 2));
+    Path empty = Files.createFile(directory.resolve("empty.jsonl.gz"));
+
+    ReplayReport report = run(cut, "least-loaded");
+    ReplayReport nothing = run(empty, "least-loaded");
+
+    assertThat(report.rows().getFirst().decisions()).isBetween(100, 1_999);
+    assertThat(report.faults()).singleElement().asString().contains("the file ends within");
+    assertThat(report.isEmpty()).isFalse();
+    assertThat(nothing.faults()).singleElement().asString().startsWith(empty + ":1: ");
+    assertThat(nothing.isEmpty()).isTrue();
   }
 
   @Test

@@ -26,8 +26,8 @@ import picocli.CommandLine.Parameters;
     usageHelpWidth = 110,
     footer = {
       "",
-      "A change is a decision for another worker that is not as good by the profile's own scores. Workers that a",
-      "filter had removed count as holding nothing; session keys are hashes in a log, and are replayed as such.",
+      "A change is a decision for another worker, unless the profile scores both alike and they had as many requests",
+      "in flight: such ties are broken at random. Session keys are hashes in a log, and are replayed as such.",
       "",
       "For example:",
       "  kvasir replay decisions.jsonl --profile expected-cost,prefix-aware,my-profiles.conf"
@@ -64,7 +64,9 @@ public final class ReplayCommand implements Callable<Integer> {
     } catch (IOException unreadable) {
       throw new StartException("the log cannot be read: " + unreadable.getMessage(), unreadable);
     }
-    System.out.print(report.table());
+    if (!report.isEmpty()) {
+      System.out.print(report.table());
+    }
     System.out.printf("%d lines; %d decisions of several passes left out%n", report.lines(), report.skipped());
     if (report.incomplete() > 0) {
       System.err.printf(
@@ -84,6 +86,9 @@ public final class ReplayCommand implements Callable<Integer> {
         throw new StartException(
             "the report cannot be written to " + json + ": " + unwritable.getMessage(), unwritable);
       }
+    }
+    if (report.isEmpty()) {
+      throw new StartException("there is no decision in the log that can be replayed");
     }
     return 0;
   }
