@@ -66,17 +66,25 @@ public record LlmdPicker(PickerArguments arguments, @Nullable LlmdFile file) {
   }
 
   /**
-   * Command lines as this program reads them: arguments without a command are those of llm-d's picker, whose names may
-   * also have a single dash and capital letters, as they had once.
+   * Command lines as this program reads them: arguments without a command are those of llm-d's picker where any of them
+   * is, and else of a command that was forgotten. Their names may also have a single dash and capital letters, as they
+   * had once.
    */
   public static String[] commandLine(String... args) {
-    boolean bare = args.length > 0 && args[0].startsWith("-") && !OWN.contains(args[0]);
+    boolean bare =
+        args.length > 0 && args[0].startsWith("-") && !OWN.contains(args[0])
+            && Arrays.stream(args).anyMatch(LlmdPicker::isPickers);
     if (!bare && (args.length == 0 || !args[0].equals("picker"))) {
       return args;
     }
     return Stream.concat(
             Stream.of("picker"), Arrays.stream(args).skip(bare ? 0 : 1).map(LlmdPicker::modern))
         .toArray(String[]::new);
+  }
+
+  private static boolean isPickers(String written) {
+    String name = modern(written).split("=", 2)[0];
+    return Arrays.stream(PickerArgument.values()).anyMatch(argument -> argument.flag().equals(name));
   }
 
   /** {@code -poolName=x} as {@code --pool-name=x}; what is no argument of the picker stays as it is. */
