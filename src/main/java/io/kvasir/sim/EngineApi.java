@@ -1,5 +1,6 @@
 package io.kvasir.sim;
 
+import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.transfer.TransferDialect;
 import java.util.Arrays;
 import java.util.Locale;
@@ -26,11 +27,29 @@ public enum EngineApi {
   }
 
   /** The engine whose way of handing KV blocks over that is. */
-  static EngineApi of(TransferDialect dialect) {
+  public static EngineApi of(TransferDialect dialect) {
     return switch (dialect) {
       case SGLANG -> SGLANG;
       case TENSORRT_LLM -> TENSORRT_LLM;
       case NONE, VLLM_NIXL, VLLM_NIXL_OLD, VLLM_PUSH, VLLM_MOONCAKE, VLLM_P2P -> VLLM;
+    };
+  }
+
+  /** The way in which such engines hand KV blocks over by default. */
+  public TransferDialect usualDialect() {
+    return switch (this) {
+      case SGLANG -> TransferDialect.SGLANG;
+      case TENSORRT_LLM -> TransferDialect.TENSORRT_LLM;
+      case VLLM, LLM_D, DYNAMO -> TransferDialect.VLLM_NIXL;
+    };
+  }
+
+  /** The encoding of such engines' events. */
+  public Encoding encoding() {
+    return switch (this) {
+      case SGLANG -> Encoding.SGLANG;
+      case TENSORRT_LLM -> Encoding.TENSORRT_LLM;
+      case VLLM, LLM_D, DYNAMO -> Encoding.VLLM_MAP;
     };
   }
 

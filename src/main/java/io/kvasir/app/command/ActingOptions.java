@@ -11,8 +11,9 @@ final class ActingOptions {
   @Option(
       names = "--act-as",
       description = {
-        "vllm, sglang, tensorrt-llm, llm-d or dynamo: what it answers when asked what it is, and its metrics;",
-        "default: the engine of --kv-transfer, else vllm."
+        "vllm, sglang, tensorrt-llm, llm-d or dynamo: what it answers when asked what it is, its metrics, and unless",
+        "--event-encoding and --dialect are given, its events and how it hands KV over. Default: the engine of",
+        "--dialect, else vllm."
       })
   private @Nullable String api;
 
@@ -37,16 +38,18 @@ final class ActingOptions {
       })
   private boolean sessions;
 
-  /** Adds these to the settings. */
-  SimSettings.Builder apply(SimSettings.Builder settings, List<String> wrong) {
-    String name = api;
-    if (name != null) {
-      try {
-        settings.api(EngineApi.parse(name));
-      } catch (IllegalArgumentException unknown) {
-        wrong.add("act-as: " + unknown.getMessage());
-      }
+  /** The engine that was given; null for none. */
+  @Nullable EngineApi api(List<String> wrong) {
+    try {
+      return api == null ? null : EngineApi.parse(api);
+    } catch (IllegalArgumentException unknown) {
+      wrong.add("act-as: " + unknown.getMessage());
+      return null;
     }
+  }
+
+  /** Adds the others to the settings. */
+  SimSettings.Builder apply(SimSettings.Builder settings) {
     return settings.developerMode(developerMode).grpcPort(grpcPort).prefixCaching(!noPrefixCaching)
         .sessions(sessions);
   }

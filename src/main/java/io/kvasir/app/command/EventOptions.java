@@ -1,5 +1,6 @@
 package io.kvasir.app.command;
 
+import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.publisher.EventFormat;
 import java.util.List;
@@ -40,10 +41,9 @@ final class EventOptions {
 
   @Option(
       names = "--event-encoding",
-      defaultValue = "vllm-map",
       description = "How events are encoded: vllm-map (0.24 and later), vllm-array (before), sglang,"
-          + " tensorrt-llm.")
-  private String encoding = "";
+          + " tensorrt-llm. Default: that of --act-as.")
+  private @Nullable String encoding;
 
   @Option(
       names = "--byte-hashes",
@@ -65,16 +65,23 @@ final class EventOptions {
     return loadPort;
   }
 
-  EventSettings settings(String host, List<String> wrong) {
+  /**
+   * The settings of an engine.
+   *
+   * @param api the engine that it acts as
+   */
+  EventSettings settings(String host, EngineApi api, List<String> wrong) {
     if (noEvents) {
       return EventSettings.OFF;
     }
-    EventFormat.Encoding chosen = EventFormat.Encoding.VLLM_MAP;
-    try {
-      chosen = EventFormat.Encoding.valueOf(encoding.toUpperCase(Locale.ROOT).replace('-', '_'));
-    } catch (IllegalArgumentException unknown) {
-      wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang,"
-          + " tensorrt-llm");
+    EventFormat.Encoding chosen = api.encoding();
+    if (encoding != null) {
+      try {
+        chosen = EventFormat.Encoding.valueOf(encoding.toUpperCase(Locale.ROOT).replace('-', '_'));
+      } catch (IllegalArgumentException unknown) {
+        wrong.add("event-encoding: '" + encoding + "' is not known; one of vllm-map, vllm-array, sglang,"
+            + " tensorrt-llm");
+      }
     }
     return new EventSettings(
         true,

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -15,6 +16,12 @@ import picocli.CommandLine.Option;
 final class LmCacheOptions {
   /** How long a coordinator's member may be silent, as in LMCache. */
   private static final Duration SILENCE = Duration.ofSeconds(30);
+
+  private static final int MAX_PORT = 65_535;
+  private static final Set<String> COORDINATORS = Set.of("--coordinator", "--host", "--port");
+  private static final Set<String> CONTROLLERS = Set.of(
+      "--controller", "--host", "--port", "--pull-port", "--reply-port", "--heartbeat-port", "--list-ms",
+      "--lmcache-hash-seed");
 
   @Option(
       names = "--controller",
@@ -67,6 +74,41 @@ final class LmCacheOptions {
     }
   }
 
+  /**
+   * What is wrong with the options of a controller or coordinator: a process is one of them, and no engine.
+   *
+   * @param port of HTTP
+   * @param given the names of all options that were given
+   */
+  List<String> faults(int port, Set<String> given) {
+    List<String> wrong = new ArrayList<>();
+    if (controller && coordinator) {
+      wrong.add("controller, --coordinator: start a process for each");
+      return wrong;
+    }
+    Set<String> known = controller ? CONTROLLERS : COORDINATORS;
+    given.stream()
+        .filter(option -> !known.contains(option))
+        .forEach(option ->
+            wrong.add(option.substring(2) + ": is for engines, and this is a " + (controller ? "controller"
+                : "coordinator")));
+    checkPort("port", port, wrong);
+    checkPort("pull-port", pullPort, wrong);
+    checkPort("reply-port", replyPort, wrong);
+    checkPort("heartbeat-port", heartbeatPort, wrong);
+    if (listMs < 0) {
+      wrong.add("list-ms: must be at least 0, is " + listMs);
+    }
+    long _ = noneHash(wrong);
+    return wrong;
+  }
+
+  private static void checkPort(String option, int port, List<String> wrong) {
+    if (port < 0 || port > MAX_PORT) {
+      wrong.add(option + ": must be 0 to " + MAX_PORT + ", is " + port);
+    }
+  }
+
   /** Whether it is to be a controller. */
   boolean controller() {
     return controller;
@@ -82,12 +124,8 @@ final class LmCacheOptions {
   }
 
   CacheController startController(String host, int port) throws IOException {
-    List<String> wrong = new ArrayList<>();
-    long noneHash = noneHash(wrong);
-    if (!wrong.isEmpty()) {
-      throw new IOException("--" + wrong.getFirst());
-    }
     return CacheController.start(
-        new ControllerBinding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs), noneHash);
+        new ControllerBinding(host, port, pullPort, replyPort, heartbeatPort), Duration.ofMillis(listMs),
+        noneHash(new ArrayList<>()));
   }
 }

@@ -6,26 +6,28 @@ import io.kvasir.lab.engine.Speculation;
 import io.kvasir.lab.engine.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.CachedTokensUsage;
-import io.kvasir.sim.EngineCondition;
-import io.kvasir.sim.InjectedFault;
+import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.lmcache.CacheController;
 import io.kvasir.sim.lmcache.CacheCoordinator;
 import io.kvasir.sim.lmcache.ControllerBinding;
+import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
@@ -35,6 +37,8 @@ import picocli.CommandLine.Spec;
     description = "Runs a simulated vLLM engine: the OpenAI API over HTTP, its cache events over ZMQ.",
     mixinStandardHelpOptions = true,
     sortOptions = false,
+    abbreviateSynopsis = true,
+    usageHelpWidth = 110,
     showDefaultValues = true)
 public final class SimCommand implements Callable<Integer> {
   /** What scheduling and sampling take in vLLM, whatever the model. */
@@ -141,46 +145,39 @@ public final class SimCommand implements Callable<Integer> {
               + " never.")
   private CachedTokensUsage cachedTokens = CachedTokensUsage.ALWAYS;
 
-  @Option(
-      names = "--fault",
-      split = ",",
-      paramLabel = "KIND=SHARE|KIND=COUNTx",
-      description = {
-        "What goes wrong on purpose, such as 503=0.05 or hang=2x;",
-        "kinds: 500, 503, 429, reset, hang, hang-after-head, hang-midway, cut, no-end, slow, stream-error."
-      })
-  private List<String> faults = List.of();
-
-  @Option(
-      names = "--condition",
-      split = ",",
-      paramLabel = "CONDITION",
-      description = {
-        "What is wrong with all of it: refuse, wedge, slow, drain; of its events: lossy (some are lost), stores-only",
-        "(removals are never told), silent (none come), garbled (no MessagePack), fast-clock (a minute ahead),",
-        "unsalted (no salts), forgetful (nothing they promise is found), "
-            + "unasked-usage (streams have it, asked or not).",
-        "This and --fault can be changed while it runs:",
-        "POST /sim/conditions {\"wedge\":true,\"ms\":5000}, /sim/faults {\"faults\":[\"503=0.1\"]},",
-        "/sim/crash {\"ms\":2000}; GET /sim shows them."
-      })
-  private List<String> conditions = List.of();
-
-  @Option(names = "--health-delay-ms", defaultValue = "0", description = "How long /health takes.")
-  private long healthDelayMs;
+  @Mixin private final TroubleOptions trouble = new TroubleOptions();
 
   @Mixin private final HostTierOptions hostTier = new HostTierOptions();
 
   @Mixin private final LmCacheOptions lmcache = new LmCacheOptions();
 
-  @Spec private @Nullable CommandSpec spec;
+  private @Nullable CommandSpec spec;
+
+  @Spec
+  private void setSpec(CommandSpec command) {
+    spec = command;
+    SimHelp.apply(command);
+  }
 
   @Override
   public Integer call() throws StartException, InterruptedException {
-    if (lmcache.coordinator()) {
-      return runCoordinator();
+    if (lmcache.coordinator() || lmcache.controller()) {
+      List<String> wrong = lmcache.faults(port, given());
+      if (!wrong.isEmpty()) {
+        throw new StartException("it cannot start:\n  --" + String.join("\n  --", wrong));
+      }
+      return lmcache.coordinator() ? runCoordinator() : runController();
     }
-    return lmcache.controller() ? runController() : runEngine();
+    return runEngine();
+  }
+
+  /** The options that were given. */
+  private Set<String> given() {
+    return spec == null
+        ? Set.of()
+        : spec.commandLine().getParseResult().matchedOptions().stream()
+            .map(OptionSpec::longestName)
+            .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
   private int runController() throws StartException, InterruptedException {
@@ -205,7 +202,7 @@ public final class SimCommand implements Callable<Integer> {
 
   /** The port that was given, or {@code usual}. */
   private int portOr(int usual) {
-    return spec != null && spec.commandLine().getParseResult().hasMatchedOption("--port") ? port : usual;
+    return given().contains("--port") ? port : usual;
   }
 
   private int runEngine() throws StartException, InterruptedException {
@@ -227,6 +224,9 @@ public final class SimCommand implements Callable<Integer> {
       }
       awaitStop();
       return 0;
+    } catch (NoSuchFileException missing) {
+      String why = missing.getReason() == null ? "there is no file " + missing.getFile() : missing.getMessage();
+      throw new StartException("the engine cannot start: " + why, missing);
     } catch (IOException taken) {
       throw new StartException("the engine cannot start: " + taken.getMessage(), taken);
     }
@@ -239,7 +239,10 @@ public final class SimCommand implements Callable<Integer> {
   }
 
   private SimSettings settings(List<String> wrong) {
-    return acting.apply(SimSettings.builder(), wrong)
+    EngineApi api = acting.api(wrong);
+    TransferSettings transfers = transfer.settings(role, api, wrong);
+    EngineApi actual = api == null ? EngineApi.of(transfers.dialect()) : api;
+    return trouble.apply(acting.apply(SimSettings.builder().api(actual)), wrong)
         .host(host)
         .port(port)
         .model(model)
@@ -257,12 +260,9 @@ public final class SimCommand implements Callable<Integer> {
         .role(role)
         .seed(seed)
         .cachedTokens(cachedTokens)
-        .healthDelay(Duration.ofMillis(healthDelayMs))
-        .transfer(transfer.settings(role, wrong))
+        .transfer(transfers)
         .hostTier(hostTier.settings(lmcache.noneHash(wrong), wrong))
-        .faults(faults(wrong))
-        .conditions(conditions(wrong))
-        .events(events.settings(host, wrong))
+        .events(events.settings(host, actual, wrong))
         .loadPort(events.loadPort())
         .build();
   }
@@ -305,29 +305,5 @@ public final class SimCommand implements Callable<Integer> {
         coefficients.get(5),
         STEP_OVERHEAD_MS,
         SEQUENCE_OVERHEAD_US);
-  }
-
-  private List<InjectedFault> faults(List<String> wrong) {
-    List<InjectedFault> parsed = new ArrayList<>();
-    for (String fault : faults) {
-      try {
-        parsed.add(InjectedFault.parse(fault));
-      } catch (IllegalArgumentException malformed) {
-        wrong.add("fault: " + malformed.getMessage());
-      }
-    }
-    return parsed;
-  }
-
-  private Set<EngineCondition> conditions(List<String> wrong) {
-    Set<EngineCondition> chosen = EnumSet.noneOf(EngineCondition.class);
-    for (String name : conditions) {
-      try {
-        chosen.add(EngineCondition.parse(name));
-      } catch (IllegalArgumentException unknown) {
-        wrong.add("condition: " + unknown.getMessage());
-      }
-    }
-    return chosen;
   }
 }

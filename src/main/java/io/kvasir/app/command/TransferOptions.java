@@ -1,6 +1,7 @@
 package io.kvasir.app.command;
 
 import io.kvasir.routing.Role;
+import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Path;
@@ -17,7 +18,8 @@ final class TransferOptions {
       names = "--dialect",
       description = {
         "How KV moves between prefill and decode engines: none, vllm-nixl, vllm-nixl-old, vllm-push,",
-        "vllm-mooncake, vllm-p2p, sglang, tensorrt-llm. Default: vllm-nixl with --role prefill or decode, else none."
+        "vllm-mooncake, vllm-p2p, sglang, tensorrt-llm. Default: with --role prefill or decode that of --act-as,",
+        "vllm-nixl if that is vLLM, else none."
       })
   private @Nullable String dialect;
 
@@ -52,9 +54,15 @@ final class TransferOptions {
       description = "Directory where encoders leave what they made of images and others find it.")
   private @Nullable Path encoderDirectory;
 
-  TransferSettings settings(Role role, List<String> wrong) {
+  /**
+   * The settings of an engine.
+   *
+   * @param api the engine that it is to act as; null where that was not given
+   */
+  TransferSettings settings(Role role, @Nullable EngineApi api, List<String> wrong) {
+    boolean divided = role == Role.PREFILL || role == Role.DECODE;
     TransferDialect chosen =
-        role == Role.PREFILL || role == Role.DECODE ? TransferDialect.VLLM_NIXL : TransferDialect.NONE;
+        !divided ? TransferDialect.NONE : api == null ? TransferDialect.VLLM_NIXL : api.usualDialect();
     if (dialect != null) {
       String name = dialect;
       chosen =
