@@ -52,7 +52,17 @@ final class GeneratorParameters {
 
   /** A whole number of at least {@code min}. */
   int integer(String key, int fallback, int min) {
-    return (int) number(key, fallback, min);
+    double read = number(key, fallback, min);
+    if (read != Math.rint(read)) {
+      faults.add(key + " is '" + given.get(key) + "', give a whole number");
+      return fallback;
+    }
+    return (int) read;
+  }
+
+  /** The faults so far, and one more. */
+  void fault(String fault) {
+    faults.add(fault);
   }
 
   /** Throws if there were faults; called when all parameters have been read. */

@@ -3,6 +3,7 @@ package io.kvasir.lab;
 import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.lab.trace.TraceFormat;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -234,6 +235,8 @@ public final class LabPlanReader {
           faults.add("trace: two are named " + source.name() + ", and reports tell them apart by name: rename one");
         }
         sources.add(source);
+      } catch (NoSuchFileException missing) {
+        faults.add("trace: there is no file " + written);
       } catch (IOException unreadable) {
         faults.add("trace: " + written + " cannot be read: " + unreadable.getMessage());
       } catch (IllegalArgumentException malformed) {

@@ -12,6 +12,9 @@ import java.util.SplittableRandom;
  * the groups: 0 gives all the same share, 1 and more makes a few of them hot.
  */
 final class SharedPrefixGenerator extends TraceGenerator {
+  /** More would need more memory than there is. */
+  private static final int MOST_PROMPTS = 10_000_000;
+
   private static final double[] LADDER = {3, 10, 15, 20, 22, 25, 30, 35, 40, 43, 46, 49, 52, 55, 57, 60};
 
   private final int groups;
@@ -33,6 +36,9 @@ final class SharedPrefixGenerator extends TraceGenerator {
     this.rate = parameters.number("rate", 0, 0);
     this.seconds = parameters.number("seconds", 30, 1);
     this.skew = parameters.number("skew", 0, 0);
+    if ((long) groups * prompts > MOST_PROMPTS) {
+      parameters.fault("groups and prompts make " + (long) groups * prompts + " prompts, more than " + MOST_PROMPTS);
+    }
   }
 
   @Override

@@ -33,6 +33,9 @@ public record EngineSettings(
     int ranks,
     double speed) {
 
+  /** A thousand times what an engine has; more would need more memory than there is. */
+  private static final int MOST_BLOCKS = 10_000_000;
+
   /** Copies the groups. */
   public EngineSettings {
     groups = List.copyOf(groups);
@@ -50,7 +53,9 @@ public record EngineSettings(
 
   void validate(SettingFaults faults, int modelLength) {
     faults.checkAtLeast("block-size", blockSize, 1);
-    faults.checkAtLeast("capacity", capacityBlocks, 0);
+    if (capacityBlocks < 0 || capacityBlocks > MOST_BLOCKS) {
+      faults.add("capacity: must be 0 to " + MOST_BLOCKS + ", is " + capacityBlocks);
+    }
     faults.checkAtLeast("max-batched-tokens", maxBatchedTokens, 1);
     faults.checkAtLeast("max-sequences", maxSequences, 1);
     if (!EngineModel.names().contains(coefficients)) {

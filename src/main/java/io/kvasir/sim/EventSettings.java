@@ -113,6 +113,8 @@ public record EventSettings(
       faults.checkPort("events-port", pub.port(), ranks);
     } else if (!connect.matches("tcp://[^:]+:\\d{1,5}")) {
       faults.add("events-connect: must look like tcp://host:port, is '" + connect + "'");
+    } else {
+      faults.checkPort("events-connect", Integer.parseInt(connect.substring(connect.lastIndexOf(':') + 1)), ranks);
     }
     if (replay.enabled()) {
       faults.checkPort("replay-port", replay.port(), ranks);

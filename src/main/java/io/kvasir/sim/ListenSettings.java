@@ -37,7 +37,7 @@ public record ListenSettings(
       }
     }
     if (healthDelay.isNegative()) {
-      faults.add("health-delay: must not be negative");
+      faults.add("health-delay-ms: must not be negative");
     }
     if (keepAlive.toMillis() < 1) {
       faults.add("keep-alive: must be at least a millisecond");

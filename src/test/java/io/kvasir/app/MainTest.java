@@ -2,10 +2,16 @@ package io.kvasir.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.app.command.SimCommand;
 import io.kvasir.load.Ports;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
 
 final class MainTest {
   private String out = "";
@@ -114,6 +120,48 @@ final class MainTest {
     assertThat(err).contains("nothing answers at http://127.0.0.1:" + port, "--management");
     assertThat(run("cluster", "status", "--management", "localhost")).isEqualTo(1);
     assertThat(err).contains("http://10.0.0.5:7626, not localhost");
+  }
+
+  /** A value that makes no sense ends in a sentence that names its option, and in no stack trace. */
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+    "sim --capacity 600000000 | --capacity: must be", "sim --events-connect tcp://h:99999 | --events-connect: must be",
+    "sim --health-delay-ms -5 | --health-delay-ms: must not", "sim --controller --port 99999 | --port: must be",
+    "sim --controller --speed 2 | --speed: is for engines", "sim --coordinator --port 99999 | --port: must be",
+    "sim --model-dir src/test/resources/llmd | there is no tokenizer.json", "demo --speed -1 | --speed: must be",
+    "demo --speed NaN | --speed: must be", "demo --profile a\"b | a\"b",
+    "demo --prefill-decode --profile random | leave out --profile",
+    "admin cells --management httpfoo://x | --management has to be",
+    "admin workers drain p --wait --timeout 9223372036854775807 --management http://127.0.0.1:1 | --timeout has to be",
+    "lab --out target/lab --trace gen:shared-prefix?groups=100000&prompts=100000 | prompts, more than",
+    "lab --out target/lab --trace gen:sessions?turns=2.7 | turns is '2.7', give a whole number",
+    "lab --out target/lab --trace target/none.jsonl | there is no file target/none.jsonl",
+    "replay --profile random target/test-classpath | no decision in the log"
+  })
+  void valueThatMakesNoSense_isNamed(String line, String complaint) {
+    assertThat(run(line.split(" "))).isEqualTo(1);
+    assertThat(err).contains(complaint).doesNotContain("should not have happened");
+  }
+
+  @Test
+  void commandThatWasForgotten_isNotTakenForLlmdsPicker() {
+    assertThat(run("--config", "my.conf")).isEqualTo(2);
+    assertThat(err).contains("--config", "See: kvasir --help").doesNotContain("picker");
+  }
+
+  @Test
+  void help_ofSim_hasEveryOptionInOneSection() {
+    assertThat(run("sim", "--help")).isZero();
+    assertThat(out).containsSubsequence(
+        "The engine:", "--port", "Cache events and load:", "--events-port", "What goes wrong:", "--fault",
+        "in place of an engine:", "--pull-port");
+    List<String> names =
+        new CommandLine(new SimCommand()).getCommandSpec().options().stream().map(OptionSpec::longestName).toList();
+    for (String name : names) {
+      assertThat(out.lines().filter(line -> line.matches("( {6}|  -., )" + name + "([ =].*)?"))).as(name).hasSize(1);
+    }
+    assertThat(run("version", "--help")).isZero();
+    assertThat(out).contains("Usage: kvasir version");
   }
 
   private int run(String... arguments) {

@@ -47,7 +47,7 @@ final class SimSettingsTest {
 
     assertThat(settings.validate().stream().map(fault -> fault.substring(0, fault.indexOf(':'))))
         .contains("port", "model", "model-dir", "block-size", "capacity", "max-batched-tokens", "max-sequences",
-            "engine", "speed", "ranks", "encoder-dir", "health-delay", "keep-alive");
+            "engine", "speed", "ranks", "encoder-dir", "health-delay-ms", "keep-alive");
   }
 
   @Test

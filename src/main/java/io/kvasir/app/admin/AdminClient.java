@@ -137,7 +137,6 @@ public final class AdminClient implements AutoCloseable {
     }
   }
 
-  /** A text percent-encoded
   /** A text percent-encoded for a path or a query. */
   static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");

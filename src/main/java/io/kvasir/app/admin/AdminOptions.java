@@ -4,7 +4,9 @@ import io.kvasir.gateway.admin.AdminKeys;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -13,6 +15,7 @@ import picocli.CommandLine.Option;
 public final class AdminOptions {
   private static final String KEY = "KVASIR_ADMIN_KEY";
   private static final String KEY_FILE = "KVASIR_ADMIN_KEY_FILE";
+  private static final Set<String> SCHEMES = Set.of("http", "https");
   private static final String DIGEST = "sha256:";
 
   @Option(
@@ -50,7 +53,7 @@ public final class AdminOptions {
   private static URI address(String url) throws AdminFailedException {
     try {
       URI uri = URI.create(url);
-      if (uri.getHost() != null && uri.getScheme() != null && uri.getScheme().startsWith("http")) {
+      if (uri.getHost() != null && SCHEMES.contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
         return uri;
       }
     } catch (IllegalArgumentException malformed) {

@@ -15,6 +15,7 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true)
 final class DrainCommand extends AdminRequestCommand {
   private static final Duration BETWEEN = Duration.ofMillis(300);
+  private static final Duration LONGEST = Duration.ofDays(365);
 
   @Parameters(paramLabel = "POD", description = "Its name.")
   private String pod = "";
@@ -31,6 +32,9 @@ final class DrainCommand extends AdminRequestCommand {
 
   @Override
   JsonNode request(AdminClient client) throws AdminFailedException, InterruptedException {
+    if (timeout < 0 || timeout > LONGEST.toSeconds()) {
+      throw new AdminFailedException("--timeout has to be 0 to " + LONGEST.toSeconds() + " seconds, not " + timeout);
+    }
     JsonNode state = client.post(WorkersCommand.path(pod) + "/drain", null);
     if (!wait) {
       return state;

@@ -2,6 +2,7 @@ package io.kvasir.app.command;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigUtil;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
@@ -20,9 +21,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -64,8 +67,10 @@ public final class DemoCommand implements Callable<Integer> {
       })
   private boolean prefillDecode;
 
-  @Option(names = "--profile", defaultValue = "expected-cost", description = "Routing profile.")
-  private String profile = "";
+  @Option(
+      names = "--profile",
+      description = "Routing profile. Default: expected-cost, or prefill-decode where the engines are divided.")
+  private @Nullable String profile;
 
   @Override
   public Integer call() throws ConfigException, StartException, InterruptedException {
@@ -75,28 +80,38 @@ public final class DemoCommand implements Callable<Integer> {
     if (prefillDecode && workers < 2) {
       throw new StartException("--prefill-decode needs --workers of at least 2: one reads prompts, one generates");
     }
+    if (prefillDecode && profile != null) {
+      throw new StartException("--prefill-decode has a profile of its own: leave out --profile");
+    }
     System.setProperty("kvasir.log.level", "WARN");
+    CountDownLatch stop = new CountDownLatch(1);
+    CountDownLatch stopped = new CountDownLatch(1);
+    Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(() -> {
+      stop.countDown();
+      await(stopped);
+    }));
+    try {
+      run(stop);
+      return 0;
+    } finally {
+      stopped.countDown();
+    }
+  }
+
+  private void run(CountDownLatch stop) throws ConfigException, StartException, InterruptedException {
     List<SimEngine> engines = new ArrayList<>();
     try {
       for (int i = 0; i < workers; i++) {
         engines.add(engine(i));
       }
       try (Node node = new Node(KvasirConfig.of(config(engines)))) {
-        CountDownLatch stop = new CountDownLatch(1);
-        CountDownLatch stopped = new CountDownLatch(1);
-        Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(() -> {
-          stop.countDown();
-          await(stopped);
-        }));
         awaitReady(node);
         try (DemoTraffic traffic = new DemoTraffic(node.gatewayUrl(), MODEL)) {
           node.demo().offer(traffic);
           explain(node);
           new DemoStatus(node, workers).showUntil(stop);
         }
-        stopped.countDown();
       }
-      return 0;
     } finally {
       engines.forEach(SimEngine::close);
     }
@@ -116,6 +131,8 @@ public final class DemoCommand implements Callable<Integer> {
             .build();
     try {
       return SimEngine.start(settings);
+    } catch (IllegalArgumentException wrong) {
+      throw new StartException("a simulated engine cannot start: --" + wrong.getMessage(), wrong);
     } catch (IOException cannot) {
       throw new StartException("a simulated engine cannot start: " + cannot.getMessage(), cannot);
     }
@@ -150,7 +167,7 @@ public final class DemoCommand implements Callable<Integer> {
           access.open-routing-details = true
           management { host = "127.0.0.1", port = %d }
           routing {
-            profile = "%s"
+            profile = %s
             # Prompts to try things with are short: too short to be worth it, in earnest.
             profiles.prefill-decode.workflow.remote-prefill = always
           }
@@ -158,7 +175,11 @@ public final class DemoCommand implements Callable<Integer> {
           pods = [ %s ]
         }
         """
-            .formatted(port, managementPort, prefillDecode ? "prefill-decode" : profile, MODEL, MODEL, pods));
+            .formatted(port, managementPort, ConfigUtil.quoteString(profile()), MODEL, MODEL, pods));
+  }
+
+  private String profile() {
+    return prefillDecode ? "prefill-decode" : Objects.requireNonNullElse(profile, "expected-cost");
   }
 
   private void awaitReady(Node node) throws StartException, InterruptedException {

@@ -91,8 +91,9 @@ public final class LabCommand implements Callable<Integer> {
       paramLabel = "off|on|NAME=VALUE[,...]",
       description = {
         "Whether the fleet grows and shrinks, up to --workers, by the advice that a cluster gives to autoscalers:",
-        "off, on, or with settings of your own, such as 'startup=180,least=2': how long an engine loads and for how",
-        "long fewer must be enough (settle), seconds; the fewest engines, and those at the start."
+        "off, on, or with settings of your own, such as 'startup=180,least=2': how long an engine loads (startup) and",
+        "for how long fewer must be enough (settle), seconds; the share of an engine's time that prompts may take",
+        "(share); the fewest engines (least), and those at the beginning (start)."
       })
   private String elastic = "";
 

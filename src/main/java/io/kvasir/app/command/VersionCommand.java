@@ -5,7 +5,11 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 
 /** {@code kvasir version}. */
-@Command(name = "version", description = "Prints the version of Kvasir and of the JDK it runs on.")
+@Command(
+    name = "version",
+    description = "Prints the version of Kvasir and of the JDK it runs on.",
+    mixinStandardHelpOptions = true,
+    versionProvider = VersionCommand.class)
 public final class VersionCommand implements Runnable, IVersionProvider {
   @Override
   public void run() {
