@@ -12,11 +12,12 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -30,10 +31,21 @@ final class EncoderCache {
   /** What an item costs to encode, in tokens of a prompt. */
   static final int TOKENS = 256;
 
+  private static final int MOST_ITEMS = 100_000;
+
   private static final Set<String> KINDS = Set.of("image_url", "audio_url", "input_audio", "video_url");
 
   private final @Nullable Path directory;
-  private final Map<String, Boolean> available = new ConcurrentHashMap<>();
+  /** The names of the latest items that were encoded; what has fallen out is encoded again. */
+  private final Set<String> available = Collections.synchronizedSet(Collections.newSetFromMap(
+      new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+          return size() > MOST_ITEMS;
+        }
+      }));
   private final LongAdder loaded = new LongAdder();
   private final LongAdder encoded = new LongAdder();
 
@@ -65,11 +77,11 @@ final class EncoderCache {
     }
     List<String> missing = new ArrayList<>();
     for (String name : names) {
-      if (available.containsKey(name)) {
+      if (available.contains(name)) {
         continue;
       }
       if (shared(name)) {
-        available.put(name, true);
+        available.add(name);
         loaded.increment();
       } else {
         missing.add(name);
@@ -82,7 +94,7 @@ final class EncoderCache {
   void recordEncoded(List<String> names, boolean forOthers) {
     for (String name : names) {
       encoded.increment();
-      available.put(name, true);
+      available.add(name);
       if (forOthers && directory != null) {
         try {
           Path file = file(directory, name);

@@ -46,6 +46,11 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
   private final Queue<Runnable> inbox = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean closed;
+  private volatile boolean failed;
+
+  /** The thread has ended: whoever asks for something more sees to it that it is answered. */
+  private volatile boolean ended;
+
   private volatile boolean wedged;
   private volatile boolean slow;
   private volatile int running;
@@ -227,17 +232,45 @@ final class EngineCore implements EngineMetrics.RankLoad, AutoCloseable {
 
   private void enqueue(Runnable command) {
     inbox.add(command);
-    LockSupport.unpark(thread);
+    if (ended) {
+      refuseAll();
+    } else {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  /** Whether it has ended by a fault of its own: the engine is not healthy any more, and all requests fail. */
+  boolean hasFailed() {
+    return failed;
   }
 
   private void run() {
     try {
       loop();
     } catch (RuntimeException e) {
+      failed = true;
       LOG.error("Rank {} failed", rank, e);
     } finally {
-      inbox.forEach(Runnable::run);
-      scheduler.abortAll().forEach(GeneratedSequence::abort);
+      ended = true;
+      refuseAll();
+    }
+  }
+
+  /** Ends everything that waits or comes: nobody is to wait for a rank that does nothing. */
+  private synchronized void refuseAll() {
+    try {
+      for (Runnable command = inbox.poll(); command != null; command = inbox.poll()) {
+        command.run();
+      }
+      for (GeneratedSequence each : scheduler.abortAll()) {
+        if (failed) {
+          each.fail("rank " + rank + " has failed; the engine's log says why");
+        } else {
+          each.abort();
+        }
+      }
+    } catch (RuntimeException e) {
+      LOG.error("What rank {} still had could not be ended", rank, e);
     }
   }
 

@@ -39,6 +39,8 @@ final class OperationsApi {
         sleep(settings.http().healthDelay().toMillis());
         if (settings.http().api() == EngineApi.DYNAMO) {
           JsonReply.send(exchange, identity.page("/health"));
+        } else if (ranks.stream().anyMatch(EngineCore::hasFailed)) {
+          exchange.reply(503, "", new byte[0]);
         } else {
           exchange.reply(200, "", new byte[0]);
         }
