@@ -73,7 +73,8 @@ final class EngineProcess implements AutoCloseable {
       OperationsApi operations =
           new OperationsApi(
               settings, dispatcher, ranks, metrics, controls,
-              new IdentityPages(settings, this::eventsPort, this::replayPort, load == null ? 0 : load.port(), transfer));
+              new IdentityPages(
+                  settings, this::eventsPort, this::replayPort, load == null ? 0 : load.port(), transfer));
       api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
       server =
           new SimHttpServer(

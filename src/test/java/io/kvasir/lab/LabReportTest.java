@@ -105,8 +105,8 @@ final class LabReportTest {
   private static RunReport run(long seed, double goodput, double scale, int requests) {
     Latency none = Latency.of(new double[0], 0);
     return new RunReport(
-        new RunReport.RunSetup("t", "e", new Pools(8, 0, 0), "off", scale, seed, "exact", "off", "", "random"), requests,
-        3, goodput, new Fairness.Collector().fairness(),
+        new RunReport.RunSetup("t", "e", new Pools(8, 0, 0), "off", scale, seed, "exact", "off", "", "random"),
+        requests, 3, goodput, new Fairness.Collector().fairness(),
         new RunReport.Holds(0, 0, goodput),
         new RunReport.CacheHits(0.2, 0.5), new RunReport.Latencies(SOME, none, SOME, none), 1.5,
         new RunReport.Engines(2, 8, 8, 0, 0), new RunReport.CostEstimates(0, 0, 1), 100);

@@ -193,7 +193,8 @@ final class ReplayTest {
         new DecisionRecord(
             some.time(), some.requestId(), null, some.model(), some.profile(), some.cell(), some.promptTokens(),
             some.blocks(), some.blockSize(), some.tokensFrom(), some.chain(), some.slots(),
-            some.expectedOutputTokens(), some.excluded(), null, "", List.of(), List.of(new Pass("both", "w0", List.of(candidates))), null))
+            some.expectedOutputTokens(), some.excluded(), null, "", List.of(),
+            List.of(new Pass("both", "w0", List.of(candidates))), null))
         .toString();
   }
 

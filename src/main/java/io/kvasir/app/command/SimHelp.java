@@ -9,7 +9,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.UsageMessageSpec;
 
-/** The options of {@code kvasir sim} as its help shows them: in sections, since they are of three kinds of processes. */
+/** The options of {@code kvasir sim} as its help shows them: in sections, being those of three kinds of processes. */
 final class SimHelp {
   private static final List<Map.Entry<Class<?>, String>> SECTIONS =
       List.of(

@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  * @param file the EndpointPickerConfig, null where there is none
  */
 public record LlmdPicker(PickerArguments arguments, @Nullable LlmdFile file) {
+  /** The short name of {@link PickerArgument#V}. */
+  private static final String VERBOSITY = "-v";
+
   private static final Set<String> OWN = Set.of("-h", "--help", "-V", "--version");
 
   /**
@@ -84,7 +87,8 @@ public record LlmdPicker(PickerArguments arguments, @Nullable LlmdFile file) {
 
   private static boolean isPickers(String written) {
     String name = modern(written).split("=", 2)[0];
-    return Arrays.stream(PickerArgument.values()).anyMatch(argument -> argument.flag().equals(name));
+    return name.equals(VERBOSITY)
+        || Arrays.stream(PickerArgument.values()).anyMatch(argument -> argument.flag().equals(name));
   }
 
   /** {@code -poolName=x} as {@code --pool-name=x}; what is no argument of the picker stays as it is. */

@@ -101,7 +101,9 @@ final class LlmdPickerTest {
     "-v=4, picker -v=4",
     "picker --poolName x, picker --pool-name x",
     "picker --config my.conf, picker --config my.conf",
-    "--no-such-thing, picker --no-such-thing",
+    "--no-such-thing --pool-name=x, picker --no-such-thing --pool-name=x",
+    "--no-such-thing, --no-such-thing",
+    "--config my.conf, --config my.conf",
     "serve --config my.conf, serve --config my.conf",
     "--help, --help"
   })
