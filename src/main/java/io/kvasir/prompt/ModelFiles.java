@@ -92,19 +92,25 @@ record ModelFiles(@Nullable Tokenizer tokenizer, @Nullable ChatTemplates templat
     }
   }
 
+  /** The template that the configuration names is read alone: the directory may have none, or one that is broken. */
   private static @Nullable ChatTemplates templates(ModelConfig config, @Nullable Path directory) throws IOException {
+    String named = config.sources().chatTemplate();
     try {
-      ChatTemplates own = directory == null ? null : ChatTemplates.load(directory);
-      String template = config.sources().chatTemplate();
-      if (template == null) {
-        return own;
-      }
-      ChatTemplate given = ChatTemplate.parse(Files.readString(Path.of(template)));
-      return ChatTemplates.of(given, own == null ? Map.of() : own.specialTokens());
-    } catch (NoSuchFileException e) {
-      return null;
+      return named != null
+          ? ChatTemplates.of(given(named), directory == null ? Map.of() : ChatTemplates.specialTokens(directory))
+          : directory == null ? null : ChatTemplates.find(directory);
     } catch (TemplateException.Syntax e) {
       throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  private static ChatTemplate given(String named) throws IOException {
+    try {
+      return ChatTemplate.parse(Files.readString(Path.of(named)));
+    } catch (TemplateException.Syntax e) {
+      throw new IOException("chat-template " + named + ": " + e.getMessage(), e);
+    } catch (IOException e) {
+      throw new IOException("chat-template " + named + " cannot be read: " + e, e);
     }
   }
 }

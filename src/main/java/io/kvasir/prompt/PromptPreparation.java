@@ -140,7 +140,8 @@ final class PromptPreparation {
       PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, Job job) {
     ChatRenderer renderer = local.renderer();
     if (renderer == null || !local.renders(chat, job.engine())) {
-      return unrendered(chat, item, mode, mode == PromptMode.EXACT ? PromptReason.TEMPLATE_FAILED : reason, job);
+      PromptReason why = mode == PromptMode.EXACT ? templateFailures.addUntemplated(messages(chat)) : reason;
+      return unrendered(chat, item, mode, why, job);
     }
     RenderedText text;
     try {
@@ -150,7 +151,7 @@ final class PromptPreparation {
     } catch (TemplateException.RefusedTemplate e) {
       return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
     } catch (TemplateException e) {
-      PromptReason failure = templateFailures.add(e, chat.body().path("messages").size());
+      PromptReason failure = templateFailures.add(e, messages(chat));
       return unrendered(chat, item, mode, failure, job);
     }
     if (mode != PromptMode.EXACT) {
@@ -158,6 +159,10 @@ final class PromptPreparation {
     }
     Prompt prompt = exact(job, text, chat.addSpecialTokens(), reason);
     return item >= 0 ? prompt.withoutLastToken() : prompt;
+  }
+
+  private static int messages(PromptSource.Chat chat) {
+    return chat.body().path("messages").size();
   }
 
   /** The prompt by the engine's tokens where they would have been ours; by the messages' texts where they would not. */

@@ -4,7 +4,9 @@ import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.NanoClock;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,11 +23,23 @@ final class TemplateFailures {
 
   private final String model;
   private final NanoClock clock;
-  private long failed;
-  private long limited;
+  private final Set<Kind> logged = EnumSet.noneOf(Kind.class);
   private @Nullable String last;
   private long lastNanos;
   private long reported;
+
+  /** What is said in the log once. */
+  private enum Kind {
+    FAILED(PromptReason.TEMPLATE_FAILED),
+    LIMIT(PromptReason.TEMPLATE_LIMIT),
+    NO_TEMPLATE(PromptReason.TEMPLATE_FAILED);
+
+    private final PromptReason reason;
+
+    Kind(PromptReason reason) {
+      this.reason = reason;
+    }
+  }
 
   TemplateFailures(String model, NanoClock clock) {
     this.model = model;
@@ -33,22 +47,28 @@ final class TemplateFailures {
   }
 
   /** Notes a failure, and returns its reason. What the template says of a conversation is left out. */
-  synchronized PromptReason add(TemplateException e, int messages) {
-    boolean limit = e instanceof TemplateException.Limit;
+  PromptReason add(TemplateException e, int messages) {
+    return e instanceof TemplateException.Limit
+        ? add(Kind.LIMIT, String.valueOf(e.getMessage()), messages)
+        : add(Kind.FAILED, "the chat template failed in line " + e.line(), messages);
+  }
+
+  /** Notes a conversation of a model that has no template to render it by, and returns the reason. */
+  PromptReason addUntemplated(int messages) {
+    return add(Kind.NO_TEMPLATE, "the model's files have no chat template", messages);
+  }
+
+  private synchronized PromptReason add(Kind kind, String why, int messages) {
     reported = isRecent() ? reported + 1 : 1;
     lastNanos = clock.nanos();
-    last = limit ? e.getMessage() : "the chat template failed in line " + e.line();
-    if ((limit ? limited++ : failed++) == 0) {
+    last = why;
+    if (logged.add(kind)) {
       log.warn(
           "model {}: a conversation of {} messages could not be rendered here, so its engine tokenises it or it is"
               + " routed by its text: {} (further ones are only counted, as {} in kvasir_prompts_total)",
-          model, messages, last, reason(limit).label());
+          model, messages, why, kind.reason.label());
     }
-    return reason(limit);
-  }
-
-  private static PromptReason reason(boolean limit) {
-    return limit ? PromptReason.TEMPLATE_LIMIT : PromptReason.TEMPLATE_FAILED;
+    return kind.reason;
   }
 
   /** What operators have to know; nothing without failures of late. */
@@ -56,8 +76,8 @@ final class TemplateFailures {
     return !isRecent() ? List.of() : List.of(Problem.warning(
         ("model %s: %d conversations could not be rendered here, so their engine tokenised them or they were routed by"
                 + " their text, the last time because %s").formatted(model, reported, last),
-        "send such a conversation to an engine: where it answers, give the model the engine's chat template;"
-            + " this is shown for %d minutes after the last one".formatted(REPORTED.toMinutes())));
+        "send such a conversation to an engine: where it answers, give the model the engine's chat template"
+            + " (chat-template), or mode = engine where its engines render without one; this is shown for %d minutes after the last one".formatted(REPORTED.toMinutes())));
   }
 
   private boolean isRecent() {

@@ -5,12 +5,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A model's chat templates by name, and its special tokens.
@@ -41,11 +41,11 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
    * {@code chat_template.json}; special tokens from {@code tokenizer_config.json} and, for older models,
    * {@code special_tokens_map.json}. Tokens that only a Python class knows are not found.
    *
-   * @throws NoSuchFileException if no file has a template
+   * @return null if no file has a template
    * @throws IOException if a file cannot be read
    * @throws TemplateException.Syntax if a template cannot be parsed; the message names its file
    */
-  public static ChatTemplates load(Path directory) throws IOException {
+  public static @Nullable ChatTemplates find(Path directory) throws IOException {
     JsonNode config = json(directory.resolve("tokenizer_config.json"));
     Map<String, ChatTemplate> named = files(directory);
     if (named.isEmpty()) {
@@ -55,11 +55,7 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
       Path legacy = directory.resolve("chat_template.json");
       named = inline(json(legacy).path("chat_template"), legacy);
     }
-    if (named.isEmpty()) {
-      throw new NoSuchFileException(directory.toString(), null,
-          "has no chat template: no chat_template.jinja, and none in tokenizer_config.json or chat_template.json");
-    }
-    return new ChatTemplates(named, specialTokens(directory, config));
+    return named.isEmpty() ? null : new ChatTemplates(named, specialTokens(directory, config));
   }
 
   private static Map<String, ChatTemplate> files(Path directory) throws IOException {
@@ -108,6 +104,15 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
       named.initCause(e);
       throw named;
     }
+  }
+
+  /**
+   * The special tokens of a Hugging Face model directory, for a template from elsewhere.
+   *
+   * @throws IOException if a file cannot be read
+   */
+  public static Map<String, String> specialTokens(Path directory) throws IOException {
+    return specialTokens(directory, json(directory.resolve("tokenizer_config.json")));
   }
 
   private static Map<String, String> specialTokens(Path directory, JsonNode config) throws IOException {
