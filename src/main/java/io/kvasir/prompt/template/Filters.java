@@ -98,11 +98,12 @@ final class Filters {
     return real == null || real.isNaN() || real.isInfinite() ? otherwise : Numbers.truncated(real);
   }
 
-  /** The text to read a number from; charges copying it and matching it. */
+  /** The text to read a number from; charges copying it, matching it, and computing with its digits. */
   private static @Nullable String readText(RenderContext render, @Nullable Object value) {
     String text = Values.text(value);
     if (text != null) {
       render.reserve(3L * text.length());
+      render.steps(Math.min(text.length(), Numbers.MAX_DIGITS));
     }
     return text;
   }

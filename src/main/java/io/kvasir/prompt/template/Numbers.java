@@ -7,6 +7,7 @@ import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Python's int and float. A bool counts as 0 or 1. An integer is a Long where it fits one, else a BigInteger. */
@@ -15,7 +16,13 @@ final class Numbers {
   static final int STEPS = 32;
 
   /** The most digits of an integer that Python reads or prints. */
-  private static final int MAX_DIGITS = 4300;
+  static final int MAX_DIGITS = 4300;
+
+  private static final Pattern INTEGER = Pattern.compile("[0-9A-Za-z]++(_[0-9A-Za-z]++)*+");
+
+  /** Possessive: what is no number is found out in one pass, however many digits it has. */
+  private static final Pattern FLOAT =
+      Pattern.compile("[+-]?([0-9]++\\.?[0-9]*+|\\.[0-9]++)([eE][+-]?[0-9]++)?");
 
   private Numbers() {}
 
@@ -283,7 +290,7 @@ final class Numbers {
       digits = digits.substring(2);
     }
     // In this order: the expression's recursion is as deep as the text has underscores.
-    if (digits.length() > MAX_DIGITS || !digits.matches("[0-9A-Za-z]+(_[0-9A-Za-z]+)*")) {
+    if (digits.length() > MAX_DIGITS || !INTEGER.matcher(digits).matches()) {
       return null;
     }
     try {
@@ -313,6 +320,6 @@ final class Numbers {
         // Digits, or not a number.
       }
     }
-    return digits.matches("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?") ? Double.valueOf(digits) : null;
+    return FLOAT.matcher(digits).matches() ? Double.valueOf(digits) : null;
   }
 }

@@ -2,6 +2,7 @@ package io.kvasir.prompt.template;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.kvasir.time.ManualClock;
 import io.kvasir.time.NanoClock;
@@ -250,6 +251,19 @@ final class LimitsTest {
     String source = "{% set ns = namespace(o='') %}{% for i in range(100000) %}{% set ns.o = ns.o ~ text %}"
         + "{% if ns.o|length > 0 %}{% endif %}{% endfor %}";
     assertThatThrownBy(() -> render(source)).isInstanceOf(TemplateException.Limit.class);
+  }
+
+  /** Digits by the hundred thousand that are no number in the end: to find that out takes no time of their square. */
+  @ParameterizedTest
+  @ValueSource(strings = {"|float(7)", "|int(7)"})
+  void render_longTextThatIsNoNumber_isReadOnce(String filter) {
+    String source = "{{ ('1' * 300000 ~ 'x')" + filter + " }}";
+    assertThat(assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+      RenderedText out = new RenderedText();
+      ChatTemplate.parse(source).render(
+          Map.of(), () -> Vectors.time(0), new RenderBudget(RenderLimits.MODEL, NanoClock.SYSTEM), out);
+      return out.toString();
+    })).startsWith("7");
   }
 
   private static RenderBudget budget() {
