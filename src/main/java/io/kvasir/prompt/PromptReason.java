@@ -18,7 +18,7 @@ public enum PromptReason {
   TEMPLATE_FAILED,
   /** The model's chat template exceeded its limits on this conversation. */
   TEMPLATE_LIMIT,
-  /** The tokenizer failed, or the text has a word of more than a mebibyte. */
+  /** The tokenizer failed, or the text has a word, or a stretch that cannot be cut, of more than a mebibyte. */
   TOKENIZER_FAILED,
   /** The engine's {@code /tokenize} failed or did not answer in time. */
   ENGINE_FAILED,

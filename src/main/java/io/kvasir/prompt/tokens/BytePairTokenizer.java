@@ -218,7 +218,7 @@ final class BytePairTokenizer extends Tokenizer {
       return;
     }
     if (length > MAX_WORD) {
-      throw new IllegalArgumentException("a word of " + length + " bytes");
+      throw new TextTooLongException("a word", length);
     }
     if (length > WordCache.MAX_BYTES) {
       into.addAll(merged(text, from, to));

@@ -104,7 +104,8 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
    * The ids of {@code text}.
    *
    * @param addSpecialTokens whether to add the model's special tokens around the text (such as a begin-of-text token)
-   * @throws RuntimeException when the text cannot be encoded, such as one with a word of megabytes
+   * @throws TextTooLongException when a part of the text that is encoded at once has more than a mebibyte
+   * @throws RuntimeException when the text cannot be encoded
    */
   public final int[] encode(String text, boolean addSpecialTokens) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
@@ -150,7 +151,8 @@ public abstract sealed class Tokenizer permits NativeTokenizer, BytePairTokenize
    * The same, with pauses where the text is long.
    *
    * @param pause runs between words where it can, and may take ids that are there already; what it throws ends this
-   * @throws RuntimeException when the text cannot be encoded, such as one with a word of megabytes
+   * @throws TextTooLongException when a part of the text that is encoded at once has more than a mebibyte
+   * @throws RuntimeException when the text cannot be encoded
    */
   public abstract void encode(byte[] text, int from, int to, TokenIdList into, Runnable pause);
 }

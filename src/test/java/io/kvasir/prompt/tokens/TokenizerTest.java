@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,6 +32,29 @@ final class TokenizerTest {
   @Test
   void encode_longText_isNotCutShort() {
     assertThat(Samples.demo().encode("one two ".repeat(5000), false)).hasSizeGreaterThanOrEqualTo(10_000);
+  }
+
+  /** By the library, of which no call can be interrupted. */
+  @Test
+  void encode_byTheLibrary_refusesMoreThanAMebibyteWithoutSpecialTokens() {
+    Tokenizer llama = Samples.tokenizer("llama2");
+    String text = "one two ".repeat(140_000);
+    assertThatThrownBy(() -> llama.encode(text, false))
+        .isInstanceOf(TextTooLongException.class).hasMessageEndingWith("of 1120000 bytes");
+  }
+
+  @Test
+  void encode_byTheLibrary_longTextWithSpecialTokens_pausesBetweenThem() {
+    Tokenizer llama = Samples.tokenizer("llama2");
+    String piece = "<s>" + "one two ".repeat(35_000);
+    byte[] text = piece.repeat(4).getBytes(StandardCharsets.UTF_8);
+    TokenIdList ids = new TokenIdList(0);
+    AtomicInteger pauses = new AtomicInteger();
+    llama.encode(text, 0, text.length, ids, pauses::incrementAndGet);
+    assertThat(pauses.get()).isPositive();
+    int[] one = llama.encode(piece, false);
+    assertThat(ids.size()).isEqualTo(4 * one.length);
+    assertThat(ids.copyFrom(3 * one.length)).containsExactly(one);
   }
 
   @Test
