@@ -31,6 +31,7 @@ final class PromptPreparation {
   private final PrefixMemo memo;
   private final ParityTracker parityTracker;
   private final TemplateFailures templateFailures;
+  private final Faults faults = new Faults();
   private final PromptMetrics.StageTimer templateTime;
   private final PromptMetrics.StageTimer tokensTime;
   private final PromptMetrics.StageTimer engineTime;
@@ -196,8 +197,12 @@ final class PromptPreparation {
     } catch (CancellationException e) {
       throw e;
     } catch (RuntimeException e) {
-      log.warn("model {}: the tokenizer failed on a prompt of {} characters", config.name(), text.length(),
-          RedactedException.of(e));
+      if (faults.isNew(e)) {
+        log.warn(
+            "model {}: the tokenizer failed on a prompt of {} characters, which goes by its text (further ones are only"
+                + " counted, as {} in kvasir_prompts_total)",
+            config.name(), text.length(), PromptReason.TOKENIZER_FAILED.label(), RedactedException.of(e));
+      }
       return chunks(namespace, text.toString(), PromptReason.TOKENIZER_FAILED);
     }
     job.noteTokens(tokensTime.record(start));

@@ -300,6 +300,15 @@ final class ParityTest {
     assertThat(TestMetrics.sum(registry, "kvasir_prompt_parity_silent_checks", "m")).isZero();
   }
 
+  @Test
+  void prepare_wordsOfMegabytes_areToldOnce() {
+    for (int i = 0; i < 3; i++) {
+      send("a", Api.COMPLETIONS, Bodies.object("{}").put("prompt", "a".repeat((1 << 20) + 8 + i)));
+    }
+    assertThat(logged.list).filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
+        .extracting(ILoggingEvent::getFormattedMessage).singleElement().asString().contains("the tokenizer failed");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {
       "{'messages': [{'role': 'user', 'content': 'SECRET odd'}]}",
