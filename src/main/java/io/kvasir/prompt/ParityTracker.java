@@ -42,6 +42,7 @@ final class ParityTracker {
   private Parity parity = Parity.UNCHECKED;
   private int silentChecks;
   private String silence = "";
+  private boolean retired;
   private long differingShapes;
   private volatile long engineShapes;
   /** Why the engine does not tokenise prompts that it has to; null while it does. */
@@ -91,6 +92,14 @@ final class ParityTracker {
     this.first = first;
     this.metrics = metrics;
     metrics.mode(model, configured);
+    // A former model of this name may have left another number.
+    metrics.engineShapes(model, 0);
+    metrics.silentChecks(model, 0);
+  }
+
+  /** The model is not served any more: what is recorded from now on is in no metric of its name. */
+  synchronized void retire() {
+    retired = true;
   }
 
   /** The mode for a prompt: two loads while nothing differs. */
@@ -128,7 +137,7 @@ final class ParityTracker {
 
   /** Records the result of a probe. */
   synchronized void probed(PromptShape shape, Parity result) {
-    metrics.parity(model, result.verdict());
+    count(result);
     if (shape.equals(first)) {
       recordFirst(result);
     } else if (result.verdict() == Verdict.DIFFERENT || result.verdict() == Verdict.SAME) {
@@ -151,7 +160,21 @@ final class ParityTracker {
         }
       }
     }
-    metrics.silentChecks(model, silentChecks);
+  }
+
+  private void count(Parity result) {
+    if (!retired) {
+      metrics.parity(model, result.verdict());
+    }
+  }
+
+  /** Shows the modes that hold now. */
+  private void show() {
+    if (!retired) {
+      metrics.mode(model, actualMode());
+      metrics.engineShapes(model, engineShapes == ALL_SHAPES ? PromptShape.COUNT : Long.bitCount(engineShapes));
+      metrics.silentChecks(model, silentChecks);
+    }
   }
 
   /**
@@ -159,7 +182,7 @@ final class ParityTracker {
    * differs, and no probe that is known to differ explains that.
    */
   synchronized boolean witnessed(PromptShape shape, String sender, Parity result) {
-    metrics.parity(model, result.verdict());
+    count(result);
     if (result.verdict() != Verdict.SAME && result.verdict() != Verdict.DIFFERENT) {
       return false;
     }
@@ -196,7 +219,7 @@ final class ParityTracker {
     } else {
       log.warn("{}", byText(failure));
     }
-    metrics.mode(model, actualMode());
+    show();
   }
 
   private String byText(String failure) {
@@ -239,8 +262,7 @@ final class ParityTracker {
       log.info("model {}: our tokens are equal to the engine's again", model);
     }
     engineShapes = differs ? ALL_SHAPES : shapes;
-    metrics.mode(model, actualMode());
-    metrics.engineShapes(model, Long.bitCount(shapes));
+    show();
   }
 
   /** What operators have to know; nothing when all is as configured. */

@@ -14,6 +14,9 @@ import java.util.concurrent.TimeUnit;
 
 /** The Prometheus metrics of prompts. Model labels are the configured models', and one name for all others. */
 final class PromptMetrics {
+  private static final String REMEMBERED = "remembered";
+  private static final String MADE = "made";
+
   private final Counter prompts;
   private final Counter tokens;
   private final Counter parity;
@@ -50,7 +53,8 @@ final class PromptMetrics {
         .register(registry);
     engineShapes = Gauge.builder()
         .name("kvasir_prompt_engine_shapes")
-        .help("Shapes of prompts (tools, documents …) that are tokenised by the engine because our tokens differ")
+        .help("Shapes of prompts (tools, documents …) that are tokenised by the engine because our tokens differ;"
+            + " all " + PromptShape.COUNT + " when a plain one's do")
         .labelNames("model")
         .register(registry);
     silentChecks = Gauge.builder()
@@ -106,12 +110,35 @@ final class PromptMetrics {
     silentChecks.labelValues(model).set(checks);
   }
 
+  /** Removes all that there is of a model that is not served any more. */
+  void forget(String model) {
+    for (PromptMode each : PromptMode.values()) {
+      mode.remove(model, each.label());
+      for (PromptReason reason : PromptReason.values()) {
+        prompts.remove(model, each.label(), reason.label());
+      }
+    }
+    for (Parity.Verdict verdict : Parity.Verdict.values()) {
+      parity.remove(model, verdict.label());
+    }
+    tokens.remove(model, REMEMBERED);
+    tokens.remove(model, MADE);
+    engineShapes.remove(model);
+    silentChecks.remove(model);
+  }
+
   StageTimer stage(String name) {
     return new StageTimer(seconds.labelValues(name), clock);
   }
 
-  CounterDataPoint tokens(String model, String source) {
-    return tokens.labelValues(model, source);
+  /** Counts tokens that were in the cache. */
+  CounterDataPoint remembered(String model) {
+    return tokens.labelValues(model, REMEMBERED);
+  }
+
+  /** Counts tokens that were not. */
+  CounterDataPoint made(String model) {
+    return tokens.labelValues(model, MADE);
   }
 
   NanoClock clock() {

@@ -261,6 +261,11 @@ public final class PromptModel {
     return Stream.concat(parityTracker.problems().stream(), templateFailures.problems().stream()).toList();
   }
 
+  /** The model is not served any more, or another has its name; requests that have it may still be prepared. */
+  void retire() {
+    parityTracker.retire();
+  }
+
   /** The comparisons of clients' prompts with the engine; null when there are none. */
   @Nullable ParityChecker checker() {
     return checker;

@@ -92,8 +92,8 @@ final class PromptPreparation {
     tokensTime = metrics.stage("tokens");
     engineTime = metrics.stage("engine");
     textTime = metrics.stage("text");
-    remembered = metrics.tokens(config.name(), "remembered");
-    made = metrics.tokens(config.name(), "made");
+    remembered = metrics.remembered(config.name());
+    made = metrics.made(config.name());
   }
 
   /** The prompt of a request, in the mode that its shape has now. */

@@ -37,6 +37,9 @@ record PromptShape(int index) {
   static final PromptShape CHAT = new PromptShape(0);
   static final PromptShape TEXT = new PromptShape(1 << Part.values().length);
 
+  /** How many shapes there are. */
+  static final int COUNT = TEXT.index + 1;
+
   private static final Set<String> THINKING_KWARGS = Set.of("enable_thinking", "thinking", "reasoning_effort");
 
   static PromptShape of(PromptSource source) {

@@ -194,6 +194,7 @@ public final class Prompts {
       }
     }
     models = new ModelTable(Map.copyOf(byName), Set.copyOf(adapters));
+    retire(before, config.name());
     log.info(
         "model {}: prompts are prepared by mode {}, in blocks of {} tokens, as its engines tell", config.name(),
         config.mode(), config.blockSize());
@@ -207,6 +208,16 @@ public final class Prompts {
     Set<String> adapters = new HashSet<>(before.adapters());
     adapters.retainAll(byName.keySet());
     models = new ModelTable(Map.copyOf(byName), Set.copyOf(adapters));
+    if (retire(before, name)) {
+      metrics.forget(name);
+    }
+  }
+
+  private static boolean retire(ModelTable before, String name) {
+    List<PromptModel> retired =
+        before.byName().values().stream().filter(known -> known.name().equals(name)).distinct().toList();
+    retired.forEach(PromptModel::retire);
+    return !retired.isEmpty();
   }
 
   /** The limiter of large requests: each is read and prepared with a permit of it. */

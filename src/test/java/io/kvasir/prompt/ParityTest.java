@@ -150,11 +150,35 @@ final class ParityTest {
     assertThat(modeOf(chat(LONG, "tools", TOOLS))).isEqualTo(PromptMode.ENGINE);
     assertThat(metrics()).contains("kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 1.0")
         .contains("kvasir_prompt_mode{mode=\"exact\",model=\"m\"} 0.0")
+        .contains("kvasir_prompt_engine_shapes{model=\"m\"} 33.0")
         .contains("kvasir_prompt_parity_checks_total{model=\"m\",verdict=\"different\"} 1.0");
     engine.ending = DemoEngine.ENDING;
     model.check();
+    assertThat(metrics()).contains("kvasir_prompt_engine_shapes{model=\"m\"} 0.0");
     assertThat(modeOf(chat(LONG))).isEqualTo(PromptMode.EXACT);
     assertThat(model.problems()).isEmpty();
+  }
+
+  /** What is left of a model's series would keep an alert firing. */
+  @Test
+  void forget_modelThatDiffers_leavesNoSeries_notEvenByAComparisonThatEndsLater() throws IOException {
+    engine.ending = "<think>";
+    model.check();
+    send("a", Api.CHAT, chat(LONG));
+    assertThat(metrics()).contains("model=\"m\"");
+    prompts.forget("m");
+    model.check();
+    assertThat(metrics()).doesNotContain("model=\"m\"");
+  }
+
+  @Test
+  void learn_inPlaceOfAModelThatDiffers_showsTheNewOne() throws IOException {
+    engine.ending = "<think>";
+    model.check();
+    prompts.learn(ModelConfig.demo("m", 16));
+    model.check();
+    assertThat(metrics()).contains("kvasir_prompt_engine_shapes{model=\"m\"} 0.0",
+        "kvasir_prompt_mode{mode=\"exact\",model=\"m\"} 1.0");
   }
 
   @Test
