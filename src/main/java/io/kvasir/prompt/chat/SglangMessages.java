@@ -3,6 +3,7 @@ package io.kvasir.prompt.chat;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.prompt.template.ChatTemplate;
@@ -29,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * srt/parser/jinja_template_utils.py}.
  */
 final class SglangMessages {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final ObjectMapper MAPPER =
+      new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
   private static final Set<String> ROLES =
       Set.of("system", "assistant", "tool", "function", "developer", "latest_reminder", "root");
   private static final String CONTENT = "content";

@@ -20,6 +20,8 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
   private static final Pattern NUMBERS =
       Pattern.compile("v?(\\d{1,6})\\.(\\d{1,6})\\.(\\d{1,6})(?!\\d).*", Pattern.DOTALL);
 
+  private static final String UNTAGGED = "0.0.0";
+
   /** An engine can say anything, and the log repeats it. */
   private static final Pattern PARSER = Pattern.compile("[\\w.-]{1,64}");
 
@@ -35,11 +37,12 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
   }
 
   /**
-   * Reads {@code 0.5.23}, {@code 0.5.16.post1}, {@code v0.5.20rc1} …; newer than any for null or anything else: such
-   * engines are taken to prepare as the newest do.
+   * Reads {@code 0.5.23}, {@code 0.5.16.post1}, {@code v0.5.20rc1} …; newer than any for null, for {@code 0.0.0.dev0},
+   * as what is built without its tags calls itself, and for anything else: such engines are taken to prepare as the
+   * newest do.
    */
   public static SglangVersion of(@Nullable String version, @Nullable String reasoningParser) {
-    Matcher numbers = NUMBERS.matcher(version == null ? "" : version);
+    Matcher numbers = NUMBERS.matcher(version == null || version.startsWith(UNTAGGED) ? "" : version);
     return numbers.matches()
         ? new SglangVersion(
             Integer.parseInt(numbers.group(1)), Integer.parseInt(numbers.group(2)), Integer.parseInt(numbers.group(3)),

@@ -1,9 +1,7 @@
 package io.kvasir.prompt.chat;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.JsonValues;
 import io.kvasir.prompt.template.TemplateException.Request;
@@ -27,8 +25,6 @@ import org.jspecify.annotations.Nullable;
  * library.
  */
 public final class TensorRtMessages {
-  private static final JsonMapper READER =
-      JsonMapper.builder().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
   private static final String CALLS = "tool_calls";
 
   private static final Set<String> ASSISTANT_FIELDS =
@@ -214,7 +210,7 @@ public final class TensorRtMessages {
       return JsonValues.of(given);
     }
     try {
-      JsonNode arguments = READER.readTree(given.textValue());
+      JsonNode arguments = PythonJson.read(given.textValue());
       return arguments.isMissingNode() ? given.textValue() : JsonValues.of(arguments);
     } catch (JsonProcessingException e) {
       return given.textValue();

@@ -2,7 +2,6 @@ package io.kvasir.prompt.chat;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.JsonValues;
 import io.kvasir.prompt.template.TemplateException;
@@ -35,7 +34,6 @@ final class VllmMessages {
       "thinking", "type", "uuid", "video_embeds", "video_url");
   private static final Set<String> CALL_FIELDS = Set.of("id", "function", "type");
   private static final Set<String> CALLED_FIELDS = Set.of("arguments", "name");
-  private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private final VllmVersion version;
   private final ContentFormat format;
@@ -268,7 +266,7 @@ final class VllmMessages {
     JsonNode arguments = given;
     if (given.isTextual()) {
       try {
-        arguments = MAPPER.readTree(given.textValue());
+        arguments = PythonJson.read(given.textValue());
       } catch (JsonProcessingException e) {
         if (!VllmRule.OBJECT_ARGUMENTS.holds(version)) {
           throw new TemplateException.Request("the arguments of a tool call must be JSON");

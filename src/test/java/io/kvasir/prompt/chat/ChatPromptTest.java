@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.Bodies;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
@@ -17,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -76,6 +78,21 @@ final class ChatPromptTest {
         "reasoning": "why", "reasoning_content": "why"}
         {"role": "tool", "content": "1\\n2", "tool_call_id": "a"}
         """);
+  }
+
+  /** As Python's json.loads: nothing may follow a value, and numbers may be none. */
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+      {'a': 1}{'b': 2}                         | {}
+      {'a': 1}}                                | {}
+      {'a': NaN, 'b': -Infinity, 'c': Infinity} | {'a': NaN, 'b': -Infinity, 'c': Infinity}
+      """)
+  void render_argumentsOfCalls_areReadAsByPython(String arguments, String read) throws IOException {
+    ObjectNode body =
+        Bodies.object("{'messages': [{'role': 'assistant', 'tool_calls': [{'function': {'name': 'f'}}]}]}");
+    ((ObjectNode) body.at("/messages/0/tool_calls/0/function")).put("arguments", arguments.replace('\'', '"'));
+    String template = "{{ messages[0].tool_calls[0].function.arguments|tojson }}";
+    assertThat(render(template, body.toString())).isEqualTo(read.replace('\'', '"'));
   }
 
   @Test

@@ -1,11 +1,15 @@
 package io.kvasir.prompt.chat;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.Bodies;
 import io.kvasir.prompt.GoldenPrompts;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.LocalDateTime;
@@ -57,6 +61,18 @@ final class SglangPromptsTest {
   }
 
   @Test
+  void argumentsWithMoreBehindThem_areRefused() {
+    for (String arguments : List.of("{}}", "{} {}", "{} x")) {
+      ObjectNode body = Bodies.object("""
+          {'messages': [{'role': 'assistant', 'tool_calls': [
+            {'id': 'a', 'type': 'function', 'function': {'name': 'f', 'arguments': 'ARGUMENTS'}}]}]}"""
+          .replace("ARGUMENTS", arguments));
+      assertThatThrownBy(() -> rendered("0.5.23", "{{ messages }}", body.toString()))
+          .isInstanceOf(TemplateException.Request.class).hasMessageContaining("must be a JSON object");
+    }
+  }
+
+  @Test
   void laterSystemMessages_stay_since0515_andAreMergedBefore() throws IOException {
     String template = "{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}";
     ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
@@ -87,5 +103,7 @@ final class SglangPromptsTest {
       assertThat(SglangVersion.of("0.5.23", odd).reasoningParser()).as(odd).isNull();
     }
     assertThat(SglangVersion.of(null, null)).isEqualTo(SglangVersion.of("main", null)).hasToString("SGLang newest");
+    assertThat(SglangVersion.of("0.0.0.dev0", null)).isEqualTo(SglangVersion.of(null, null));
+    assertThat(SglangVersion.of("0.0.0", null)).isEqualTo(SglangVersion.of(null, null));
   }
 }
