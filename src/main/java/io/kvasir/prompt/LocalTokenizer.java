@@ -44,7 +44,8 @@ record LocalTokenizer(@Nullable Tokenizer tokenizer, @Nullable ChatRenderer rend
   boolean isTokenizedAlike(PromptSource.Untokenized prompt, EngineVersion engine) {
     return switch (prompt) {
       case PromptSource.Text text -> text.addSpecialTokens() || !(engine instanceof TensorRtVersion);
-      case PromptSource.Chat chat -> renderer == null || renderer.isTokenizedAlike(chat.body(), engine);
+      case PromptSource.Chat chat ->
+          engine.tokenizesConversations() && (renderer == null || renderer.isTokenizedAlike(chat.body(), engine));
     };
   }
 }

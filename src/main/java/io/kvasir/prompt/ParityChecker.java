@@ -70,11 +70,19 @@ final class ParityChecker {
     }
     try {
       String body = prompt.tokenizeRequest(model, templateKwargs, version);
-      return Parity.compareProbe(tokenizer, ours, engine.tokenize(body, version));
+      return Parity.compareProbe(tokenizer, ours, tokenize(body, version));
     } catch (EngineTokenizer.RefusedException e) {
       return Parity.refused("the engine refuses the probe: " + e.getMessage());
     } catch (IOException | RuntimeException e) {
       return Parity.unanswered(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private int[] tokenize(String body, EngineVersion version) throws IOException {
+    try {
+      return engine.tokenize(body, version);
+    } finally {
+      tracker.engineAnswered(engine.failure());
     }
   }
 
@@ -108,7 +116,7 @@ final class ParityChecker {
       }
       String body = prompt.tokenizeRequest(requested, templateKwargs, version);
       permit.close();
-      int[] theirs = engine.tokenize(body, version);
+      int[] theirs = tokenize(body, version);
       Parity parity = Parity.compare(ours, theirs);
       return parity.verdict() == Parity.Verdict.SAME && routed.mode() == PromptMode.EXACT
               && routed.tokens() != theirs.length

@@ -47,6 +47,7 @@ final class ParityTracker {
   private volatile long engineShapes;
   /** Why the engine does not tokenise prompts that it has to; null while it does. */
   private volatile @Nullable String engineFailure;
+  private volatile long engineFailureNanos;
 
   /** What is known of one shape. */
   private static final class Evidence {
@@ -198,12 +199,15 @@ final class ParityTracker {
   }
 
   /**
-   * The engine was asked for a prompt's tokens. While it does not answer, such prompts go by their text, and operators
-   * are told.
+   * The engine was to tokenise a prompt. While it does not, such prompts go by their text, and operators are told, for
+   * a while: where few prompts need the engine, it may be long until one shows that it does again.
    *
-   * @param failure why it did not answer, null when it did
+   * @param failure why it did not, null when it did
    */
   void engineAnswered(@Nullable String failure) {
+    if (failure != null) {
+      engineFailureNanos = metrics.clock().nanos();
+    }
     if ((failure == null) != (engineFailure == null)) {
       engineChanged(failure);
     }
@@ -223,11 +227,11 @@ final class ParityTracker {
   }
 
   private String byText(String failure) {
-    return "model %s: prompts that its engine has to tokenise are routed by their text, because it does not answer: %s"
+    return "model %s: prompts that its engine has to tokenise are routed by their text, because %s"
         .formatted(model, failure);
   }
 
-  /** The mode of prompts of any shape, as it is while the engine does not answer. */
+  /** The mode of prompts of any shape, as it is while the engine does not tokenise them. */
   private PromptMode actualMode() {
     PromptMode mode = mode();
     return mode == PromptMode.ENGINE && engineFailure != null ? PromptMode.TEXT : mode;
@@ -284,9 +288,11 @@ final class ParityTracker {
       }
     }
     String failure = engineFailure;
-    if (failure != null) {
+    if (failure != null && metrics.clock().nanos() - engineFailureNanos < TemplateFailures.REPORTED.toNanos()) {
       found.add(Problem.warning(
-          byText(failure), "see that the model's engines run and answer /tokenize; they are asked again"));
+          byText(failure),
+          "see that the model's engines run and answer /tokenize; they are asked again, and this is shown for"
+              + " %d minutes after the last time".formatted(TemplateFailures.REPORTED.toMinutes())));
     }
     if (silentChecks >= SILENT_CHECKS && parity.verdict() == Verdict.UNCHECKED) {
       found.add(Problem.warning(

@@ -13,7 +13,6 @@ import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.RedactedException;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -179,7 +178,10 @@ public final class PromptModel {
     }
   }
 
-  /** The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. */
+  /**
+   * The token ids as the model's engine makes them, of media prompts those before the first item; null if unknown. Not
+   * to be changed.
+   */
   int @Nullable [] engineTokenIds(PromptSource source, String requested, Runnable beforeWaiting) {
     if (source instanceof PromptSource.TokenIds given) {
       return given.ids();
@@ -195,15 +197,11 @@ public final class PromptModel {
         if (engine == null || prompt.firstItem() >= 0 || !local.isTokenizedAlike(prompt, engines.most())) {
           yield null;
         }
-        try {
-          EngineVersion version = engines.most();
-          String body = prompt.tokenizeRequest(requested, templateKwargs, version);
-          beforeWaiting.run();
-          yield engine.tokenize(body, version);
-        } catch (IOException e) {
-          log.debug("model {}: the engine did not tokenise a prompt: {}", config.name(), e.getMessage());
-          yield null;
-        }
+        EngineVersion version = engines.most();
+        String body = prompt.tokenizeRequest(requested, templateKwargs, version);
+        int[] ids = engine.ids(body, version, beforeWaiting);
+        parityTracker.engineAnswered(engine.failure());
+        yield ids;
       }
       case TEXT, NONE -> null;
     };
@@ -258,7 +256,19 @@ public final class PromptModel {
 
   /** What operators have to know about this model's prompts; nothing when all is as configured. */
   public List<Problem> problems() {
-    return Stream.concat(parityTracker.problems().stream(), templateFailures.problems().stream()).toList();
+    return Stream.of(parityTracker.problems(), templateFailures.problems(), untokenized())
+        .flatMap(List::stream)
+        .toList();
+  }
+
+  private List<Problem> untokenized() {
+    EngineVersion most = engines.most();
+    return config.mode() != PromptMode.ENGINE || most.tokenizesConversations()
+        ? List.of()
+        : List.of(Problem.warning(
+            "model %s: conversations are routed by their text, because /tokenize of %s takes none"
+                .formatted(config.name(), most),
+            "give the model the engine's files (directory), and mode = exact"));
   }
 
   /** The model is not served any more, or another has its name; requests that have it may still be prepared. */

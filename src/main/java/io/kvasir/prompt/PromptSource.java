@@ -77,7 +77,7 @@ sealed interface PromptSource {
     @Override
     public String tokenizeRequest(String model, ObjectNode kwargs, EngineVersion engine) {
       return switch (engine) {
-        // TensorRT-LLM tokenises texts alone, and refuses it.
+        // TensorRT-LLM's takes texts alone, and is not asked.
         case VllmVersion _, TensorRtVersion _ -> forVllm(model, kwargs);
         case SglangVersion _ -> forSglang(model, kwargs);
       };
@@ -85,7 +85,6 @@ sealed interface PromptSource {
 
     /**
      * SGLang takes a chat completion's members, and renders as for one unless it is told whether an answer begins.
-     * Before 0.5.12 it refuses conversations.
      */
     private String forSglang(String model, ObjectNode kwargs) {
       return withKwargs(request(model, SGLANG_FIELDS), kwargs(kwargs)).toString();

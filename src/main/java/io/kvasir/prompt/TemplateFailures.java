@@ -77,7 +77,9 @@ final class TemplateFailures {
         ("model %s: %d conversations could not be rendered here, so their engine tokenised them or they were routed by"
                 + " their text, the last time because %s").formatted(model, reported, last),
         "send such a conversation to an engine: where it answers, give the model the engine's chat template"
-            + " (chat-template), or mode = engine where its engines render without one; this is shown for %d minutes after the last one".formatted(REPORTED.toMinutes())));
+            + " (chat-template), or mode = engine where its engines render without one; this is shown for %d minutes"
+                .formatted(REPORTED.toMinutes())
+            + " after the last one"));
   }
 
   private boolean isRecent() {

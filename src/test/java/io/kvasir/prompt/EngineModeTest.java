@@ -10,6 +10,7 @@ import io.kvasir.index.Chain;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.SglangVersion;
+import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.tokens.Samples;
 import io.kvasir.prompt.tokens.Texts;
@@ -44,6 +45,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Engine mode. */
 final class EngineModeTest {
@@ -237,6 +240,112 @@ final class EngineModeTest {
     clock.advance(Duration.ofSeconds(61));
     engine.failure = null;
     assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)).mode()).isEqualTo(PromptMode.ENGINE);
+  }
+
+  private static String problem(Prompts prompts) {
+    List<Problem> problems = prompts.models().iterator().next().problems();
+    assertThat(problems).hasSizeLessThan(2);
+    return problems.isEmpty() ? "" : problems.getFirst().what();
+  }
+
+  /** As one that has no such API for conversations. Any client can cause some refusals. */
+  @Test
+  void prepare_engineRefusesEverything_isAProblemUntilItDoesNot() throws IOException {
+    Prompts prompts = prompts(PromptMode.ENGINE, 0);
+    engine.failure = new EngineTokenizer.RefusedException("http://pod answered 500");
+    for (int i = 1; i < CachingEngineTokenizer.ALL_REFUSED; i++) {
+      Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG + i));
+    }
+    assertThat(problem(prompts)).isEmpty();
+    assertThat(metrics()).contains("kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 1.0");
+    Bodies.prepare(prompts, Api.CHAT, "m", chat("one more"));
+    assertThat(problem(prompts)).contains("are routed by their text, because it refused the latest 16", "answered 500");
+    assertThat(metrics()).contains("kvasir_prompt_mode{mode=\"text\",model=\"m\"} 1.0");
+    engine.failure = null;
+    Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+    assertThat(problem(prompts)).isEmpty();
+    assertThat(metrics()).contains("kvasir_prompt_mode{mode=\"engine\",model=\"m\"} 1.0");
+  }
+
+  @ParameterizedTest
+  @MethodSource("enginesForTextsAlone")
+  void prepare_engineTokenisesTextsAlone_isNotAskedForConversations(EngineVersion version) throws IOException {
+    Prompts prompts =
+        Prompts.load(
+            List.of(ModelConfig.engine("m")), PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run,
+            Clock.systemUTC(), clock, new Metrics(registry));
+    engine.version = version;
+    prompts.models().forEach(PromptModel::learnEngineVersions);
+    assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG)))
+        .returns(PromptMode.TEXT, Prompt::mode)
+        .returns(PromptReason.ENGINE_REFUSED, Prompt::reason);
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "m", chat(LONG), false)).isNull();
+    assertThat(engine.requests).isEmpty();
+    assertThat(problem(prompts)).contains("conversations are routed by their text", version.toString());
+    assertThat(Bodies.prepare(prompts, Api.COMPLETIONS, "m", Bodies.object("{}").put("prompt", LONG)).mode())
+        .isEqualTo(PromptMode.ENGINE);
+  }
+
+  static List<EngineVersion> enginesForTextsAlone() {
+    return List.of(TensorRtVersion.of("1.3.0"), SglangVersion.of("0.5.11", null));
+  }
+
+  /** Where prompts seldom need the engine, it may be hours until one shows that it is back. */
+  @Test
+  void problems_engineHasNotFailedForAWhile_none() throws IOException {
+    Prompts prompts = prompts(PromptMode.ENGINE, 0);
+    engine.failure = new IOException("restarting");
+    Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+    clock.advance(TemplateFailures.REPORTED.minusNanos(1));
+    assertThat(problem(prompts)).contains("restarting");
+    clock.advance(Duration.ofNanos(1));
+    assertThat(problem(prompts)).isEmpty();
+    Bodies.prepare(prompts, Api.CHAT, "m", chat("another"));
+    assertThat(problem(prompts)).contains("restarting");
+  }
+
+  @Test
+  void problems_engineAnswersAComparison_none(@TempDir Path dir) throws IOException {
+    Path template = Files.writeString(
+        dir.resolve("t.jinja"), "{{ messages + 1 if messages|length == 1 else messages[0].content }}");
+    Prompts prompts =
+        Prompts.load(
+            List.of(
+                new ModelConfig(
+                    "m", Set.of(), 16, PromptMode.EXACT,
+                    new ModelConfig.FileSources("bundled:kvasir-demo", null, template.toString()), Map.of(), 0, false)),
+            PromptSettings.ofMemo(1 << 20), _ -> engine, Runnable::run, Clock.systemUTC(), clock,
+            new Metrics(registry));
+    PromptModel model = prompts.models().iterator().next();
+    engine.failure = new IOException("restarting");
+    Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+    assertThat(model.problems()).extracting(Problem::what).anyMatch(what -> what.contains("restarting"));
+    engine.failure = null;
+    model.check();
+    assertThat(model.problems()).extracting(Problem::what).noneMatch(what -> what.contains("restarting"));
+  }
+
+  @Test
+  void tokens_ofAPromptThatWasPrepared_areNotAskedForAgain() throws IOException {
+    Prompts prompts = prompts(PromptMode.ENGINE, 0);
+    Prompt prompt = Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "m", chat(LONG), false)).hasSize(prompt.tokens());
+    assertThat(engine.requests).hasSize(1);
+  }
+
+  @Test
+  void tokens_engineFailsOrRefuses_isLeftAloneForAWhile() throws IOException {
+    Prompts prompts = prompts(PromptMode.ENGINE, 0);
+    engine.failure = new EngineTokenizer.RefusedException("http://pod answered 400");
+    Bodies.prepare(prompts, Api.CHAT, "m", chat(LONG));
+    assertThat(Bodies.tokens(prompts, Api.CHAT, "m", chat(LONG), false)).isNull();
+    assertThat(engine.requests).hasSize(1);
+    engine.failure = new IOException("down");
+    for (int i = 0; i < 3; i++) {
+      assertThat(Bodies.tokens(prompts, Api.CHAT, "m", chat("other " + i), false)).isNull();
+    }
+    assertThat(engine.requests).hasSize(2);
+    assertThat(problem(prompts)).contains("it does not answer: down");
   }
 
   @Test

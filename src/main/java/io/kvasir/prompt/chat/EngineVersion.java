@@ -21,6 +21,11 @@ public sealed interface EngineVersion permits VllmVersion, SglangVersion, Tensor
     };
   }
 
+  /** Whether its {@code /tokenize} takes conversations, and not texts alone. */
+  default boolean tokenizesConversations() {
+    return true;
+  }
+
   /** The same as one of two that share a request. */
   default EngineVersion asDisaggregated() {
     return this;

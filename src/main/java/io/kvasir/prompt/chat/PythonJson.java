@@ -7,8 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 /**
- * JSON as Python's {@code json.loads} reads it: one value and nothing behind it, in which numbers may be {@code NaN} and
- * {@code Infinity}. Other than Python's it also reads {@code INF} with a sign.
+ * JSON as Python's {@code json.loads} reads it: one value and nothing behind it, in which numbers may be {@code NaN}
+ * and {@code Infinity}. Other than Python's it also reads {@code INF} with a sign.
  */
 final class PythonJson {
   private static final JsonMapper READER =

@@ -50,6 +50,12 @@ public record SglangVersion(int major, int minor, int patch, @Nullable String re
         : new SglangVersion(Integer.MAX_VALUE, 0, 0, reasoningParser);
   }
 
+  /** It refuses them before 0.5.12. */
+  @Override
+  public boolean tokenizesConversations() {
+    return major > 0 || minor > 5 || (minor == 5 && patch >= 12);
+  }
+
   @Override
   public SglangVersion asDisaggregated() {
     return new SglangVersion(major, minor, patch, reasoningParser, true);

@@ -27,6 +27,11 @@ public record TensorRtVersion(int major, int minor, boolean disaggregated) imple
   }
 
   @Override
+  public boolean tokenizesConversations() {
+    return false;
+  }
+
+  @Override
   public TensorRtVersion asDisaggregated() {
     return new TensorRtVersion(major, minor, true);
   }

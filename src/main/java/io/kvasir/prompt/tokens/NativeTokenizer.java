@@ -92,8 +92,8 @@ final class NativeTokenizer extends Tokenizer {
   }
 
   /**
-   * Encodes a piece. One that is not the first begins with an added token, so no rule for a text's start applies. Longer
-   * texts than one call may have are encoded piece by piece.
+   * Encodes a piece. One that is not the first begins with an added token, so no rule for a text's start applies.
+   * Longer texts than one call may have are encoded piece by piece.
    */
   @Override
   public void encode(byte[] text, int from, int to, TokenIdList into, Runnable pause) {
