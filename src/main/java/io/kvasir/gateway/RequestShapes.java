@@ -18,7 +18,11 @@ final class RequestShapes {
       return RequestShape.INDIVISIBLE;
     }
     RequestShape shape = unsalted(api, body);
-    return body.path("cache_salt").asText("").isEmpty() ? shape : shape.underSalt();
+    return has(body, "cache_salt") || has(body, "extra_key") ? shape.underSalt() : shape;
+  }
+
+  private static boolean has(JsonNode body, String salt) {
+    return !body.path(salt).asText("").isEmpty();
   }
 
   private static RequestShape unsalted(ApiPath api, JsonNode body) {

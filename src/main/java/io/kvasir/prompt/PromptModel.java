@@ -97,14 +97,14 @@ public final class PromptModel {
         : renderer.chat(api, body, engine);
   }
 
-  /** Whether this model's engines read a {@code cache_salt} in requests to an API, where they are several most do. */
-  boolean readsSalt(Api api) {
-    return SaltedApis.has(api, engines.most());
+  /** The salt of a request, null for none: as this model's engines read it, where they are several most of them. */
+  @Nullable String salt(PromptRequest request) {
+    return PromptSalts.of(request.api(), request.body(), engines.most());
   }
 
-  /** Whether all of them do. */
+  /** Whether all of this model's engines read a {@code cache_salt} in requests to an API. */
   boolean allReadSalt(Api api) {
-    return engines.different().stream().allMatch(engine -> SaltedApis.has(api, engine));
+    return engines.different().stream().allMatch(engine -> PromptSalts.isRead(api, engine));
   }
 
   /** As {@link Prompts#conversation} says. */

@@ -347,10 +347,10 @@ public final class Prompts {
 
   private BlockNamespace namespace(ModelTable now, PromptModel model, PromptRequest request) {
     String requested = request.model();
-    String salt = model.readsSalt(request.api()) ? request.body().path("cache_salt").asText(null) : null;
     String name = model == other ? requested : model.name();
     return BlockNamespace.of(
-        name, model.config().blockSize(), now.adapters().contains(requested) ? requested : null, salt);
+        name, model.config().blockSize(), now.adapters().contains(requested) ? requested : null,
+        model.salt(request));
   }
 
   private void sample(PromptModel model, PromptSource source, PromptRequest request, Prompt prompt) {

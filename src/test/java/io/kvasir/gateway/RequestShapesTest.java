@@ -63,7 +63,8 @@ final class RequestShapesTest {
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
       "{'prompt':'a','cache_salt':'s'} | true", "{'prompt':['a','b'],'cache_salt':'s'} | true",
-      "{'prompt':'a','cache_salt':''} | false", "{'prompt':'a','cache_salt':null} | false"
+      "{'prompt':'a','cache_salt':''} | false", "{'prompt':'a','cache_salt':null} | false",
+      "{'prompt':'a','extra_key':'s'} | true", "{'prompt':'a','extra_key':''} | false"
   })
   void aCacheSalt_isSeen(String body, boolean salted) throws Exception {
     assertThat(RequestShapes.of(ApiPath.COMPLETIONS, JSON.readTree(body.replace('\'', '"'))).salted())

@@ -120,9 +120,31 @@ final class ChatPromptsTest {
     assertThat(parts(Api.CHAT, before, message)).isTrue();
   }
 
+  /** SGLang's second salt, which it appends to the first; others take no notice of one. */
+  @Test
+  void prepare_extraKey_isASaltOfSglangs() throws IOException {
+    SglangVersion sglang = new SglangVersion(0, 5, 23, null);
+    ObjectNode chat = conversation("user", LONG);
+    assertThat(parts(Api.CHAT, sglang, chat, "extra_key")).isTrue();
+    assertThat(parts(Api.COMPLETIONS, sglang, Bodies.object("{}").put("prompt", LONG), "extra_key")).isTrue();
+    assertThat(parts(Api.RESPONSES, sglang, Bodies.object("{}").put("input", LONG), "extra_key")).isTrue();
+    assertThat(parts(Api.MESSAGES, sglang, chat, "extra_key")).isFalse();
+    assertThat(parts(Api.CHAT, new VllmVersion(0, 33), chat, "extra_key")).isFalse();
+
+    Prompts prompts = known(List.of(sglang));
+    Prompt both =
+        Bodies.prepare(prompts, Api.CHAT, "demo", chat.deepCopy().put("cache_salt", "a").put("extra_key", "b"));
+    Prompt one = Bodies.prepare(prompts, Api.CHAT, "demo", chat.deepCopy().put("cache_salt", "ab"));
+    assertThat(both.chain()).isEqualTo(one.chain());
+  }
+
   private static boolean parts(Api api, EngineVersion version, ObjectNode body) throws IOException {
+    return parts(api, version, body, "cache_salt");
+  }
+
+  private static boolean parts(Api api, EngineVersion version, ObjectNode body, String field) throws IOException {
     Prompts prompts = known(List.of(version));
-    Prompt salted = Bodies.prepare(prompts, api, "demo", body.deepCopy().put("cache_salt", "s"));
+    Prompt salted = Bodies.prepare(prompts, api, "demo", body.deepCopy().put(field, "s"));
     return !salted.chain().equals(Bodies.prepare(prompts, api, "demo", body).chain());
   }
 
