@@ -16,7 +16,7 @@ final class PromptMedia {
   private static final String MARK = "\uE0F1kvasir:item\uE0F1";
 
   private static final Set<String> TEXTS =
-      Set.of("text", "input_text", "output_text", "refusal", "thinking", "tool_reference");
+      Set.of("text", "input_text", "output_text", "refusal", "thinking", "reasoning", "tool_reference");
 
   private static final int CHARACTERS_PER_TOKEN = 4;
   private static final int TOKENS_PER_ITEM = 1000;

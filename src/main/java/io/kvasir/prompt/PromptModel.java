@@ -87,7 +87,7 @@ public final class PromptModel {
   }
 
   private PromptSource source(PromptRequest request, EngineVersion engine) {
-    return PromptSource.of(request.api(), request.body(), (api, body) -> chat(api, body, engine));
+    return PromptSource.of(request.api(), request.body(), engine, (api, body) -> chat(api, body, engine));
   }
 
   private ObjectNode chat(Api api, ObjectNode body, EngineVersion engine) {
@@ -143,7 +143,9 @@ public final class PromptModel {
     Job job = new Job(request.model(), engines.most(), namespace, permit, times);
     Prompt prompt = preparation.prepare(source, job);
     List<EngineVersion> different = engines.different();
-    return different.size() > 1 && source instanceof PromptSource.Chat && prompt.mode() != PromptMode.NONE
+    // A chat of token ids is a conversation for the makes that do not read them.
+    boolean conversation = source instanceof PromptSource.Chat || request.api() == Api.CHAT;
+    return different.size() > 1 && conversation && prompt.mode() != PromptMode.NONE
         ? prompt.with(renditions(different.subList(1, different.size()), request, job, prompt))
         : prompt;
   }

@@ -103,7 +103,7 @@ final class PromptPreparation {
     return switch (source) {
       case PromptSource.Unknown unknown -> Prompt.unknown(unknown.reason());
       case PromptSource.TokenIds given ->
-          tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), reason(mode));
+          tokenized(PromptMode.EXACT, PrefixMemo.ofIds(namespace, given.ids()), PromptReason.AS_CONFIGURED);
       case PromptSource.Text text -> switch (mode) {
         case EXACT -> exact(
             job, RenderedText.of(text.text()), text.addSpecialTokens(), PromptReason.AS_CONFIGURED);

@@ -157,9 +157,11 @@ sealed interface PromptSource {
   /**
    * The prompt in a body of the given API.
    *
-   * @param conversation what an engine makes of the body of an API for conversations: a chat completion's
+   * @param engine that reads it
+   * @param conversation what the engine makes of the body of an API for conversations: a chat completion's
    */
-  static PromptSource of(Api api, JsonNode body, BiFunction<Api, ObjectNode, ObjectNode> conversation) {
+  static PromptSource of(
+      Api api, JsonNode body, EngineVersion engine, BiFunction<Api, ObjectNode, ObjectNode> conversation) {
     if (!(body instanceof ObjectNode object)) {
       return new Unknown(PromptReason.UNREADABLE);
     }
@@ -172,7 +174,10 @@ sealed interface PromptSource {
       return new Unknown(PromptReason.CACHE_UNREAD);
     }
     return switch (api) {
-      case CHAT -> object.path("input_ids").isArray() ? raw(object, "input_ids") : chat(object);
+      // Others take no notice of ids beside messages.
+      case CHAT -> engine instanceof SglangVersion && object.path("input_ids").isArray()
+          ? raw(object, "input_ids")
+          : chat(object);
       case COMPLETIONS -> raw(object, "prompt");
       case EMBEDDINGS -> object.has("messages") ? embeddedChat(object) : raw(object, "input");
       case RESPONSES -> has(object, "previous_response_id") || has(object, "conversation")

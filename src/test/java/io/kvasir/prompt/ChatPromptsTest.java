@@ -272,6 +272,34 @@ final class ChatPromptsTest {
     assertThat(prompt.tokens()).as("with the image").isGreaterThan(LONG.length() / 4 + 500);
   }
 
+  /** SGLang takes such a part and leaves it out. */
+  @Test
+  void prepare_thoughtsAmongParts_areNoMedia() throws IOException {
+    ObjectNode body = conversation("user", LONG, "assistant", "");
+    ((ObjectNode) body.at("/messages/1")).set("content", json("""
+        [{'type': 'reasoning', 'text': 'why'}, {'type': 'text', 'text': 'so'}]"""));
+    Prompt prompt = Bodies.prepare(known(List.of(new SglangVersion(0, 5, 23, null))), Api.CHAT, "demo", body);
+    assertThat(prompt.reason()).isEqualTo(PromptReason.AS_CONFIGURED);
+    assertThat(prompt.chain().length()).isEqualTo(prompt.tokens() / 16);
+  }
+
+  /** Of ids beside messages only SGLang makes a prompt. */
+  @Test
+  void prepare_idsInAChat_areThePromptOfSglangsAlone() throws IOException {
+    SglangVersion sglang = new SglangVersion(0, 5, 23, null);
+    VllmVersion vllm = new VllmVersion(0, 33);
+    ObjectNode plain = conversation("user", LONG);
+    ObjectNode body = plain.deepCopy();
+    body.putArray("input_ids").add(1).add(2).add(3);
+
+    Prompt ofVllm = Bodies.prepare(known(List.of(vllm)), Api.CHAT, "demo", body);
+    assertThat(ofVllm).isEqualTo(Bodies.prepare(known(List.of(vllm)), Api.CHAT, "demo", plain));
+    Prompt ofBoth = Bodies.prepare(known(List.of(sglang, vllm)), Api.CHAT, "demo", body);
+    assertThat(ofBoth.tokens()).isEqualTo(3);
+    assertThat(ofBoth.renditions()).singleElement()
+        .satisfies(other -> assertThat(other.chain()).isEqualTo(ofVllm.chain()));
+  }
+
   @Test
   void prepare_imageAmongParts_keepsTheTextBeforeIt(@TempDir Path dir) throws IOException {
     Prompts prompts = prompts(template(dir, PromptMode.EXACT, "{% for m in messages %}{% for p in m['content'] %}"

@@ -159,6 +159,15 @@ final class ParityTest {
     assertThat(model.problems()).isEmpty();
   }
 
+  @Test
+  void prepare_idsWhileOurTokensDiffer_areAsConfigured() {
+    engine.ending = "<think>";
+    model.check();
+    assertThat(Bodies.prepare(prompts, Api.COMPLETIONS, "m", Bodies.json("{'prompt': [1, 2]}")))
+        .returns(PromptMode.EXACT, Prompt::mode)
+        .returns(PromptReason.AS_CONFIGURED, Prompt::reason);
+  }
+
   /** What is left of a model's series would keep an alert firing. */
   @Test
   void forget_modelThatDiffers_leavesNoSeries_notEvenByAComparisonThatEndsLater() throws IOException {
