@@ -142,7 +142,8 @@ final class ChatRenderer {
       return render(chat, engine);
     }
     ContentFormat format =
-        ContentFormat.of(Objects.requireNonNull(templates).select(chat.hasNonNull("tools")), engine);
+        ContentFormat.of(
+            ChatPrompt.template(Objects.requireNonNull(templates), chat.hasNonNull("tools"), engine), engine);
     RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI), engine);
     return RenderedText.of(PromptMedia.upToMark(marked.toString()));
   }

@@ -56,22 +56,28 @@ public final class ChatPrompt {
     return switch (engine) {
       case VllmVersion version -> {
         VllmChat chat = new VllmChat(templates, defaults, version);
-        yield byTemplate(body, (template, budget) -> chat.render(body, template, budget, now));
+        yield byTemplate(body, version, (template, budget) -> chat.render(body, template, budget, now));
       }
       case SglangVersion version ->
           new SglangChat(templates, defaults, version).render(body, modelBudget(body), now);
       case TensorRtVersion version -> {
         TensorRtChat chat = new TensorRtChat(templates, defaults, version);
-        yield byTemplate(body, (template, budget) -> chat.render(body, template, budget, now));
+        yield byTemplate(body, version, (template, budget) -> chat.render(body, template, budget, now));
       }
     };
   }
 
+  /** The model's own template for a request, as an engine selects it. */
+  public static ChatTemplate template(ChatTemplates templates, boolean hasTools, EngineVersion engine) {
+    return engine instanceof VllmVersion ? templates.selectOfProcessor(hasTools) : templates.select(hasTools);
+  }
+
   /** Renders by the template that the request names or brings, or by the model's own. SGLang reads none of requests. */
-  private RenderedText byTemplate(JsonNode body, BiFunction<ChatTemplate, RenderBudget, RenderedText> rendering) {
+  private RenderedText byTemplate(
+      JsonNode body, EngineVersion engine, BiFunction<ChatTemplate, RenderBudget, RenderedText> rendering) {
     String requested = RequestTemplate.of(body);
     if (requested == null) {
-      return rendering.apply(templates.select(body.hasNonNull("tools")), modelBudget(body));
+      return rendering.apply(template(templates, body.hasNonNull("tools"), engine), modelBudget(body));
     }
     ChatTemplate named = templates.named().get(requested);
     if (named != null) {

@@ -2,6 +2,7 @@ package io.kvasir.prompt.chat;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.RenderedText;
 import io.kvasir.prompt.template.TemplateException;
@@ -53,11 +54,12 @@ public record MessagesRules(
     return switch (engine) {
       case VllmVersion version -> new MessagesRules(
           !VllmRule.INLINE_SYSTEM.holds(version)
-              || withLaterSystem(templates, false, now) == null || withLaterSystem(templates, true, now) == null,
+              || withLaterSystem(() -> templates.selectOfProcessor(false), now) == null
+              || withLaterSystem(() -> templates.selectOfProcessor(true), now) == null,
           VllmRule.MESSAGES_THINKING.holds(version) ? disabledEffort(chats) : null, null, false);
       case TensorRtVersion _ -> new MessagesRules(false, null, null, !templates.select(true).knowsDevelopers());
       case SglangVersion sglang -> {
-        String rendered = withLaterSystem(templates, false, now);
+        String rendered = withLaterSystem(() -> templates.select(false), now);
         String parser = sglang.reasoningParser();
         yield new MessagesRules(
             !SglangRule.INLINE_SYSTEM.holds(sglang) || rendered == null || !rendered.contains(LATER), null,
@@ -79,15 +81,14 @@ public record MessagesRules(
   }
 
   /** A conversation with a system message between others, null where it is refused. */
-  private static @Nullable String withLaterSystem(
-      ChatTemplates templates, boolean hasTools, Supplier<LocalDateTime> now) {
+  private static @Nullable String withLaterSystem(Supplier<ChatTemplate> template, Supplier<LocalDateTime> now) {
     Map<String, Object> variables = new LinkedHashMap<>();
     variables.put(
         "messages",
         List.of(message("system", "t"), message("user", "t"), message("system", LATER), message("user", "t")));
     variables.put("add_generation_prompt", false);
     try {
-      return templates.select(hasTools).renderPlainly(variables, now);
+      return template.get().renderPlainly(variables, now);
     } catch (TemplateException refused) {
       return null;
     }

@@ -7,7 +7,6 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -16,12 +15,12 @@ import org.jspecify.annotations.Nullable;
  * A model's chat templates by name, and its special tokens.
  *
  * @param named the templates; most models have one, called {@code default}; some have {@code tool_use} or {@code rag}
+ * @param ofProcessor the template of the model's processor, for media; null where it has none of its own
  * @param specialTokens what templates read as {@code bos_token}, {@code eos_token} …
  */
-public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String> specialTokens) {
+public record ChatTemplates(
+    Map<String, ChatTemplate> named, @Nullable ChatTemplate ofProcessor, Map<String, String> specialTokens) {
   private static final String DEFAULT = "default";
-  private static final List<String> SPECIAL_TOKENS = List.of(
-      "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token");
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Copies both maps. */
@@ -30,16 +29,23 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
     specialTokens = Map.copyOf(specialTokens);
   }
 
+  /** Templates of a model that has no processor, or one without a template of its own. */
+  public ChatTemplates(Map<String, ChatTemplate> named, Map<String, String> specialTokens) {
+    this(named, null, specialTokens);
+  }
+
   /** A model with one template. */
   public static ChatTemplates of(ChatTemplate template, Map<String, String> specialTokens) {
     return new ChatTemplates(Map.of(DEFAULT, template), specialTokens);
   }
 
   /**
-   * Loads the files of a Hugging Face model directory, as {@code transformers} does: {@code chat_template.jinja} and
-   * {@code additional_chat_templates/*.jinja}, else the templates of {@code tokenizer_config.json}, else
-   * {@code chat_template.json}; special tokens from {@code tokenizer_config.json} and, for older models,
-   * {@code special_tokens_map.json}. Tokens that only a Python class knows are not found.
+   * Loads the files of a Hugging Face model directory, as {@code transformers} does. A tokenizer has {@code
+   * chat_template.jinja} and {@code additional_chat_templates/*.jinja}, else the templates of {@code
+   * tokenizer_config.json}; a processor {@code chat_template.json}, else {@code chat_template.jinja}, else the template
+   * of {@code processor_config.json}. Where a tokenizer has none, it is the processor's. Special tokens come from
+   * {@code tokenizer_config.json} and, for older models, {@code special_tokens_map.json}. Tokens that only a Python
+   * class knows are not found.
    *
    * @return null if no file has a template
    * @throws IOException if a file cannot be read
@@ -47,15 +53,17 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
    */
   public static @Nullable ChatTemplates find(Path directory) throws IOException {
     JsonNode config = json(directory.resolve("tokenizer_config.json"));
-    Map<String, ChatTemplate> named = files(directory);
-    if (named.isEmpty()) {
-      named = inline(config.path("chat_template"), directory.resolve("tokenizer_config.json"));
+    Map<String, ChatTemplate> files = files(directory);
+    Map<String, ChatTemplate> named =
+        files.isEmpty() ? inline(config.path("chat_template"), directory.resolve("tokenizer_config.json")) : files;
+    Map<String, ChatTemplate> processor = inline(directory.resolve("chat_template.json"));
+    if (processor.isEmpty() && files.isEmpty()) {
+      processor = inline(directory.resolve("processor_config.json"));
     }
     if (named.isEmpty()) {
-      Path legacy = directory.resolve("chat_template.json");
-      named = inline(json(legacy).path("chat_template"), legacy);
+      return processor.isEmpty() ? null : new ChatTemplates(processor, specialTokens(directory, config));
     }
-    return named.isEmpty() ? null : new ChatTemplates(named, specialTokens(directory, config));
+    return new ChatTemplates(named, processor.get(DEFAULT), specialTokens(directory, config));
   }
 
   private static Map<String, ChatTemplate> files(Path directory) throws IOException {
@@ -74,6 +82,10 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
       }
     }
     return named;
+  }
+
+  private static Map<String, ChatTemplate> inline(Path file) throws IOException {
+    return inline(json(file).path("chat_template"), file);
   }
 
   /** A template, or a list of {@code {"name": …, "template": …}}. */
@@ -124,13 +136,23 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
     return tokens;
   }
 
+  /** Every member whose name ends like a token's and that is one, and those that a model names by itself. */
   private static void tokens(JsonNode file, Map<String, String> tokens) {
-    for (String name : SPECIAL_TOKENS) {
-      JsonNode token = file.path(name);
-      JsonNode content = token.isObject() ? token.path("content") : token;
-      if (content.isTextual()) {
-        tokens.put(name, content.textValue());
+    for (Map.Entry<String, JsonNode> member : file.properties()) {
+      if (member.getKey().endsWith("_token")) {
+        token(member, tokens);
       }
+    }
+    if (file.path("extra_special_tokens").isObject()) {
+      file.path("extra_special_tokens").properties().forEach(member -> token(member, tokens));
+    }
+  }
+
+  private static void token(Map.Entry<String, JsonNode> member, Map<String, String> tokens) {
+    JsonNode token = member.getValue();
+    JsonNode content = token.isObject() ? token.path("content") : token;
+    if (content.isTextual()) {
+      tokens.put(member.getKey(), content.textValue());
     }
   }
 
@@ -152,5 +174,10 @@ public record ChatTemplates(Map<String, ChatTemplate> named, Map<String, String>
           + new TreeMap<>(named).keySet() + " in chat_template");
     }
     return template;
+  }
+
+  /** The same where the processor's template goes before the tokenizer's in requests without tools. */
+  public ChatTemplate selectOfProcessor(boolean hasTools) {
+    return hasTools || ofProcessor == null ? select(hasTools) : ofProcessor;
   }
 }

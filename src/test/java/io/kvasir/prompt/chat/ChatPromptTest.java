@@ -95,6 +95,22 @@ final class ChatPromptTest {
     assertThat(render(template, body.toString())).isEqualTo(read.replace('\'', '"'));
   }
 
+  /** vLLM's without tools; other engines take the tokenizer's. */
+  @Test
+  void render_modelWithAProcessorsTemplate_isByTheOneThatTheEngineSelects() throws IOException {
+    ChatPrompt prompt = prompt(
+        new ChatTemplates(
+            Map.of("default", ChatTemplate.parse("tokenizer")), ChatTemplate.parse("processor"), Map.of()));
+    JsonNode plain = Bodies.json("{'messages': [{'role': 'user', 'content': '?'}]}");
+    JsonNode tools = Bodies.json("""
+        {'messages': [{'role': 'user', 'content': '?'}],
+         'tools': [{'type': 'function', 'function': {'name': 'f'}}]}""");
+    assertThat(prompt.render(plain, VllmVersion.NEWEST, () -> Vectors.time(0))).hasToString("processor");
+    assertThat(prompt.render(tools, VllmVersion.NEWEST, () -> Vectors.time(0))).hasToString("tokenizer");
+    assertThat(prompt.render(plain, SglangVersion.of(null, null), () -> Vectors.time(0))).hasToString("tokenizer");
+    assertThat(prompt.render(plain, TensorRtVersion.of(null), () -> Vectors.time(0))).hasToString("tokenizer");
+  }
+
   @Test
   void render_emptyToolCalls_areLeftOut() throws IOException {
     assertThat(render(DUMP, "{\"messages\": [{\"role\": \"assistant\", \"content\": \"x\", \"tool_calls\": []}]}"))

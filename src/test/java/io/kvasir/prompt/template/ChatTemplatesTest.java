@@ -29,12 +29,16 @@ final class ChatTemplatesTest {
   void find_tokenizerConfig_templateAndTokens() throws IOException {
     write("tokenizer_config.json", """
         {"chat_template": "{{ bos_token }}hi", "bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>",
-         "pad_token": null, "unk_token": "<unk>", "added_tokens_decoder": {"0": {"content": "<unk>"}}, "x_token": "x"}
+         "pad_token": null, "unk_token": "<unk>", "added_tokens_decoder": {"0": {"content": "<unk>"}},
+         "add_bos_token": true, "image_token": "<img>",
+         "extra_special_tokens": {"boi": "<boi>", "eoi_token": {"content": "<eoi>"}}, "tokens": "none"}
         """);
     write("special_tokens_map.json", "{\"eos_token\": \"ignored\"}");
     ChatTemplates templates = find();
     assertThat(templates.specialTokens())
-        .isEqualTo(Map.of("bos_token", "<s>", "eos_token", "</s>", "unk_token", "<unk>"));
+        .isEqualTo(Map.of(
+            "bos_token", "<s>", "eos_token", "</s>", "unk_token", "<unk>", "image_token", "<img>", "boi", "<boi>",
+            "eoi_token", "<eoi>"));
     assertThat(templates.select(true).source()).isEqualTo("{{ bos_token }}hi");
   }
 
@@ -71,6 +75,34 @@ final class ChatTemplatesTest {
   void find_chatTemplateJson_asLastResort() throws IOException {
     write("chat_template.json", "{\"chat_template\": \"processor\"}");
     assertThat(find().select(false).source()).isEqualTo("processor");
+  }
+
+  /** Engines that prefer the processor's do so in requests without tools. */
+  @Test
+  void find_templateOfAProcessor_goesBeforeTheTokenizersWithoutTools() throws IOException {
+    write("tokenizer_config.json", "{\"chat_template\": \"tokenizer\"}");
+    write("processor_config.json", "{\"chat_template\": \"newer\"}");
+    assertThat(selected(false)).isEqualTo("newer");
+    assertThat(selected(true)).isEqualTo("tokenizer");
+    assertThat(find().select(false).source()).isEqualTo("tokenizer");
+    write("chat_template.json", "{\"chat_template\": \"legacy\"}");
+    assertThat(selected(false)).isEqualTo("legacy");
+    write("chat_template.jinja", "file");
+    assertThat(selected(false)).isEqualTo("legacy");
+    assertThat(selected(true)).isEqualTo("file");
+    Files.delete(model.resolve("chat_template.json"));
+    assertThat(selected(false)).as("of both").isEqualTo("file");
+  }
+
+  @Test
+  void find_processorConfig_asLastResort() throws IOException {
+    write("processor_config.json", "{\"chat_template\": \"processor\"}");
+    assertThat(find().select(false).source()).isEqualTo("processor");
+    assertThat(selected(true)).isEqualTo("processor");
+  }
+
+  private String selected(boolean hasTools) throws IOException {
+    return find().selectOfProcessor(hasTools).source();
   }
 
   @Test
