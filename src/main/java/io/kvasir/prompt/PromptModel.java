@@ -10,6 +10,7 @@ import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.MessagesRules;
 import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.RedactedException;
@@ -37,6 +38,7 @@ public final class PromptModel {
   private final ParityTracker parityTracker;
   private final TemplateFailures templateFailures;
   private final PromptPreparation preparation;
+  private final Faults faults = new Faults();
   private final @Nullable ParityChecker checker;
 
   PromptModel(
@@ -173,10 +175,14 @@ public final class PromptModel {
       return preparation.prepare(source(request, job.engine()), job);
     } catch (CancellationException e) {
       throw e;
+    } catch (TemplateException e) {
+      return Prompt.unknown(PromptReason.TEMPLATE_REFUSED);
     } catch (RuntimeException e) {
-      log.debug("model {}: a prompt could not be prepared as by {}", config.name(), job.engine(),
-          RedactedException.of(e));
-      return Prompt.unknown(PromptReason.UNREADABLE);
+      if (faults.isNew(e)) {
+        log.warn("model {}: a prompt could not be prepared as by {}; it is promised nothing by such engines",
+            config.name(), job.engine(), RedactedException.of(e));
+      }
+      return Prompt.unknown(PromptReason.FAILED);
     }
   }
 

@@ -12,14 +12,30 @@ import io.kvasir.prompt.tokens.Tokenizer;
 import io.kvasir.telemetry.RedactedException;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import java.util.concurrent.CancellationException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The way of a model's prompts through the modes. When one fails the next one is used: where our tokens differ from the
- * engine's, or a conversation cannot be rendered here, the engine tokenises; without its answer, the text is hashed in
- * chunks. Thread-safe.
+ * The way of a model's prompts through the modes. When one fails the next one is used:
+ *
+ * <table>
+ * <caption>What prepares a conversation</caption>
+ * <tr><th>mode</th><th>our template</th><th>the engine's {@code /tokenize}</th><th>the prompt</th></tr>
+ * <tr><td>exact</td><td>renders</td><td>is not asked</td><td>our tokens of the text</td></tr>
+ * <tr><td>exact</td><td>fails, or there is none</td><td>answers</td><td>the engine's tokens</td></tr>
+ * <tr><td>exact</td><td>fails, or there is none</td><td>does not</td><td>chunks of the messages' words</td></tr>
+ * <tr><td>engine</td><td>is not needed</td><td>answers</td><td>the engine's tokens</td></tr>
+ * <tr><td>engine</td><td>renders</td><td>does not</td><td>chunks of the text</td></tr>
+ * <tr><td>engine</td><td>fails, or there is none</td><td>does not</td><td>chunks of the messages' words</td></tr>
+ * <tr><td>text</td><td>renders</td><td>is not asked</td><td>chunks of the text</td></tr>
+ * <tr><td>text</td><td>fails, or there is none</td><td>is not asked</td><td>chunks of the messages' words</td></tr>
+ * <tr><td>any</td><td>refuses the conversation</td><td>is not asked then</td><td>none</td></tr>
+ * </table>
+ *
+ * <p>The engine is not asked about conversations that its {@code /tokenize} does not render as it reads them. A text is
+ * tokenised here in exact mode, by the engine in engine mode, and else goes in chunks. Thread-safe.
  */
 final class PromptPreparation {
   private static final Logger log = LoggerFactory.getLogger(PromptPreparation.class);
@@ -64,6 +80,21 @@ final class PromptPreparation {
         times.addTokens(nanos);
       }
     }
+  }
+
+  /** What our own template makes of a conversation. */
+  private sealed interface Rendering {
+    /** The text, up to the first media item. */
+    record Done(RenderedText text) implements Rendering {}
+
+    /** The template or the engine would refuse the request. */
+    record Refused(Prompt prompt) implements Rendering {}
+
+    /** The template failed. */
+    record Failed(PromptReason reason) implements Rendering {}
+
+    /** There is no template. */
+    record Untemplated() implements Rendering {}
   }
 
   /**
@@ -128,50 +159,59 @@ final class PromptPreparation {
   }
 
   private Prompt conversation(PromptSource.Chat chat, int item, PromptMode mode, Job job) {
-    if (mode == PromptMode.ENGINE) {
-      return local.isTokenizedAlike(chat, job.engine())
-          ? byEngine(chat, item, reason(mode), job)
-          : locally(chat, item, mode, PromptReason.ENGINE_REFUSED, job);
-    }
-    return locally(chat, item, mode, item >= 0 ? PromptReason.MULTIMODAL : reason(mode), job);
+    PromptReason reason = item >= 0 ? PromptReason.MULTIMODAL : reason(mode);
+    return switch (mode) {
+      case EXACT -> switch (rendering(chat, item, job)) {
+        case Rendering.Refused refused -> refused.prompt();
+        case Rendering.Done done -> {
+          Prompt prompt = exact(job, done.text(), chat.addSpecialTokens(), reason);
+          yield item >= 0 ? prompt.withoutLastToken() : prompt;
+        }
+        case Rendering.Failed failed -> byEngineOrWords(chat, item, failed.reason(), job);
+        case Rendering.Untemplated _ ->
+            byEngineOrWords(chat, item, templateFailures.addUntemplated(messages(chat)), job);
+      };
+      case ENGINE -> byEngine(chat, item, reason, job, why -> byText(chat, item, why, job));
+      case TEXT, NONE -> byText(chat, item, reason, job);
+    };
   }
 
-  /** The prompt by our own template and, in exact mode, our own tokenizer. */
-  private Prompt locally(
-      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, Job job) {
+  private Prompt byEngineOrWords(PromptSource.Chat chat, int item, PromptReason reason, Job job) {
+    return byEngine(chat, item, reason, job, _ -> words(chat, reason, job));
+  }
+
+  /** The prompt in chunks of the text that our own template makes, without one in chunks of the messages' words. */
+  private Prompt byText(PromptSource.Chat chat, int item, PromptReason reason, Job job) {
+    return switch (rendering(chat, item, job)) {
+      case Rendering.Refused refused -> refused.prompt();
+      case Rendering.Done done -> chunks(job.namespace(), done.text().toString(), reason);
+      case Rendering.Failed failed -> words(chat, failed.reason(), job);
+      case Rendering.Untemplated _ -> words(chat, reason, job);
+    };
+  }
+
+  private Prompt words(PromptSource.Chat chat, PromptReason reason, Job job) {
+    return chunks(job.namespace(), PlainText.of(chat.body()), reason);
+  }
+
+  private Rendering rendering(PromptSource.Chat chat, int item, Job job) {
     ChatRenderer renderer = local.renderer();
     if (renderer == null || !local.renders(chat, job.engine())) {
-      PromptReason why = mode == PromptMode.EXACT ? templateFailures.addUntemplated(messages(chat)) : reason;
-      return unrendered(chat, item, mode, why, job);
+      return new Rendering.Untemplated();
     }
-    RenderedText text;
     try {
-      text = render(renderer, chat.body(), item, job);
+      return new Rendering.Done(render(renderer, chat.body(), item, job));
     } catch (TemplateException.Raised | TemplateException.Request e) {
-      return Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
+      return new Rendering.Refused(Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason()));
     } catch (TemplateException.RefusedTemplate e) {
-      return Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason());
+      return new Rendering.Refused(Prompt.refused(PromptReason.REQUEST_TEMPLATE_REFUSED, e.reason()));
     } catch (TemplateException e) {
-      PromptReason failure = templateFailures.add(e, messages(chat));
-      return unrendered(chat, item, mode, failure, job);
+      return new Rendering.Failed(templateFailures.add(e, messages(chat)));
     }
-    if (mode != PromptMode.EXACT) {
-      return chunks(job.namespace(), text.toString(), reason);
-    }
-    Prompt prompt = exact(job, text, chat.addSpecialTokens(), reason);
-    return item >= 0 ? prompt.withoutLastToken() : prompt;
   }
 
   private static int messages(PromptSource.Chat chat) {
     return chat.body().path("messages").size();
-  }
-
-  /** The prompt by the engine's tokens where they would have been ours; by the messages' texts where they would not. */
-  private Prompt unrendered(
-      PromptSource.Chat chat, int item, PromptMode mode, PromptReason reason, Job job) {
-    return mode == PromptMode.EXACT && engine != null && local.isTokenizedAlike(chat, job.engine())
-        ? byEngine(chat, item, reason, job)
-        : chunks(job.namespace(), PlainText.of(chat.body()), reason);
   }
 
   private RenderedText render(ChatRenderer chatRenderer, ObjectNode body, int item, Job job) {
@@ -223,20 +263,25 @@ final class PromptPreparation {
   }
 
   /**
-   * The prompt by the engine's tokens of the conversation, or of the messages before its first item; without them by
-   * its text.
+   * The prompt by the engine's tokens of the conversation, or of the messages before its first item.
+   *
+   * @param otherwise makes it where the engine is not to be asked or has no answer, given why
    */
-  private Prompt byEngine(PromptSource.Chat chat, int item, PromptReason reason, Job job) {
+  private Prompt byEngine(
+      PromptSource.Chat chat, int item, PromptReason reason, Job job, Function<PromptReason, Prompt> otherwise) {
+    if (!local.isTokenizedAlike(chat, job.engine())) {
+      return otherwise.apply(PromptReason.ENGINE_REFUSED);
+    }
+    if (engine == null) {
+      return otherwise.apply(PromptReason.ENGINE_FAILED);
+    }
     if (item == 0) {
       return new Prompt(Chain.EMPTY, 0, PromptMode.ENGINE, PromptReason.MULTIMODAL, null);
     }
     ObjectNode body = item > 0 ? PromptMedia.before(chat.body(), item) : chat.body();
     Answer answer = engineAnswer(job, new PromptSource.Chat(body, chat.addSpecialTokens()));
-    if (answer.tokens() == null) {
-      return locally(chat, item, PromptMode.ENGINE, answer.reason(), job);
-    }
-    return item < 0
-        ? tokenized(PromptMode.ENGINE, answer.tokens(), reason)
+    return answer.tokens() == null ? otherwise.apply(answer.reason())
+        : item < 0 ? tokenized(PromptMode.ENGINE, answer.tokens(), reason)
         : tokenized(PromptMode.ENGINE, answer.tokens(), PromptReason.MULTIMODAL).withoutLastToken();
   }
 

@@ -10,6 +10,8 @@ public enum PromptReason {
   UNKNOWN_MODEL,
   /** The body has no prompt in its API's format. */
   UNREADABLE,
+  /** Preparing it failed by a fault of ours, which the log has. */
+  FAILED,
   /** The template called {@code raise_exception}, or the engine would refuse the request before rendering. */
   TEMPLATE_REFUSED,
   /** The request's own chat template is not allowed, cannot be parsed or exceeds its limits. */

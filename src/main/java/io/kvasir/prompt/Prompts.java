@@ -6,6 +6,7 @@ import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.RequestTemplate;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.RedactedException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Clock;
@@ -45,6 +46,7 @@ public final class Prompts {
   private final PreparationLimiter limiter;
   private final Semaphore comparisons = new Semaphore(MAX_COMPARISONS);
   private final ModelLoader loader;
+  private final Faults faults = new Faults();
 
   /** Loads a model as all of these prompts are loaded. */
   @FunctionalInterface
@@ -267,8 +269,13 @@ public final class Prompts {
     } catch (TemplateException.Request e) {
       prompt = Prompt.refused(PromptReason.TEMPLATE_REFUSED, e.reason());
     } catch (RuntimeException e) {
-      log.debug("a prompt for {} could not be read: {}", model.name(), e.getClass().getName());
-      prompt = Prompt.unknown(PromptReason.UNREADABLE);
+      // What clients send wrongly has reasons of its own: this is a fault of ours.
+      if (faults.isNew(e)) {
+        log.warn(
+            "model {}: a prompt could not be prepared (further ones are only counted, as {} in kvasir_prompts_total)",
+            model.name(), PromptReason.FAILED.label(), RedactedException.of(e));
+      }
+      prompt = Prompt.unknown(PromptReason.FAILED);
     }
     metrics.prepared(model.name(), prompt);
     return prompt;

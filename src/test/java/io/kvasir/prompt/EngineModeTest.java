@@ -133,6 +133,8 @@ final class EngineModeTest {
     assertThat(Bodies.prepare(prompts, Api.CHAT, "m", chat("hello")))
         .returns(PromptMode.TEXT, Prompt::mode)
         .returns(PromptReason.TEMPLATE_FAILED, Prompt::reason);
+    assertThat(prompts.models().iterator().next().problems()).extracting(Problem::what)
+        .as("each is rendered once").anyMatch(what -> what.contains("2 conversations"));
   }
 
   /** Engines of two makes, of which each tokenises what it is asked for in its own way. */

@@ -1,6 +1,7 @@
 package io.kvasir.prompt;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -74,6 +75,12 @@ final class HarmonyPromptsTest {
     Files.write(directory.resolve("tokenizer.json"), Samples.bytes("/models/kvasir-demo/tokenizer.json"));
     Files.writeString(directory.resolve("chat_template.jinja"), TEMPLATE);
     Files.writeString(directory.resolve("config.json"), "{\"model_type\": \"gpt_oss\"}");
+  }
+
+  @Test
+  void inputThatIsAnObject_isRefused() {
+    assertThatThrownBy(() -> renderer.chat(Api.RESPONSES, Bodies.object("{'input': {'role': 'user'}}"), VLLM))
+        .isInstanceOf(TemplateException.Request.class).hasMessageContaining("input");
   }
 
   /** Of some the tokens are compared, too, by the bundled vocabulary. */

@@ -8,6 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.tokens.Texts;
@@ -340,6 +341,27 @@ final class ParityTest {
     }
     assertThat(logged.list).filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
         .extracting(ILoggingEvent::getFormattedMessage).singleElement().asString().contains("the tokenizer failed");
+  }
+
+  /** A fault of ours must not look like one of the client's. */
+  @Test
+  void prepare_faultOfOurs_isLoggedOnceAndCounted() {
+    ObjectNode body = new ObjectNode(JsonNodeFactory.instance) {
+      private static final long serialVersionUID = 1L;
+
+      @Override
+      public JsonNode path(String field) {
+        throw new IllegalStateException("SECRET");
+      }
+    };
+    for (int i = 0; i < 3; i++) {
+      assertThat(send("a", Api.CHAT, body))
+          .returns(PromptMode.NONE, Prompt::mode)
+          .returns(PromptReason.FAILED, Prompt::reason);
+    }
+    assertThat(logged.list).filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
+        .extracting(ILoggingEvent::getFormattedMessage).singleElement().asString().contains("could not be prepared");
+    assertThat(logLines()).contains("IllegalStateException").doesNotContain("SECRET");
   }
 
   @ParameterizedTest

@@ -41,6 +41,9 @@ final class VllmHarmonyBody {
 
   private ObjectNode chat() {
     JsonNode input = body.path("input");
+    if (input.isObject()) {
+      throw new TemplateException.Request("input must be a text or a list of items");
+    }
     JsonNode instructions = body.path("instructions");
     boolean inInput = !instructions.isTextual() && isInstructing(input.path(0));
     // Without instructions one that has none, so that no later one is taken for them.
