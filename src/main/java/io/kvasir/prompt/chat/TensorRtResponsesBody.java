@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
+import io.kvasir.prompt.template.TemplateException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -136,6 +137,9 @@ final class TensorRtResponsesBody {
     ObjectNode turn = messages.size() > start ? (ObjectNode) messages.get(messages.size() - 1) : null;
     if (turn == null || !turn.path("role").asText().equals("assistant")) {
       turn = add("assistant", JSON.nullNode());
+    }
+    if (turn.hasNonNull(CALLS) && !turn.get(CALLS).isArray()) {
+      throw new TemplateException.Request("input: tool_calls must be a list");
     }
     turn.put("type", "");
     String name = item.path("name").asText("");

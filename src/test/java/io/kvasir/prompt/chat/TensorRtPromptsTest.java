@@ -1,12 +1,14 @@
 package io.kvasir.prompt.chat;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.Bodies;
 import io.kvasir.prompt.GoldenPrompts;
 import io.kvasir.prompt.template.ChatTemplate;
 import io.kvasir.prompt.template.ChatTemplates;
+import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.LocalDateTime;
@@ -44,6 +46,14 @@ final class TensorRtPromptsTest {
         [{"type": "function", "function": {"name": "f", "description": null, "parameters": null}}]""");
     assertThat(rendered("{{ tools | tojson }}", body, NEW)).isEqualTo("""
         [{"type": "function", "function": {"name": "f", "description": null, "parameters": null, "strict": null}}]""");
+  }
+
+  @Test
+  void callsThatAreNoList_areRefused() {
+    ObjectNode body = Bodies.object("""
+        {'input': [{'role': 'assistant', 'tool_calls': 1}, {'type': 'function_call', 'call_id': 'c', 'name': 'f'}]}""");
+    assertThatThrownBy(() -> ChatBodies.ofResponses(body, NEW, MessagesRules.UNKNOWN))
+        .isInstanceOf(TemplateException.Request.class).hasMessageContaining("tool_calls");
   }
 
   @Test
