@@ -7,8 +7,8 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.kvasir.http.CircuitBreaker;
 import io.kvasir.prompt.PrefixMemo.Tokens;
+import io.kvasir.prompt.chat.EngineGroup;
 import io.kvasir.prompt.chat.EngineVersion;
-import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.time.NanoClock;
 import java.io.IOException;
 import java.time.Duration;
@@ -121,7 +121,7 @@ final class CachingEngineTokenizer {
   }
 
   private HashValue128 key(String body, EngineVersion version) {
-    return hasher.hashStream().putString(Preparation.of(version).name()).putString(body).get();
+    return hasher.hashStream().putString(EngineGroup.of(version).name()).putString(body).get();
   }
 
   private Reply reply(HashValue128 prompt, String body, EngineVersion version, Runnable beforeWaiting) {

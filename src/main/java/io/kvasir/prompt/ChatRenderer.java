@@ -2,12 +2,13 @@ package io.kvasir.prompt;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.prompt.chat.ChatBodies;
-import io.kvasir.prompt.chat.ChatPrompt;
 import io.kvasir.prompt.chat.ContentFormat;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.MessagesRules;
 import io.kvasir.prompt.chat.SglangVersion;
+import io.kvasir.prompt.chat.TemplateRenderer;
 import io.kvasir.prompt.chat.TensorRtVersion;
+import io.kvasir.prompt.chat.VllmRule;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.prompt.harmony.Harmony;
 import io.kvasir.prompt.template.ChatTemplates;
@@ -27,12 +28,10 @@ import org.jspecify.annotations.Nullable;
 final class ChatRenderer {
   private static final int MAX_RULES = 16;
 
-  private static final VllmVersion HARMONY_TOKENIZED = new VllmVersion(0, 33);
-
   private final @Nullable ChatTemplates templates;
   private final boolean harmony;
   private final @Nullable String startDate;
-  private final @Nullable ChatPrompt prompt;
+  private final @Nullable TemplateRenderer byTemplate;
   private final Supplier<LocalDateTime> now;
 
   /** Of engines that there were lately, too. */
@@ -51,7 +50,7 @@ final class ChatRenderer {
     this.templates = templates;
     this.harmony = harmony;
     this.startDate = kwargs.get(Harmony.START_DATE) instanceof String date ? date : null;
-    this.prompt = templates == null ? null : new ChatPrompt(templates, kwargs, nanos);
+    this.byTemplate = templates == null ? null : new TemplateRenderer(templates, kwargs, nanos);
     this.now = now;
   }
 
@@ -94,7 +93,7 @@ final class ChatRenderer {
   boolean isTokenizedAlike(ObjectNode chat, EngineVersion engine) {
     return switch (engine) {
       case VllmVersion vllm ->
-          !harmony || (vllm.compareTo(HARMONY_TOKENIZED) >= 0 && !chat.hasNonNull("reasoning_effort"));
+          !harmony || (VllmRule.HARMONY_TOKENIZED.holds(vllm) && !chat.hasNonNull("reasoning_effort"));
       case SglangVersion _ -> !hasHarmonyMessages(chat);
       case TensorRtVersion _ -> false;
     };
@@ -102,7 +101,7 @@ final class ChatRenderer {
 
   /** Whether a conversation for an engine is rendered here. */
   boolean renders(ObjectNode chat, EngineVersion engine) {
-    return prompt != null || isHarmony(engine) || hasHarmonyMessages(chat);
+    return byTemplate != null || isHarmony(engine) || hasHarmonyMessages(chat);
   }
 
   private boolean hasHarmonyMessages(ObjectNode chat) {
@@ -132,7 +131,7 @@ final class ChatRenderer {
   RenderedText render(ObjectNode chat, EngineVersion engine) {
     return isHarmony(engine) || hasHarmonyMessages(chat)
         ? Harmony.render(chat, engine, date())
-        : Objects.requireNonNull(prompt).render(chat, engine, now);
+        : Objects.requireNonNull(byTemplate).render(chat, engine, now);
   }
 
   /** The text of {@code chat} before its first media item, which is in message {@code message}. */
@@ -143,7 +142,7 @@ final class ChatRenderer {
     }
     ContentFormat format =
         ContentFormat.of(
-            ChatPrompt.template(Objects.requireNonNull(templates), chat.hasNonNull("tools"), engine), engine);
+            TemplateRenderer.template(Objects.requireNonNull(templates), chat.hasNonNull("tools"), engine), engine);
     RenderedText marked = render(PromptMedia.marked(chat, message, format == ContentFormat.OPENAI), engine);
     return RenderedText.of(PromptMedia.upToMark(marked.toString()));
   }

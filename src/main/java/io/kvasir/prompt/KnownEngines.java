@@ -1,7 +1,7 @@
 package io.kvasir.prompt;
 
+import io.kvasir.prompt.chat.EngineGroup;
 import io.kvasir.prompt.chat.EngineVersion;
-import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.chat.VllmVersion;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,8 +30,8 @@ final class KnownEngines {
    * @param versions that of most engines first; not empty
    */
   boolean learn(List<EngineVersion> versions) {
-    SequencedMap<Preparation, EngineVersion> first = new LinkedHashMap<>();
-    versions.forEach(version -> first.putIfAbsent(Preparation.of(version), version));
+    SequencedMap<EngineGroup, EngineVersion> first = new LinkedHashMap<>();
+    versions.forEach(version -> first.putIfAbsent(EngineGroup.of(version), version));
     List<EngineVersion> now = first.values().stream().limit(MAX_PREPARATIONS).toList();
     boolean changed = !now.equals(different);
     different = now;

@@ -6,9 +6,9 @@ import io.kvasir.index.Rendition;
 import io.kvasir.prompt.PreparationLimiter.Permit;
 import io.kvasir.prompt.PromptPreparation.Job;
 import io.kvasir.prompt.chat.ChatBodies;
+import io.kvasir.prompt.chat.EngineGroup;
 import io.kvasir.prompt.chat.EngineVersion;
 import io.kvasir.prompt.chat.MessagesRules;
-import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.template.ChatTemplates;
 import io.kvasir.prompt.template.TemplateException;
 import io.kvasir.prompt.tokens.Tokenizer;
@@ -164,7 +164,7 @@ public final class PromptModel {
       if (its.tokens() != prompt.tokens() || !its.chain().equals(prompt.chain())) {
         renditions.add(
             new Rendition(
-                Preparation.of(other).name(), its.chain(), its.tokens() == 0 ? prompt.tokens() : its.tokens()));
+                EngineGroup.of(other).name(), its.chain(), its.tokens() == 0 ? prompt.tokens() : its.tokens()));
       }
     }
     return renditions;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Rendition;
+import io.kvasir.prompt.chat.EngineGroup;
 import io.kvasir.prompt.chat.EngineVersion;
-import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.chat.TensorRtVersion;
 import io.kvasir.prompt.chat.VllmVersion;
@@ -179,11 +179,11 @@ final class ChatPromptsTest {
     Prompt both = prepared(List.of(sglang, vllm), body);
     assertThat(both.chain()).isEqualTo(ofSglang.chain());
     assertThat(both.renditions())
-        .containsExactly(new Rendition(Preparation.of(vllm).name(), ofVllm.chain(), ofVllm.tokens()));
+        .containsExactly(new Rendition(EngineGroup.of(vllm).name(), ofVllm.chain(), ofVllm.tokens()));
     Prompt reversed = prepared(List.of(vllm, sglang), body);
     assertThat(reversed.chain()).isEqualTo(ofVllm.chain());
     assertThat(reversed.renditions())
-        .containsExactly(new Rendition(Preparation.of(sglang).name(), ofSglang.chain(), ofSglang.tokens()));
+        .containsExactly(new Rendition(EngineGroup.of(sglang).name(), ofSglang.chain(), ofSglang.tokens()));
     assertThat(prepared(List.of(vllm, sglang), conversation("user", LONG)).renditions()).isEmpty();
   }
 

@@ -14,8 +14,8 @@ import io.kvasir.http.ApiPath;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
+import io.kvasir.prompt.chat.EngineGroup;
 import io.kvasir.prompt.chat.EngineVersion;
-import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.chat.SglangRule;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.routing.Role;
@@ -92,8 +92,8 @@ final class EngineVersions {
   private record Engine(
       @Nullable EngineIdentity identity, @Nullable EngineVersion version, int blockSize, boolean healthy, int losses,
       Description described) {
-    @Nullable Preparation preparation() {
-      return version == null ? null : Preparation.of(version);
+    @Nullable EngineGroup group() {
+      return version == null ? null : EngineGroup.of(version);
     }
 
     Engine answering(EngineIdentity now) {
@@ -124,10 +124,10 @@ final class EngineVersions {
     }
 
     LearntEngine learnt() {
-      Preparation preparation = preparation();
+      EngineGroup group = group();
       EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
-          preparation == null ? null : preparation.name(), kind.sharesOnceComputed(), kind.reportsCacheUse(),
+          group == null ? null : group.name(), kind.sharesOnceComputed(), kind.reportsCacheUse(),
           kind.prefixesAdapters(), Math.max(0, blockSize), splitApis());
     }
   }
@@ -299,15 +299,15 @@ final class EngineVersions {
         workers.merge(engine.version, 1, Integer::sum);
       }
     });
-    Map<Preparation, Integer> count = new HashMap<>();
-    Map<Preparation, EngineVersion> versions = new HashMap<>();
+    Map<EngineGroup, Integer> count = new HashMap<>();
+    Map<EngineGroup, EngineVersion> versions = new HashMap<>();
     workers.forEach((version, number) -> {
-      Preparation preparation = Preparation.of(version);
-      count.merge(preparation, number, Integer::sum);
-      versions.putIfAbsent(preparation, version);
+      EngineGroup group = EngineGroup.of(version);
+      count.merge(group, number, Integer::sum);
+      versions.putIfAbsent(group, version);
     });
     return count.keySet().stream()
-        .sorted(Comparator.<Preparation>comparingInt(count::get).reversed().thenComparing(Preparation::name))
+        .sorted(Comparator.<EngineGroup>comparingInt(count::get).reversed().thenComparing(EngineGroup::name))
         .map(versions::get)
         .toList();
   }
@@ -327,10 +327,10 @@ final class EngineVersions {
   /** The same, one that prepares prompts as a version does if there is any. */
   @Nullable URI pod(String model, EngineVersion version) {
     Map<String, Engine> known = byPod;
-    Preparation wanted = Preparation.of(version);
+    EngineGroup wanted = EngineGroup.of(version);
     Predicate<WorkerSummary> alike = worker -> {
       Engine engine = known.get(worker.pod());
-      return engine != null && (version.equals(engine.version) || wanted.equals(engine.preparation()));
+      return engine != null && (version.equals(engine.version) || wanted.equals(engine.group()));
     };
     URI its = healthy(model).filter(alike).map(WorkerSummary::url).findAny().orElse(null);
     return its == null ? pod(model) : its;

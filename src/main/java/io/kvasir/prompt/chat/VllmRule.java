@@ -78,7 +78,9 @@ public enum VllmRule {
   /** {@code /v1/responses} has custom tools: functions of one text. */
   RESPONSES_CUSTOM_TOOLS(32),
   /** Messages are followed into namespaces: {@code namespace(rest=messages)}, {@code set ns.rest = messages}. */
-  NAMESPACE_MESSAGES(33);
+  NAMESPACE_MESSAGES(33),
+  /** {@code /tokenize} renders the Harmony format of models that converse in it; before, their chat template. */
+  HARMONY_TOKENIZED(33);
 
   /** Of version 0. */
   private final int minor;

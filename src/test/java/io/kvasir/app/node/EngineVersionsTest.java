@@ -11,8 +11,8 @@ import io.kvasir.http.ApiPath;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.client.ScriptedPod;
+import io.kvasir.prompt.chat.EngineGroup;
 import io.kvasir.prompt.chat.EngineVersion;
-import io.kvasir.prompt.chat.Preparation;
 import io.kvasir.prompt.chat.SglangVersion;
 import io.kvasir.prompt.chat.VllmVersion;
 import io.kvasir.routing.Role;
@@ -53,7 +53,7 @@ final class EngineVersionsTest {
   }
 
   private static String name(EngineVersion version) {
-    return Preparation.of(version).name();
+    return EngineGroup.of(version).name();
   }
 
   private static SimEngine engine(EngineApi api) throws IOException {

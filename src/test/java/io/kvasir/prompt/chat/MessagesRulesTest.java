@@ -17,7 +17,7 @@ final class MessagesRulesTest {
   private static final String PLAIN = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
 
   private static MessagesRules rules(ChatTemplates templates, VllmVersion engine) {
-    ChatPrompt prompt = new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
+    TemplateRenderer prompt = new TemplateRenderer(templates, Map.of(), NanoClock.SYSTEM);
     return MessagesRules.of(
         templates, chat -> prompt.render(chat, engine, () -> LocalDateTime.MIN), engine, () -> LocalDateTime.MIN);
   }

@@ -82,13 +82,13 @@ final class SglangPromptsTest {
 
   private static boolean merges(ChatTemplates templates, String version) {
     SglangVersion engine = SglangVersion.of(version, null);
-    ChatPrompt prompt = new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
+    TemplateRenderer prompt = new TemplateRenderer(templates, Map.of(), NanoClock.SYSTEM);
     return MessagesRules.of(templates, chat -> prompt.render(chat, engine, NOW), engine, NOW).mergesSystem();
   }
 
   private static String rendered(String version, String template, String body) throws IOException {
     ChatTemplates templates = ChatTemplates.of(ChatTemplate.parse(template), Map.of());
-    return new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM)
+    return new TemplateRenderer(templates, Map.of(), NanoClock.SYSTEM)
         .render(JSON.readTree(body), SglangVersion.of(version, null), NOW).toString();
   }
 

@@ -85,7 +85,7 @@ final class TensorRtPromptsTest {
   }
 
   private static String rendered(String template, ObjectNode body, EngineVersion engine) {
-    return new ChatPrompt(templates(template), Map.of(), NanoClock.SYSTEM).render(body, engine, NOW).toString();
+    return new TemplateRenderer(templates(template), Map.of(), NanoClock.SYSTEM).render(body, engine, NOW).toString();
   }
 
   private static ChatTemplates templates(String template) {
@@ -99,8 +99,8 @@ final class TensorRtPromptsTest {
   void versions_areRead(String told, String version, String preparation) {
     EngineVersion engine = EngineVersion.of("TensorRT-LLM", told, null);
     assertThat(engine).hasToString(version);
-    assertThat(Preparation.of(engine).name()).isEqualTo(preparation);
-    assertThat(Preparation.of(engine.asDisaggregated()).name()).isEqualTo(preparation + ", disaggregated");
+    assertThat(EngineGroup.of(engine).name()).isEqualTo(preparation);
+    assertThat(EngineGroup.of(engine.asDisaggregated()).name()).isEqualTo(preparation + ", disaggregated");
   }
 
   @Test

@@ -22,25 +22,25 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-final class ChatPromptTest {
+final class TemplateRendererTest {
   private static final String DUMP = "{% for m in messages %}{{ m|tojson }}\n{% endfor %}";
   /** Loops over a message's content, so it gets parts. */
   private static final String PARTS = "{% for m in messages %}{{ m|tojson }}{% for p in m.content %}{% endfor %}"
       + "{{ '\\n' }}{% endfor %}";
 
-  private static ChatPrompt prompt(String template) {
+  private static TemplateRenderer prompt(String template) {
     return prompt(ChatTemplates.of(ChatTemplate.parse(template), Map.of("eos_token", "</s>")));
   }
 
-  private static ChatPrompt prompt(ChatTemplates templates) {
-    return new ChatPrompt(templates, Map.of(), NanoClock.SYSTEM);
+  private static TemplateRenderer prompt(ChatTemplates templates) {
+    return new TemplateRenderer(templates, Map.of(), NanoClock.SYSTEM);
   }
 
   private static String render(String template, String body) throws IOException {
     return render(prompt(template), body);
   }
 
-  private static String render(ChatPrompt prompt, String body) throws IOException {
+  private static String render(TemplateRenderer prompt, String body) throws IOException {
     return prompt.render(Vectors.MAPPER.readTree(body), VllmVersion.NEWEST, () -> Vectors.time(0)).toString();
   }
 
@@ -49,8 +49,10 @@ final class ChatPromptTest {
     for (JsonNode vector : Vectors.read("corpus.jsonl")) {
       Map<String, String> tokens = new HashMap<>();
       vector.get("special_tokens").properties().forEach(t -> tokens.put(t.getKey(), t.getValue().asText()));
-      ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(vector.get("template").asText()), tokens),
-          Map.of(), NanoClock.SYSTEM);
+      TemplateRenderer prompt =
+          new TemplateRenderer(
+              ChatTemplates.of(ChatTemplate.parse(vector.get("template").asText()), tokens), Map.of(),
+              NanoClock.SYSTEM);
       long clock = vector.get("clock_unix_secs").asLong();
       assertThat(prompt.render(vector.get("input"), VllmVersion.NEWEST, () -> Vectors.time(clock)).toString())
           .as(vector.get("model").asText() + " " + vector.get("case").asText())
@@ -98,7 +100,7 @@ final class ChatPromptTest {
   /** vLLM's without tools; other engines take the tokenizer's. */
   @Test
   void render_modelWithAProcessorsTemplate_isByTheOneThatTheEngineSelects() throws IOException {
-    ChatPrompt prompt = prompt(
+    TemplateRenderer prompt = prompt(
         new ChatTemplates(
             Map.of("default", ChatTemplate.parse("tokenizer")), ChatTemplate.parse("processor"), Map.of()));
     JsonNode plain = Bodies.json("{'messages': [{'role': 'user', 'content': '?'}]}");
@@ -162,7 +164,7 @@ final class ChatPromptTest {
 
   @Test
   void render_variables_requestBeforeKwargsBeforeDefaults() throws IOException {
-    ChatPrompt prompt = new ChatPrompt(ChatTemplates.of(ChatTemplate.parse(
+    TemplateRenderer prompt = new TemplateRenderer(ChatTemplates.of(ChatTemplate.parse(
         "{{ a }} {{ b }} {{ add_generation_prompt }} {{ reasoning_effort }} {{ enable_thinking }} {{ eos_token }} "
         + "{{ tools }} {{ documents }}"), Map.of("eos_token", "</s>")),
         Map.of("a", "default", "b", "default", "reasoning_effort", "low"), NanoClock.SYSTEM);
@@ -179,13 +181,13 @@ final class ChatPromptTest {
   void render_namedTemplates_chosenAsTransformersDoes() throws IOException {
     ChatTemplates templates = new ChatTemplates(Map.of("default", ChatTemplate.parse("plain"),
         "tool_use", ChatTemplate.parse("tools"), "rag", ChatTemplate.parse("rag")), Map.of());
-    ChatPrompt prompt = prompt(templates);
+    TemplateRenderer prompt = prompt(templates);
     String messages = "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]";
     assertThat(render(prompt, messages + "}")).isEqualTo("plain");
     assertThat(render(prompt, messages + ", \"tools\": [{\"function\": {\"name\": \"f\"}}]}")).isEqualTo("tools");
     assertThat(render(prompt, messages + ", \"chat_template\": \"rag\"}")).isEqualTo("rag");
     assertThat(render(prompt, messages + ", \"chat_template\": \"own {{ messages[0].content }}\"}")).isEqualTo("own x");
-    ChatPrompt without = prompt(new ChatTemplates(Map.of("rag", ChatTemplate.parse("rag")), Map.of()));
+    TemplateRenderer without = prompt(new ChatTemplates(Map.of("rag", ChatTemplate.parse("rag")), Map.of()));
     assertThatThrownBy(() -> render(without, messages + "}"))
         .isInstanceOf(TemplateException.Request.class).hasMessageContaining("[rag]");
   }
@@ -285,7 +287,7 @@ final class ChatPromptTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("prepared")
   void render_ofAVersion_asItPrepares(String name, JsonNode vector) {
-    ChatPrompt prompt = prompt(vector.get("template").asText());
+    TemplateRenderer prompt = prompt(vector.get("template").asText());
     VllmVersion version = VllmVersion.of(vector.get("version").asText());
     if (vector.has("error")) {
       assertThatThrownBy(() -> prompt.render(vector.get("body"), version, () -> Vectors.time(0)))

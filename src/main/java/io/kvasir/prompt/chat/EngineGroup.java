@@ -1,14 +1,14 @@
 package io.kvasir.prompt.chat;
 
 /**
- * How engines prepare conversations for their templates: the same for all versions between two changes.
+ * The engines that prepare conversations for their templates in one way: all versions of a make between two changes.
  *
  * @param name such as {@code vLLM 0.33}: the make, and the version of the latest change
  */
-public record Preparation(String name) {
+public record EngineGroup(String name) {
   /** That of an engine. */
-  public static Preparation of(EngineVersion engine) {
-    return new Preparation(switch (engine) {
+  public static EngineGroup of(EngineVersion engine) {
+    return new EngineGroup(switch (engine) {
       case VllmVersion version -> "vLLM 0." + VllmRule.latest(version);
       case TensorRtVersion version -> disaggregated("TensorRT-LLM 1." + TensorRtRule.latest(version),
           version.disaggregated());

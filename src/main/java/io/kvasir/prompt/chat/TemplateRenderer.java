@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * The rendering of chat requests to prompt texts, as the engine does it that they are for: {@link VllmChat}, {@link
  * SglangChat}, {@link TensorRtChat}. Immutable and thread-safe.
  */
-public final class ChatPrompt {
+public final class TemplateRenderer {
   private final ChatTemplates templates;
   private final Map<String, @Nullable Object> defaults;
   private final NanoClock clock;
@@ -33,7 +33,7 @@ public final class ChatPrompt {
    * @param defaults kwargs of every request that does not set them: vLLM's {@code --default-chat-template-kwargs}
    * @param clock clock for the limits of time
    */
-  public ChatPrompt(ChatTemplates templates, Map<String, ?> defaults, NanoClock clock) {
+  public TemplateRenderer(ChatTemplates templates, Map<String, ?> defaults, NanoClock clock) {
     this.templates = templates;
     this.defaults = new LinkedHashMap<>(defaults);
     this.clock = clock;
