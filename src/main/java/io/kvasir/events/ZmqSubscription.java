@@ -7,32 +7,19 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.zeromq.SocketType;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQ.Socket;
 import org.zeromq.ZMonitor;
 
 /**
- * One subscription to one worker's events: reads its messages, decodes them, puts them in order and fills a queue.
- * Reading stops while the queue is full; ZMQ's buffers and then the engine's fill up, and what the engine drops shows
- * as a gap. Belongs to a loop's thread, but for {@link #signal}.
+ * One subscription to one worker's events: has the socket that its live messages come from, or a share of one, and
+ * hands them to a {@link ZmqStream}. Reading stops while that takes none; ZMQ's buffers and then the engine's fill up,
+ * and what the engine drops shows as a gap. Belongs to a loop's thread, but for {@link #signal}.
  */
-final class ZmqSubscription
-    implements ZmqLoop.Subscription, ZmqBinding.TopicSubscriber, ZmqReplay.ReplayOutput, ZmqSnapshot.SnapshotReader,
-        SequencerOutput {
-  private static final Logger LOG = LoggerFactory.getLogger(ZmqSubscription.class);
+final class ZmqSubscription implements ZmqLoop.Subscription, ZmqBinding.TopicSubscriber, ZmqStream.LiveMessages {
   private static final int BIND_TRIES = 20;
   private static final long BIND_PAUSE_MILLIS = 100;
-
-  /** Pauses between tries to open a socket: want of file descriptors may last. */
-  private static final long MIN_PAUSE_MILLIS = 100;
-
-  private static final long MAX_PAUSE_MILLIS = 5_000;
-
-  /** An engine plans and sends a million blocks within a second; the node may be busy with others. */
-  private static final long LONGEST_SNAPSHOT_NANOS = 30_000_000_000L;
 
   private static final int MONITORED = ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
@@ -41,33 +28,13 @@ final class ZmqSubscription
   private final Map<String, ZmqBinding> bindings;
   private final ZmqEndpoints endpoints;
   private final BatchQueue queue;
-  private final SnapshotSlots snapshotSlots;
-  private final long replayIdleNanos;
-  private final EventDecoder decoder = new EventDecoder();
-  private final Sequencer sequencer;
+  private final SocketRetries retries;
+  private final ZmqStream stream;
   private final ConnectionState connection;
   private final Queue<Boolean> signals = new ConcurrentLinkedQueue<>();
   private @Nullable ZmqChannel sub;
   private @Nullable ZmqBinding binding;
-  private @Nullable ZmqReplay replay;
-  private @Nullable ZmqSnapshot snapshot;
-
-  /** The snapshot that fills the queue: until there is room again it keeps others from being read. */
-  private @Nullable ZmqSnapshot unloading;
-
-  private boolean paused;
   private boolean closed;
-
-  /** Why it is behind: a socket could not be opened, and since then something may be missing. */
-  private @Nullable String behind;
-
-  private long pauseMillis = MIN_PAUSE_MILLIS;
-
-  /** Counts the rounds of replay, the snapshots and what cancels them: a later try knows by it whether it is wanted. */
-  private long round;
-
-  /** Makes the replay or snapshot under way anew, whose socket could not be opened. */
-  private Runnable whenUnopened = () -> {};
 
   /**
    * A subscription that is not open yet.
@@ -88,16 +55,9 @@ final class ZmqSubscription
     this.bindings = bindings;
     this.endpoints = endpoints;
     this.queue = queue;
-    this.snapshotSlots = snapshotSlots;
-    this.replayIdleNanos = replayIdleNanos;
+    this.retries = new SocketRetries(loop, this::failed);
+    this.stream = new ZmqStream(loop, endpoints, queue, snapshotSlots, replayIdleNanos, retries, this, last);
     this.connection = new ConnectionState(loop.metrics());
-    this.sequencer = 
-        new Sequencer(
-            this, endpoints.replay() != null, endpoints.snapshot() != SnapshotFormat.NONE, endpoints.bind(),
-            loop.metrics());
-    if (last != null) {
-      sequencer.resumeAfter(last);
-    }
   }
 
   @Override
@@ -113,7 +73,7 @@ final class ZmqSubscription
       return;
     }
     loop.add(this);
-    queue.onSpace(() -> loop.execute(this::resume, this::failed));
+    queue.onSpace(() -> loop.execute(stream::resume, this::failed));
     if (endpoints.bind()) {
       bind(BIND_TRIES);
     } else {
@@ -132,7 +92,7 @@ final class ZmqSubscription
               endpoints.endpoint(), endpoint -> new ZmqBinding(loop, endpoint, () -> bindings.remove(endpoint)));
       binding.add(this);
       // Engines that connect later show by their first message only: the history is requested at once.
-      sequencer.connected();
+      stream.connected();
     } catch (RuntimeException e) {
       if (tries > 1) {
         loop.executeAfter(BIND_PAUSE_MILLIS, () -> bind(tries - 1), this::failed);
@@ -155,46 +115,17 @@ final class ZmqSubscription
       socket.subscribe(endpoints.topic());
       socket.connect(endpoints.endpoint());
       loop.serveSoon(sub);
-      pauseMillis = MIN_PAUSE_MILLIS;
+      retries.opened();
     } catch (RuntimeException failed) {
       if (sub != null) {
         loop.close(sub);
         sub = null;
       }
-      if (behind == null) {
-        sequencer.unreceivable();
+      if (!retries.isBehind()) {
+        stream.unreceivable();
       }
-      retryAfter(endpoints.endpoint(), failed, this::connect);
+      retries.retryAfter(endpoints.endpoint(), failed, this::connect);
     }
-  }
-
-  /** Notes that the stream is behind, and tries again after a growing pause what has failed. */
-  private void retryAfter(String endpoint, RuntimeException failed, Runnable retry) {
-    String reason = endpoint + ": " + rootCause(failed);
-    if (behind == null) {
-      LOG.warn("an event stream is behind: no socket can be opened to {}; trying again", reason);
-      loop.metrics().behind(1);
-    }
-    behind = reason;
-    loop.behind(this, reason);
-    loop.executeAfter(pauseMillis, retry, this::failed);
-    pauseMillis = Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
-  }
-
-  private void caughtUp() {
-    if (behind != null) {
-      behind = null;
-      loop.metrics().behind(-1);
-      loop.behind(this, null);
-    }
-  }
-
-  private static String rootCause(Throwable failure) {
-    Throwable root = failure;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
-    return String.valueOf(root.getMessage());
   }
 
   /** Called on ZMQ's own thread. */
@@ -209,26 +140,18 @@ final class ZmqSubscription
         continue;
       }
       if (up) {
-        deliver(KvBatch.ofStream(new KvEvent.Connected()), 0, false);
-        sequencer.connected();
+        stream.deliver(new KvEvent.Connected());
+        stream.connected();
       } else {
-        deliver(KvBatch.ofStream(new KvEvent.Disconnected()), 0, false);
-        sequencer.disconnected();
+        stream.deliver(new KvEvent.Disconnected());
+        stream.disconnected();
       }
     }
   }
 
-  /** Whether a live message may come now. */
   @Override
   public boolean ready() {
-    paused = queue.full() || sequencer.full();
-    return !paused;
-  }
-
-  /** Whether a replayed message may come now, also while live ones may not: they may wait for it. */
-  @Override
-  public boolean acceptsReplay() {
-    return !queue.full();
+    return stream.ready();
   }
 
   /** A live message: topic, number, payload. */
@@ -243,174 +166,13 @@ final class ZmqSubscription
       return;
     }
     if (binding != null && connection.change(true)) {
-      deliver(KvBatch.ofStream(new KvEvent.Connected()), 0, false);
+      stream.deliver(new KvEvent.Connected());
     }
-    byte[] payload = frames[2];
-    DecodedMessage decoded = decoder.decode((long) LONG.get(frames[1], 0), payload);
-    loop.metrics().read(decoded);
-    sequencer.live(decoded, payload.length);
+    stream.live((long) LONG.get(frames[1], 0), frames[2]);
   }
 
   @Override
-  public void replayed(ZmqReplay from, long sequence, byte[] payload) {
-    if (from != replay) {
-      return;
-    }
-    pauseMillis = MIN_PAUSE_MILLIS;
-    if (sequencer.needs(sequence)) {
-      DecodedMessage decoded = decoder.decode(sequence, payload);
-      loop.metrics().read(decoded);
-      sequencer.replayed(decoded, payload.length);
-    } else {
-      sequencer.replayedDuplicate(sequence);
-    }
-    if (paused) {
-      resume();
-    }
-  }
-
-  @Override
-  public void replayEnded(ZmqReplay ended, boolean marked) {
-    if (ended == replay) {
-      endReplay();
-      sequencer.replayEnded(marked);
-      resume();
-    }
-  }
-
-  @Override
-  public void replayUnreached(ZmqReplay ended) {
-    if (ended == replay) {
-      endReplay();
-      sequencer.replayUnreached();
-      resume();
-    }
-  }
-
-  @Override
-  public void deliver(KvBatch batch, int bytes, boolean live) {
-    if (behind != null && batch.events().stream().anyMatch(ZmqSubscription::endsGap)) {
-      caughtUp();
-    }
-    queue.add(new BatchQueue.Item(batch, bytes, live));
-  }
-
-  /** Whether nothing can come any more that was missing before. */
-  private static boolean endsGap(KvEvent event) {
-    return event instanceof KvEvent.GapClosed || event instanceof KvEvent.GapAbandoned
-        || event instanceof KvEvent.Restarted || event instanceof KvEvent.Snapshot;
-  }
-
-  @Override
-  public void replay(long from) {
-    endReplay();
-    if (endpoints.replay() != null) {
-      replay = new ZmqReplay(loop, endpoints.replay(), from, replayIdleNanos, this);
-      whenUnopened = () -> replay(from);
-      loop.begin(replay);
-    }
-  }
-
-  @Override
-  public void snapshot() {
-    endReplay();
-    String endpoint = endpoints.snapshots();
-    if (endpoint != null) {
-      snapshot =
-          new ZmqSnapshot(
-              loop, snapshotSlots, endpoints.snapshot().hasOwnEndpoint(), endpoint, replayIdleNanos,
-              LONGEST_SNAPSHOT_NANOS, this);
-      whenUnopened = this::snapshot;
-      snapshot.begin();
-    }
-  }
-
-  @Override
-  public void replayUnopened(ZmqReplay unopened, RuntimeException why) {
-    if (unopened == replay) {
-      openAgainAfter(why);
-    }
-  }
-
-  @Override
-  public void snapshotUnopened(ZmqSnapshot unopened, RuntimeException why) {
-    if (unopened == snapshot) {
-      openAgainAfter(why);
-    }
-  }
-
-  /** The sequencer is not told: to it the request is under way, and the gap open, until it can be made. */
-  private void openAgainAfter(RuntimeException why) {
-    endReplay();
-    long wanted = round;
-    Runnable again = whenUnopened;
-    retryAfter(
-        String.valueOf(endpoints.replay()),
-        why,
-        () -> {
-          if (round == wanted && !closed) {
-            again.run();
-          }
-        });
-  }
-
-  @Override
-  public void snapshotRead(ZmqSnapshot request, EngineSnapshot read) {
-    if (request == snapshot) {
-      snapshot = null;
-      unload();
-      unloading = request;
-      sequencer.snapshot(read);
-      resume();
-    }
-  }
-
-  @Override
-  public void snapshotFailed(ZmqSnapshot request, boolean known, String why) {
-    if (request == snapshot) {
-      endReplay();
-      sequencer.snapshotFailed(known, why);
-      resume();
-    }
-  }
-
-  @Override
-  public void endReplay() {
-    round++;
-    ZmqReplay ended = replay;
-    replay = null;
-    if (ended != null) {
-      loop.end(ended);
-    }
-    ZmqSnapshot unread = snapshot;
-    snapshot = null;
-    if (unread != null) {
-      unread.close();
-    }
-  }
-
-  /** What was read of a snapshot has left the queue, or most of it has. */
-  private void unload() {
-    ZmqSnapshot unloaded = unloading;
-    unloading = null;
-    if (unloaded != null) {
-      unloaded.close();
-    }
-  }
-
-  private void resume() {
-    if (closed) {
-      return;
-    }
-    if (unloading != null && !queue.full()) {
-      unload();
-    }
-    if (replay != null && acceptsReplay()) {
-      replay.resume();
-    }
-    if (!ready()) {
-      return;
-    }
+  public void readOn() {
     if (binding != null) {
       binding.resume();
     } else if (sub != null) {
@@ -439,15 +201,14 @@ final class ZmqSubscription
     }
     closed = true;
     loop.remove(this);
-    endReplay();
-    unload();
+    stream.close();
     if (binding != null) {
       binding.remove(this);
     }
     if (sub != null) {
       loop.close(sub);
     }
-    caughtUp();
+    retries.caughtUp();
     connection.close();
   }
 }

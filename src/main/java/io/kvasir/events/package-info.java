@@ -10,9 +10,10 @@
  * messages in order, drops duplicates and detects gaps; a bounded {@code BatchQueue} hands them to the stream. While
  * the queue is full its transport is not read, so that messages stay where they are kept.
  *
- * <p>What is missing is requested again from the engine's replay ({@code ZmqReplay}); where the engine offers it, a
- * snapshot of all it holds ({@link io.kvasir.events.SnapshotFormat}, {@code ZmqSnapshot}) stands for what the replay
- * does not have. It is taken whole or not at all ({@code SnapshotAssembly}).
+ * <p>Over ZMQ a {@code ZmqSubscription} has the socket of the live messages, and its {@code ZmqStream} requests what is
+ * missing from the engine's replay ({@code ZmqReplay}); where the engine offers it, a snapshot of all it holds ({@link
+ * io.kvasir.events.SnapshotFormat}, {@code ZmqSnapshot}) stands for what the replay does not have. It is taken whole or
+ * not at all ({@code SnapshotAssembly}).
  *
  * <p>A new transport needs a class ({@code Puller.Transport}, as {@code RedisTransport} is), an {@code EventFeed} that
  * opens it, named in that interface's list, a line in the configuration's reader, and a test that passes
