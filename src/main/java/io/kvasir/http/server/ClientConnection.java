@@ -14,7 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's connection: its socket, what reads it, and what it is waiting for.
+ * A client's connection: its socket, what reads it, and what it is waiting for. Thread-safe but for the stream's
+ * {@link #request}; the methods are grouped by the threads that call them.
  *
  * <p>It is always read, also while a request is being answered: so it is noticed at once that the client disconnects,
  * or at the next write when the client pipelines more than {@link ClientInput} reads ahead.
@@ -58,17 +59,17 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   }
 
   private final Server server;
-
   private final ClientSocket socket;
   private final InetAddress client;
   private final boolean beforeDrain;
+  private final NanoClock clock;
   private final ConnectionStream stream = new ConnectionStream();
+  private final StreamedRequest request = new StreamedRequest();
   private final AwaitedInput awaited;
+  private final OpenExchange exchange;
   private final ProgressDeadline outputDeadline;
   private final ClientInput input;
   private final ClientOutput output;
-
-  private final NanoClock clock;
 
   private volatile boolean closed;
 
@@ -78,25 +79,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   /** Whether the next bytes from Pekko end an answer. */
   private volatile boolean ending;
 
-  /** Whether Pekko has handed out a request that has not been answered; the stream's own. */
-  private boolean hasRequest;
-
-  /** The body of the request that is handed to Pekko next, where it goes past that; the stream's own. */
-  private @Nullable PartialBody partialBody;
-
-  /** Whether Pekko decodes the body of the request that it has handed out; the stream's own. */
-  private boolean decodesBody;
-
-  /** Whether a body that goes past Pekko has not come to its end; the stream's own as long as that is so. */
-  private boolean lacksBody;
-
-  /** Set under this. */
-  private volatile boolean disconnected;
-
-  // Guarded by this.
-  private @Nullable CancellationSource exchange;
-  private @Nullable AsyncCallback<RefusedRequestException> bodyFailed;
-
   ClientConnection(
       Server server, HttpSettings settings, ClientSocket socket, InetAddress client, NanoClock clock) {
     this.server = server;
@@ -104,6 +86,7 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     this.client = client;
     this.clock = clock;
     this.awaited = new AwaitedInput(settings.timeouts(), clock);
+    this.exchange = new OpenExchange(awaited);
     this.outputDeadline = new ProgressDeadline(clock);
     this.input = new ClientInput(this, server.memory(), socket::resume);
     this.output = new ClientOutput(socket, outputDeadline, settings.timeouts().writeLimits());
@@ -114,15 +97,16 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     return client;
   }
 
+  MemoryBudget memory() {
+    return server.memory();
+  }
+
   @Override
   public boolean isClosed() {
     return closed;
   }
 
-  /** Whether the answer to be given is the connection's last. */
-  boolean closesAfterResponse() {
-    return lacksBody || server.isDraining();
-  }
+  // The thread that reads.
 
   /** Opens the connection and reads it, on a thread of its own as far as the socket needs one. */
   @Override
@@ -164,14 +148,24 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     return stream.inbound();
   }
 
-  // The stream's side.
+  // The stream's threads, one at a time.
 
   ClientInput input() {
     return input;
   }
 
-  ClientOutput output() {
-    return output;
+  /** The request that the stream is at. */
+  StreamedRequest request() {
+    return request;
+  }
+
+  int maxBodyBytes() {
+    return server.maxBodyBytes();
+  }
+
+  /** Whether requests that begin now are refused. */
+  boolean refusesRequests() {
+    return server.isDraining();
   }
 
   void streamStarted(InboundStream inbound) {
@@ -187,15 +181,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     }
   }
 
-  /**
-   * Runs {@code action}, in place of an earlier one, once the stream has ended and nothing is written by it any more;
-   * at once if it has. The stream's other end is no sign of that: on a connection's last answer it ends as soon as that
-   * has been handed in, before its head has been written.
-   */
-  void onStreamStopped(Runnable action) {
-    stream.onStopped(action);
-  }
-
   /** Notes that a part of the next request's head has come. */
   void headBegun() {
     awaited.headBegun();
@@ -203,62 +188,18 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
 
   /** Notes that Pekko has handed out a request. */
   void requestBegun() {
-    hasRequest = true;
-    decodesBody = false;
+    request.begun();
     awaited.awaitNothing();
   }
 
-  /** Notes that the body of the request that Pekko has handed out is to be decoded. */
-  void bodyIsCoded() {
-    decodesBody = true;
-  }
-
-  /** Whether what Pekko gets next is decoded by it: that takes long, however little it is. */
-  boolean decodesBody() {
-    return decodesBody;
-  }
-
-  /** Notes the body of the request that Pekko gets next, null where Pekko gets that, too. */
-  void partialBody(@Nullable PartialBody body) {
-    partialBody = body;
-    lacksBody |= body != null;
-  }
-
-  /** Notes that all of such a body has come. */
-  void partialBodyCompleted(PartialBody body) {
-    lacksBody = false;
-    body.completed().run();
-  }
-
-  /** The body of the request that Pekko has handed out; null when that has it. */
-  @Nullable PartialBody takePartialBody() {
-    PartialBody taken = partialBody;
-    partialBody = null;
-    return taken;
-  }
-
-  /** Whether Pekko has handed out a request that has not been answered. */
-  boolean hasRequest() {
-    return hasRequest;
-  }
-
   /** Starts the time limit for a body whose head has come: {@code failed} is called when it cannot be had whole. */
-  synchronized void awaitBody(AsyncCallback<RefusedRequestException> failed) {
-    bodyFailed = failed;
-    awaited.awaitBody();
+  void awaitBody(AsyncCallback<RefusedRequestException> failed) {
+    exchange.awaitBody(failed);
   }
 
-  /** Refuses the request whose body is being awaited, if one is. */
+  /** Refuses the request whose body is being awaited, if one is. Any thread. */
   void failBody(RefusedRequestException why) {
-    AsyncCallback<RefusedRequestException> failed;
-    synchronized (this) {
-      failed = bodyFailed;
-      bodyFailed = null;
-    }
-    if (failed != null) {
-      awaited.awaitNothing();
-      failed.invoke(why);
-    }
+    exchange.failBody(why);
   }
 
   /** Notes that no more is taken of a body that was awaited. */
@@ -269,19 +210,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
   }
 
   /** Notes that an exchange begins, which the client's disconnecting cancels; false when it has disconnected. */
-  synchronized boolean startExchange(CancellationSource next) {
-    bodyFailed = null;
-    if (disconnected || !awaited.awaitNothing()) {
-      return false;
+  boolean startExchange(CancellationSource next) {
+    boolean started = exchange.start(next);
+    if (started) {
+      input.endLargeReads();
     }
-    input.endLargeReads();
-    exchange = next;
-    return true;
-  }
-
-  /** Notes that what Pekko writes next is a whole answer, or the end of one. */
-  void expectResponseEnd() {
-    ending = true;
+    return started;
   }
 
   /** Writes what Pekko has rendered; whether that was the end of an answer. */
@@ -290,12 +224,12 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     if (end) {
       ending = false;
       // Before the write: a client that has read its answer may disconnect, which then cancels nothing.
-      completeExchange();
+      exchange.complete();
     }
     byte[] array = bytes.toArrayUnsafe();
     output.write(array, 0, array.length);
     if (end) {
-      hasRequest = false;
+      request.answered();
       awaited.awaitRequest();
     }
     return end;
@@ -309,38 +243,43 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     finish();
   }
 
-  /** Ends the connection of a request whose head is late, and cannot be answered. */
+  /** Ends the connection of a request whose head is late, and cannot be answered. Any thread. */
   void abortUnanswered(RefusedRequestException late) {
     server.unanswered(late.failure());
     abort();
   }
 
-  private void completeExchange() {
-    CancellationSource answered;
-    synchronized (this) {
-      answered = exchange;
-      exchange = null;
-    }
-    if (answered != null) {
-      answered.close();
-    }
+  // The exchange's thread; the stream's, where that answers by itself.
+
+  ClientOutput output() {
+    return output;
   }
 
-  /** Ends a connection on which Pekko writes no more: lets the client read the last answer, then closes. */
-  void finish() {
-    if (!closed && awaited.awaitClose()) {
-      shutdownOutput();
-    }
+  void exchangeStarted() {
+    server.exchangeStarted();
   }
 
-  private void shutdownOutput() {
-    completeExchange();
-    input.wake();
-    try {
-      socket.shutdownOutput();
-    } catch (IOException e) {
-      abort();
-    }
+  void exchangeEnded() {
+    server.exchangeEnded();
+  }
+
+  /** Whether the answer to be given is the connection's last. */
+  boolean closesAfterResponse() {
+    return request.lacksBody() || server.isDraining();
+  }
+
+  /** Notes that what Pekko writes next is a whole answer, or the end of one. */
+  void expectResponseEnd() {
+    ending = true;
+  }
+
+  /**
+   * Runs {@code action}, in place of an earlier one, once the stream has ended and nothing is written by it any more;
+   * at once if it has. The stream's other end is no sign of that: on a connection's last answer it ends as soon as that
+   * has been handed in, before its head has been written.
+   */
+  void onStreamStopped(Runnable action) {
+    stream.onStopped(action);
   }
 
   /**
@@ -358,6 +297,13 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
     return next;
   }
 
+  // The server's threads, which look at all connections.
+
+  /** Whether it is older than the server's drain, which therefore waits for it. */
+  boolean predatesDrain() {
+    return beforeDrain;
+  }
+
   /** Has a connection that has left HTTP closed if nothing has passed on it for so long; whether it has left HTTP. */
   boolean shutDownIfQuiet(long quietNanos) {
     UpgradedConnection current = upgraded;
@@ -365,75 +311,6 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
       current.shutDown();
     }
     return current != null;
-  }
-
-  // Ends.
-
-  /** Ends everything: the client has disconnected, or the connection has ended otherwise. Idempotent. */
-  @Override
-  public void disconnected() {
-    CancellationSource cut;
-    synchronized (this) {
-      disconnected = true;
-      cut = exchange;
-      exchange = null;
-    }
-    try {
-      if (cut != null) {
-        cut.cancel();
-      }
-    } finally {
-      abort();
-      input.endLargeReads();
-      InboundStream inbound = inbound();
-      if (inbound != null) {
-        inbound.ended().invoke(Done.getInstance());
-      }
-      server.connectionClosed(this);
-    }
-  }
-
-  /** Whether {@link #disconnected} has been called: from then on nothing is written, whatever the socket would take. */
-  @Override
-  public boolean isDisconnected() {
-    return disconnected;
-  }
-
-  /** Closes the socket at once; what reads it then ends everything else. Never waits. */
-  void abort() {
-    closed = true;
-    try {
-      socket.close();
-    } catch (IOException e) {
-      LOG.debug("Closing a connection from {} failed: {}", client(), e.toString());
-    }
-    input.wake();
-  }
-
-  /** Whether it is older than the server's drain, which therefore waits for it. */
-  boolean predatesDrain() {
-    return beforeDrain;
-  }
-
-  /** Whether requests that begin now are refused. */
-  boolean refusesRequests() {
-    return server.isDraining();
-  }
-
-  MemoryBudget memory() {
-    return server.memory();
-  }
-
-  int maxBodyBytes() {
-    return server.maxBodyBytes();
-  }
-
-  void exchangeStarted() {
-    server.exchangeStarted();
-  }
-
-  void exchangeEnded() {
-    server.exchangeEnded();
   }
 
   /**
@@ -495,5 +372,57 @@ final class ClientConnection implements Runnable, ClientInput.InputHandler, Upgr
       }
       case ANSWERING, LINGER -> abort();
     }
+  }
+
+  // Ends, on any thread.
+
+  /** Ends a connection on which Pekko writes no more: lets the client read the last answer, then closes. */
+  void finish() {
+    if (!closed && awaited.awaitClose()) {
+      shutdownOutput();
+    }
+  }
+
+  private void shutdownOutput() {
+    exchange.complete();
+    input.wake();
+    try {
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      abort();
+    }
+  }
+
+  /** Ends everything: the client has disconnected, or the connection has ended otherwise. Idempotent. */
+  @Override
+  public void disconnected() {
+    try {
+      exchange.disconnect();
+    } finally {
+      abort();
+      input.endLargeReads();
+      InboundStream inbound = inbound();
+      if (inbound != null) {
+        inbound.ended().invoke(Done.getInstance());
+      }
+      server.connectionClosed(this);
+    }
+  }
+
+  /** Whether {@link #disconnected} has been called: from then on nothing is written, whatever the socket would take. */
+  @Override
+  public boolean isDisconnected() {
+    return exchange.isDisconnected();
+  }
+
+  /** Closes the socket at once; what reads it then ends everything else. Never waits. */
+  void abort() {
+    closed = true;
+    try {
+      socket.close();
+    } catch (IOException e) {
+      LOG.debug("Closing a connection from {} failed: {}", client(), e.toString());
+    }
+    input.wake();
   }
 }

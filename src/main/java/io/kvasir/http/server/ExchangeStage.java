@@ -114,7 +114,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
     private void begin(HttpRequest request) {
       busy = true;
       connection.requestBegun();
-      PartialBody partial = connection.takePartialBody();
+      PartialBody partial = connection.request().takePartialBody();
       OptionalLong announced =
           partial == null ? request.entity().getContentLengthOption() : OptionalLong.of(partial.length());
       if (announced.isPresent() && announced.getAsLong() > maxBodyBytes) {
@@ -143,7 +143,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         return;
       }
       if (coding != ContentCoding.IDENTITY) {
-        connection.bodyIsCoded();
+        connection.request().bodyIsCoded();
         ConnectionThread.leaveConnection();
       }
       connection.awaitBody(bodyFailed);
@@ -313,7 +313,7 @@ final class ExchangeStage extends GraphStage<FlowShape<HttpRequest, HttpResponse
         PartialBody filled = Objects.requireNonNull(partial, "only a partial body is filled in");
         size = bytes.length;
         if (size == filled.length()) {
-          connection.partialBodyCompleted(filled);
+          connection.request().bodyCompleted(filled);
           complete();
         } else {
           add(ByteString.emptyByteString(), capacityFor(size, filled.length()));

@@ -43,6 +43,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
   }
 
   private final class SocketLogic extends GraphStageLogic {
+    private final StreamedRequest request = connection.request();
     private final RequestFramer framer = new RequestFramer(connection.memory());
     private final InboundStream inbound =
         new InboundStream(
@@ -62,7 +63,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
             @Override
             public void onPush() {
               ByteString bytes = ((SendBytes) grab(in)).bytes();
-              if (!connection.hasRequest()) {
+              if (!request.isPending()) {
                 refuse(refusal(bytes));
                 return;
               }
@@ -128,7 +129,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
         while (isAvailable(out)) {
           ByteString piece = framer.next();
           if (piece != null) {
-            connection.partialBody(framer.takePartialBody());
+            request.bodyPastPekko(framer.takePartialBody());
             // No TLS session: the parser uses it only to expose certificates to handlers.
             push(out, new SessionBytes(null, piece));
             return;
@@ -143,7 +144,7 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
             }
             return;
           }
-          if (connection.decodesBody()) {
+          if (request.isDecoded()) {
             ConnectionThread.leaveConnection();
           }
           framer.add(bytes);
@@ -173,13 +174,13 @@ final class SocketStage extends GraphStage<FlowShape<SslTlsOutbound, SslTlsInbou
     private void headLate(RefusedRequestException late) {
       if (framer.isWithinHead()) {
         refuse(late);
-      } else if (!connection.hasRequest()) {
+      } else if (!request.isPending()) {
         connection.abortUnanswered(late);
       }
     }
 
     private void refuse(RefusedRequestException refusal) {
-      if (connection.hasRequest()) {
+      if (request.isPending()) {
         connection.failBody(refusal);
         return;
       }
