@@ -64,7 +64,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
   private final TimerScheduler<Message> timers;
   private final WorkflowRequest request;
   private final WorkflowIo io;
-  private final WorkflowTransitions.Rules rules;
+  private final WorkflowRules rules;
   private final Runnable onEnd;
   private final Cancellation.Registration cancellation;
   private final Map<Integer, List<Attempt>> attempts = new ConcurrentHashMap<>();
@@ -87,7 +87,7 @@ final class WorkflowActor extends AbstractBehavior<WorkflowActor.Message> {
     this.timers = timers;
     this.request = request;
     this.io = new WorkflowIo(services, request.context().call(), request.context().listener());
-    this.rules = new WorkflowTransitions.Rules(
+    this.rules = new WorkflowRules(
         request.context().call(), services.retries(), services.preprocessing(),
         services.execution().settings().hedgeAfter());
     this.onEnd = onEnd;

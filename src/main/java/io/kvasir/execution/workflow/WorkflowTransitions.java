@@ -2,8 +2,6 @@ package io.kvasir.execution.workflow;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
-import io.kvasir.execution.Call;
-import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.AttemptResult;
@@ -20,14 +18,13 @@ import io.kvasir.execution.workflow.DecisionQuery.SingleStep;
 import io.kvasir.routing.RoutingPlan;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The transition function of a workflow: from its state and an event to the next state and the effects that follow.
- * Here is decided which step starts when, what a failure leads to, and that every reservation is released. Without
- * threads, I/O or waiting; retries are drawn from the {@link RetryPolicy}. A finished workflow only cleans up, whatever
- * event comes.
+ * Here is decided what a decision, a result or a failure leads to, and that every reservation is released; which step
+ * starts when is up to {@link PlanSteps}. Without threads, I/O or waiting; retries are drawn from the {@link
+ * RetryPolicy}. A finished workflow only cleans up, whatever event comes.
  *
  * <p>A failed step's siblings are aborted at once. A retry of a split request repeats its prefill: KV blocks are handed
  * over once. A plan that goes on without prefill has the decode worker compute the prompt. So has the last try where
@@ -36,29 +33,20 @@ import org.jspecify.annotations.Nullable;
  * cancels between prefill and decode, the prefill engine gets no message: its lease expires.
  */
 final class WorkflowTransitions {
-  /**
-   * What does not change while a workflow goes on.
-   *
-   * @param call the client's request
-   * @param retries decides on retries and hedges
-   * @param preprocessing how steps before prefill are done, by their names
-   * @param hedgeAfter how long a request waits for the first worker before it is hedged, null for never
-   */
-  record Rules(
-      Call call, RetryPolicy retries, Map<String, PreprocessingStep> preprocessing, @Nullable Duration hedgeAfter) {}
-
   /** The client's message when the node shuts down. */
   static final String NODE_STOPPING = "This router node is stopping. Try again.";
 
-  private final Rules rules;
+  private final WorkflowRules rules;
   private final Transition next;
+  private final PlanSteps steps;
 
-  private WorkflowTransitions(Rules rules, WorkflowState state) {
+  private WorkflowTransitions(WorkflowRules rules, WorkflowState state) {
     this.rules = rules;
     this.next = new Transition(state);
+    this.steps = new PlanSteps(rules, next);
   }
 
-  static Transition next(Rules rules, WorkflowState state, WorkflowEvent event) {
+  static Transition next(WorkflowRules rules, WorkflowState state, WorkflowEvent event) {
     WorkflowTransitions transition = new WorkflowTransitions(rules, state);
     transition.on(event);
     return transition.next;
@@ -72,8 +60,8 @@ final class WorkflowTransitions {
     switch (event) {
       case WorkflowEvent.PlanStarted(PlanState plan) when state().finished() ->
           next.releaseAll(plan.planned().steps());
-      case WorkflowEvent.PlanStarted(PlanState plan) -> begin(plan);
-      case WorkflowEvent.RetryStarted(Duration pause) -> decideAfter(pause, new FullPlan(false, false));
+      case WorkflowEvent.PlanStarted(PlanState plan) -> steps.begin(plan);
+      case WorkflowEvent.RetryStarted(Duration pause) -> steps.decideAfter(pause, new FullPlan(false, false));
       case WorkflowEvent.CancelRequested _ -> end(AbortReason.CLIENT_CANCELLED, state().retries().clientCancelled());
       case WorkflowEvent.DeadlineExceeded _ when state().finished() -> {
         // The deadlines of what still runs are its own.
@@ -83,23 +71,19 @@ final class WorkflowTransitions {
           AbortReason.NOT_NEEDED,
           state().retries().noWorker(new Decision.NoWorker(Decision.NoWorkerReason.STOPPING, NODE_STOPPING)));
       case WorkflowEvent.InternalFailure(Throwable cause) -> next.crash(cause);
-      case WorkflowEvent.PauseElapsed(DecisionQuery query) -> decide(query);
-      case WorkflowEvent.HedgeDue(int run) -> hedge(run);
+      case WorkflowEvent.PauseElapsed(DecisionQuery query) -> steps.decide(query);
+      case WorkflowEvent.HedgeDue(int run) -> steps.hedge(run);
       case WorkflowEvent.StepTimedOut(int run) -> {
         if (state().steps().run(run) != null) {
           next.add(new WorkflowEffect.Abort(run, AbortReason.STEP_TIMEOUT));
         }
       }
-      case WorkflowEvent.PrefillerChecked(PrefillerWatch watch, boolean lost) -> {
-        if (!state().finished() && next.activeRun(watch.run()) != null) {
-          prefillerChecked(watch, lost);
-        }
-      }
+      case WorkflowEvent.PrefillerChecked(PrefillerWatch watch, boolean lost) -> steps.prefillerChecked(watch, lost);
       case WorkflowEvent.DecisionReceived decided -> decided(decided);
-      case WorkflowEvent.PreprocessingReady ready -> preprocess(ready);
+      case WorkflowEvent.PreprocessingReady ready -> steps.preprocess(ready);
       case WorkflowEvent.BootstrapReceived received -> {
         if (!state().finished()) {
-          proceed(state().requirePlan().withBootstrap(received.response()));
+          steps.proceed(state().requirePlan().withBootstrap(received.response()));
         }
       }
       case WorkflowEvent.BootstrapFailed(AttemptResult.Failed failure) -> bootstrapFailed(failure);
@@ -108,24 +92,6 @@ final class WorkflowTransitions {
   }
 
   // Decisions.
-
-  private void decideAfter(Duration pause, DecisionQuery query) {
-    if (pause.isZero()) {
-      decide(query);
-    } else {
-      next.add(new WorkflowEffect.Schedule(pause, new WorkflowEvent.PauseElapsed(query)));
-    }
-  }
-
-  private void decide(DecisionQuery query) {
-    if (!state().finished()) {
-      next.add(new WorkflowEffect.Decide(
-          query,
-          query.toRequest(rules.call().decision(), state().retries().excluded(), state().plan()),
-          state().plan(),
-          state().retries().nextRequestId()));
-    }
-  }
 
   private void decided(WorkflowEvent.DecisionReceived decided) {
     next.set(state().with(state().retries().withDecision(decided.nanos())));
@@ -140,16 +106,16 @@ final class WorkflowTransitions {
       }
       case Decision.Planned planned -> {
         switch (decided.query()) {
-          case FullPlan _, LastResort _ -> begin(plan);
+          case FullPlan _, LastResort _ -> steps.begin(plan);
           case DecodeOnly _ -> {
             next.add(new WorkflowEffect.PrefillLocally(planned.last()));
-            begin(plan);
+            steps.begin(plan);
           }
           case SingleStep _ -> {
             next.reserve(plan, planned.steps());
-            proceed(plan);
+            steps.proceed(plan);
           }
-          case Hedge(int first, String _) -> startHedge(first, plan);
+          case Hedge(int first, String _) -> steps.startHedge(first, plan);
         }
       }
     }
@@ -157,103 +123,16 @@ final class WorkflowTransitions {
 
   private void noWorker(DecisionQuery query, Decision.NoWorker none) {
     switch (query) {
-      case FullPlan(boolean orDecodeOnly, boolean _) when orDecodeOnly -> decide(new DecodeOnly("nobody left"));
+      case FullPlan(boolean orDecodeOnly, boolean _) when orDecodeOnly -> steps.decide(new DecodeOnly("nobody left"));
       case FullPlan _, DecodeOnly _ when !state().retries().failedReceivers().isEmpty() -> {
         next.set(state().with(state().retries().readmittingReceivers()));
-        decide(new LastResort());
+        steps.decide(new LastResort());
       }
       case SingleStep(String name) when !state().finished() && state().requirePlan().isOptional(name) ->
-          skip(name, "nobody left");
+          steps.skip(name, "nobody left");
       // The first run goes on.
       case Hedge _ -> rules.retries().releaseHedge();
       case FullPlan _, SingleStep _, DecodeOnly _, LastResort _ -> next.finish(state().retries().noWorker(none));
-    }
-  }
-
-  // Steps.
-
-  /** Begins a plan whose load is booked. */
-  private void begin(PlanState plan) {
-    next.reserve(plan, plan.planned().steps());
-    String unsupported = plan.shape().unsupportedReason();
-    if (unsupported == null) {
-      proceed(plan);
-      return;
-    }
-    next.add(new WorkflowEffect.Count.SplitSkipped(unsupported));
-    if (plan.isOptional(RoutingPlan.PREFILL)) {
-      proceed(leaveOut(RoutingPlan.PREFILL, "whole: " + unsupported));
-      return;
-    }
-    next.releaseReserved();
-    if (plan.shape().singleWorker()) {
-      next.finish(state().retries().noWorker(new Decision.NoWorker(
-          Decision.NoWorkerReason.NONE_HEALTHY,
-          "This request has to be served by one worker (" + unsupported
-              + "), and none of the model's serves one alone.")));
-    } else {
-      decide(new FullPlan(false, true));
-    }
-  }
-
-  /** Starts every step that can start now. */
-  private void proceed(PlanState plan) {
-    next.set(state().with(plan));
-    Decision.Chosen preprocessing = plan.nextPreprocessing();
-    Decision.Chosen prefill = plan.prefill();
-    URI server = plan.bootstrapServer();
-    if (preprocessing != null) {
-      next.add(new WorkflowEffect.Preprocess(plan, preprocessing));
-    } else if (prefill == null) {
-      scheduleHedge(next.start(plan, plan.last(), new StepWork.Whole(), false));
-    } else if (server != null && plan.rendezvous().bootstrap() == null) {
-      next.add(new WorkflowEffect.FetchBootstrap(server));
-    } else {
-      next.start(plan, prefill, new StepWork.Prefill(), false);
-      if (plan.dialect().concurrent()) {
-        startDecode(prefill, PrefillResult.KvBlocks.NOT_AWAITED, predictedReport(prefill));
-      }
-    }
-  }
-
-  private void startDecode(Decision.Chosen prefill, PrefillResult.KvBlocks blocks, Report prefillReport) {
-    PlanState plan = state().requirePlan();
-    StepRun run = next.start(plan, plan.last(), new StepWork.Decode(prefill, blocks, prefillReport), false);
-    next.add(new WorkflowEffect.CheckPrefiller(
-        PrefillerWatch.of(run.id(), prefill.worker().id(), rules.call().decision().stream())));
-  }
-
-  private void prefillerChecked(PrefillerWatch watch, boolean lost) {
-    PrefillerWatch rest = watch.next();
-    if (lost) {
-      next.add(new WorkflowEffect.Abort(watch.run(), AbortReason.PREFILLER_LOST));
-    } else if (rest != null) {
-      next.add(new WorkflowEffect.CheckPrefiller(rest));
-    }
-  }
-
-  /** The report of a prefill that runs beside decode: only what was predicted is known. */
-  private Report predictedReport(Decision.Chosen prefill) {
-    return new Report(
-        prefill.worker(),
-        null,
-        state().retries().tries(),
-        Report.CachePrediction.of(prefill),
-        Report.TokenUsage.UNKNOWN,
-        new Report.Timing(state().retries().decideNanos(), 0));
-  }
-
-  private void preprocess(WorkflowEvent.PreprocessingReady ready) {
-    if (state().finished()) {
-      return;
-    }
-    if (ready.request() != null) {
-      next.set(state().with(state().requirePlan().withRequest(ready.request())));
-    }
-    if (ready.messages().isEmpty()) {
-      proceed(leaveOut(ready.step().step().name(), ""));
-    } else {
-      next.start(state().requirePlan(), ready.step(), new StepWork.Preprocessing(ready.messages()), false);
     }
   }
 
@@ -263,25 +142,6 @@ final class WorkflowTransitions {
       next.release(prefill, new Outcome.Failed(failure.transport(), failure.detail()));
       failed(prefill, failure);
     }
-  }
-
-  /** Goes on without a step. */
-  private void skip(String step, String why) {
-    next.add(new WorkflowEffect.Count.StepSkipped(step, why));
-    proceed(leaveOut(step, "without " + step + ": " + why));
-  }
-
-  /** The plan without a step, whose load is released if it has not started. */
-  private PlanState leaveOut(String step, String note) {
-    PlanState plan = state().requirePlan();
-    Decision.Chosen reserved = state().steps().reserved(step);
-    if (reserved != null) {
-      next.release(reserved, new Outcome.Cancelled());
-    }
-    if (step.equals(RoutingPlan.PREFILL)) {
-      next.add(new WorkflowEffect.PrefillLocally(plan.last()));
-    }
-    return plan.without(step, note);
   }
 
   // Results.
@@ -335,14 +195,14 @@ final class WorkflowTransitions {
       if (step == null || request == null) {
         throw new IllegalStateException("nothing was preprocessed by " + run.name());
       }
-      proceed(plan.without(run.name(), "").withRequest(step.apply(request, run.answers())));
+      steps.proceed(plan.without(run.name(), "").withRequest(step.apply(request, run.answers())));
       return;
     }
     switch (prefillResult) {
       // Beside decode, which needs nothing of it.
       case null -> { }
-      case PrefillResult.KvBlocks blocks -> startDecode(run.chosen(), blocks, response.report());
-      case PrefillResult.NoBlocks(String why) -> skip(RoutingPlan.PREFILL, why);
+      case PrefillResult.KvBlocks blocks -> steps.startDecode(run.chosen(), blocks, response.report());
+      case PrefillResult.NoBlocks(String why) -> steps.skip(RoutingPlan.PREFILL, why);
       case PrefillResult.FinalAnswer answer ->
           next.finish(
               state().requirePlan()
@@ -401,11 +261,11 @@ final class WorkflowTransitions {
     switch (recovery) {
       case Recovery.Replan(Duration pause, boolean orDecodeOnly) -> {
         next.releaseReserved();
-        decideAfter(pause, new FullPlan(orDecodeOnly, plan.shape().singleWorker()));
+        steps.decideAfter(pause, new FullPlan(orDecodeOnly, plan.shape().singleWorker()));
       }
-      case Recovery.RetryStep(Duration pause) -> decideAfter(pause, new SingleStep(name));
-      case Recovery.SkipStep() when concurrent -> decide(new DecodeOnly(failure.why()));
-      case Recovery.SkipStep() -> skip(name, failure.why());
+      case Recovery.RetryStep(Duration pause) -> steps.decideAfter(pause, new SingleStep(name));
+      case Recovery.SkipStep() when concurrent -> steps.decide(new DecodeOnly(failure.why()));
+      case Recovery.SkipStep() -> steps.skip(name, failure.why());
       case Recovery.FailRequest() -> next.finish(rules.retries().exhausted(state().retries(), failure));
     }
   }
@@ -420,31 +280,6 @@ final class WorkflowTransitions {
         case AttemptResult.Aborted _ -> "stopped";
       }));
     }
-  }
-
-  // Hedging.
-
-  private void scheduleHedge(StepRun first) {
-    if (rules.hedgeAfter() != null && rules.call().rules().retryable() && !state().requirePlan().shape().several()) {
-      next.add(new WorkflowEffect.Schedule(rules.hedgeAfter(), new WorkflowEvent.HedgeDue(first.id())));
-    }
-  }
-
-  private void hedge(int first) {
-    StepRun run = next.activeRun(first);
-    if (!state().finished() && run != null && rules.retries().acquireHedge()) {
-      decide(new Hedge(first, run.chosen().worker().id()));
-    }
-  }
-
-  private void startHedge(int first, PlanState plan) {
-    if (next.activeRun(first) == null || plan.shape().several()) {
-      next.releaseAll(plan.planned().steps());
-      rules.retries().releaseHedge();
-      return;
-    }
-    next.set(state().with(state().retries().withTry(plan.last().worker())));
-    next.start(plan, plan.last(), new StepWork.Whole(), true);
   }
 
   // The end.

@@ -66,7 +66,7 @@ final class WorkflowFixture {
   List<WorkflowEffect> effects = List.of();
   WorkflowState state;
 
-  private final WorkflowTransitions.Rules rules;
+  private final WorkflowRules rules;
   private final KvTransfer.Dialect dialect;
 
   /** A reservation that remembers how often it was closed. */
@@ -121,7 +121,7 @@ final class WorkflowFixture {
         new Call.ClientHttp("POST", "/v1/completions", Headers.EMPTY, body.getBytes(StandardCharsets.UTF_8)),
         new Call.ResponseRules(retryable, true, false, true),
         0);
-    this.rules = new WorkflowTransitions.Rules(
+    this.rules = new WorkflowRules(
         call, policy, Map.of(RoutingPlan.ENCODE, new Echo()), hedgeAfter);
     this.state = WorkflowState.initial(policy.begin(call));
   }
