@@ -48,7 +48,7 @@ final class ChannelLoopTest {
     for (int i = 0; i < 50; i++) {
       Pair pair = pair(text -> {
         threads.add(Thread.currentThread());
-        return ChannelLoop.Next.MORE;
+        return ChannelReader.Next.MORE;
       });
       pair.watch.resume();
       pairs.add(pair);
@@ -64,8 +64,8 @@ final class ChannelLoopTest {
 
   @Test
   void pausedReader_readsNothingUntilItIsResumed() throws Exception {
-    Pair paused = pair(text -> ChannelLoop.Next.PAUSE);
-    Pair other = pair(text -> ChannelLoop.Next.MORE);
+    Pair paused = pair(text -> ChannelReader.Next.PAUSE);
+    Pair other = pair(text -> ChannelReader.Next.MORE);
     paused.watch.resume();
     other.watch.resume();
     paused.send("first");
@@ -84,9 +84,9 @@ final class ChannelLoopTest {
   @Test
   void endedReader_givesTheChannelBack() throws Exception {
     for (int round = 0; round < 100; round++) {
-      Pair pair = pair(text -> ChannelLoop.Next.END);
+      Pair pair = pair(text -> ChannelReader.Next.END);
       for (int again = 0; again < 3; again++) {
-        TextReader reader = new TextReader(pair.near, text -> ChannelLoop.Next.END);
+        TextReader reader = new TextReader(pair.near, text -> ChannelReader.Next.END);
         pair.near.configureBlocking(false);
         loop.watch(pair.near, reader).resume();
         pair.send("bye");
@@ -101,7 +101,7 @@ final class ChannelLoopTest {
 
   @Test
   void closedChannel_endsItsReader() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     pair.watch.resume();
     pair.send("x");
     pair.reader.texts.take();
@@ -114,14 +114,14 @@ final class ChannelLoopTest {
   /** The selection in which the loop lets go of a channel must not use up the wake-up for one that was resumed. */
   @Test
   void readerThatIsResumed_whileOthersEnd_isRead() throws Exception {
-    Pair second = pair(text -> ChannelLoop.Next.END);
+    Pair second = pair(text -> ChannelReader.Next.END);
     second.watch.resume();
     Pair first = pair(text -> {
       second.send("ends while the first is let go of");
-      return ChannelLoop.Next.END;
+      return ChannelReader.Next.END;
     });
     first.watch.resume();
-    Pair resumed = pair(text -> ChannelLoop.Next.MORE);
+    Pair resumed = pair(text -> ChannelReader.Next.MORE);
     resumed.send("x");
     var _ = first.reader.ended.thenRun(resumed.watch::resume);
     first.send("bye");
@@ -133,7 +133,7 @@ final class ChannelLoopTest {
     Pair failing = pair(text -> {
       throw new IllegalStateException("a bug");
     });
-    Pair other = pair(text -> ChannelLoop.Next.MORE);
+    Pair other = pair(text -> ChannelReader.Next.MORE);
     failing.watch.resume();
     other.watch.resume();
     failing.send("x");
@@ -144,7 +144,7 @@ final class ChannelLoopTest {
 
   @Test
   void writerWaitsForRoom() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     pair.watch.resume();
     ByteBuffer bytes = ByteBuffer.allocate(64 << 10);
     long written = 0;
@@ -174,7 +174,7 @@ final class ChannelLoopTest {
 
   @Test
   void writerThatWaits_endsWithItsChannel() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     pair.watch.resume();
     for (ByteBuffer bytes = ByteBuffer.allocate(64 << 10); pair.near.write(bytes) > 0;) {
       bytes.clear();
@@ -194,13 +194,13 @@ final class ChannelLoopTest {
 
   @Test
   void closedLoop_endsAllReaders_andThoseThatComeLater() throws Exception {
-    Pair early = pair(text -> ChannelLoop.Next.MORE);
+    Pair early = pair(text -> ChannelReader.Next.MORE);
     early.watch.resume();
     early.send("x");
     early.reader.texts.take();
     loop.close();
     assertThat(early.reader.ended.get()).isInstanceOf(IOException.class);
-    Pair late = pair(text -> ChannelLoop.Next.MORE);
+    Pair late = pair(text -> ChannelReader.Next.MORE);
     late.watch.resume();
     assertThat(late.reader.ended.get()).isInstanceOf(IOException.class);
   }
@@ -210,7 +210,7 @@ final class ChannelLoopTest {
     CompletableFuture<Thread> reads = new CompletableFuture<>();
     Pair pair = pair(text -> {
       reads.complete(Thread.currentThread());
-      return ChannelLoop.Next.MORE;
+      return ChannelReader.Next.MORE;
     });
     Executor thread = threadOf(pair);
     CompletableFuture<Thread> runs = new CompletableFuture<>();
@@ -221,7 +221,7 @@ final class ChannelLoopTest {
 
   @Test
   void tasksThatGoOnAndOn_leaveChannelsTheirTurn() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     Executor thread = threadOf(pair);
     AtomicBoolean enough = new AtomicBoolean();
     thread.execute(new Runnable() {
@@ -242,7 +242,7 @@ final class ChannelLoopTest {
   @Test
   void whatAThreadDoesNotKeepUpWith_othersRun() throws Exception {
     CompletableFuture<Void> goesOn = new CompletableFuture<>();
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     Executor thread = threadOf(pair);
     thread.execute(goesOn::join);
     CountDownLatch elsewhere = new CountDownLatch(1);
@@ -267,7 +267,7 @@ final class ChannelLoopTest {
 
   @Test
   void failingTask_endsAlone() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     Executor thread = threadOf(pair);
     thread.execute(() -> {
       throw new IllegalStateException("a bug");
@@ -279,7 +279,7 @@ final class ChannelLoopTest {
 
   @Test
   void taskForALoopThatHasEnded_isRefused() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     Executor thread = threadOf(pair);
     loop.close();
     pair.reader.ended.get();
@@ -289,7 +289,7 @@ final class ChannelLoopTest {
   /** Whoever wakes the thread may find it about to wait, waiting or awake: none of its tasks may be left. */
   @Test
   void tasksOfManyThreads_allRun() throws Exception {
-    Pair pair = pair(text -> ChannelLoop.Next.MORE);
+    Pair pair = pair(text -> ChannelReader.Next.MORE);
     Executor thread = threadOf(pair);
     List<Thread> senders = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
@@ -317,7 +317,7 @@ final class ChannelLoopTest {
     return pair.reader.thread.get();
   }
 
-  private Pair pair(Function<String, ChannelLoop.Next> next) throws IOException {
+  private Pair pair(Function<String, ChannelReader.Next> next) throws IOException {
     try (ServerSocketChannel listener = ServerSocketChannel.open()) {
       listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       SocketChannel near = SocketChannel.open(listener.getLocalAddress());
@@ -330,7 +330,7 @@ final class ChannelLoopTest {
     }
   }
 
-  private record Pair(SocketChannel near, SocketChannel far, TextReader reader, ChannelLoop.Watch watch) {
+  private record Pair(SocketChannel near, SocketChannel far, TextReader reader, WatchedChannel watch) {
     void send(String text) {
       try {
         far.write(ByteBuffer.wrap(text.getBytes(US_ASCII)));
@@ -340,25 +340,25 @@ final class ChannelLoopTest {
     }
   }
 
-  private static final class TextReader implements ChannelLoop.Reader {
+  private static final class TextReader implements ChannelReader {
     private final SocketChannel channel;
-    private final Function<String, ChannelLoop.Next> next;
+    private final Function<String, ChannelReader.Next> next;
     private final LinkedBlockingQueue<String> texts = new LinkedBlockingQueue<>();
     private final CompletableFuture<Executor> thread = new CompletableFuture<>();
     private final CompletableFuture<@Nullable IOException> ended = new CompletableFuture<>();
 
-    TextReader(SocketChannel channel, Function<String, ChannelLoop.Next> next) {
+    TextReader(SocketChannel channel, Function<String, ChannelReader.Next> next) {
       this.channel = channel;
       this.next = next;
     }
 
     @Override
-    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+    public ChannelReader.Next read(ChannelReader.Buffers buffers) throws IOException {
       thread.complete(ConnectionThread.currentConnection());
       ByteBuffer scratch = buffers.direct();
       int length = channel.read(scratch.clear());
       if (length <= 0) {
-        return length < 0 ? ChannelLoop.Next.END : ChannelLoop.Next.MORE;
+        return length < 0 ? ChannelReader.Next.END : ChannelReader.Next.MORE;
       }
       String text = US_ASCII.decode(scratch.flip()).toString();
       texts.add(text);

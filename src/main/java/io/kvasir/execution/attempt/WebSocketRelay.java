@@ -3,7 +3,7 @@ package io.kvasir.execution.attempt;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.ExecutionMetrics;
 import io.kvasir.http.ByteSink;
-import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import io.kvasir.http.DuplexSink;
 import io.kvasir.http.StreamingBody;
 import io.kvasir.http.WebSocketFrames;
@@ -251,17 +251,17 @@ final class WebSocketRelay implements StreamingBody {
     }
 
     @Override
-    public ChannelLoop.Next accept(int length) throws IOException {
+    public ChannelReader.Next accept(int length) throws IOException {
       if (!worker.canStream()) {
-        return relay(buffer, length, client) ? ChannelLoop.Next.MORE : ChannelLoop.Next.END;
+        return relay(buffer, length, client) ? ChannelReader.Next.MORE : ChannelReader.Next.END;
       }
       if (!offers) {
         held = length;
-        return ChannelLoop.Next.PAUSE;
+        return ChannelReader.Next.PAUSE;
       }
-      return !relay(buffer, length, client::offer) ? ChannelLoop.Next.END
-          : client.isBehind() ? ChannelLoop.Next.PAUSE
-          : ChannelLoop.Next.MORE;
+      return !relay(buffer, length, client::offer) ? ChannelReader.Next.END
+          : client.isBehind() ? ChannelReader.Next.PAUSE
+          : ChannelReader.Next.MORE;
     }
 
     @Override

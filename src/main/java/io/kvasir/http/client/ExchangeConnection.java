@@ -1,6 +1,7 @@
 package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -11,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * closes it while it is idle is seen then and not looked for before each exchange. Thread-safe but for what it
  * inherits.
  */
-final class ExchangeConnection extends PodConnection implements ChannelLoop.Reader {
+final class ExchangeConnection extends PodConnection implements ChannelReader {
   private final Owner owner;
   private final ChannelLoop loop;
 
@@ -88,16 +89,16 @@ final class ExchangeConnection extends PodConnection implements ChannelLoop.Read
   }
 
   @Override
-  public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+  public ChannelReader.Next read(ChannelReader.Buffers buffers) throws IOException {
     ShortExchange done;
     synchronized (this) {
       done = current;
       if (done == null) {
         // Nothing was requested: it is the end, or what cannot be understood.
-        return fill() == 0 ? ChannelLoop.Next.MORE : ChannelLoop.Next.END;
+        return fill() == 0 ? ChannelReader.Next.MORE : ChannelReader.Next.END;
       }
       if (!done.read(this, buffers.piece())) {
-        return ChannelLoop.Next.MORE;
+        return ChannelReader.Next.MORE;
       }
       current = null;
     }
@@ -106,7 +107,7 @@ final class ExchangeConnection extends PodConnection implements ChannelLoop.Read
       owner.release(this);
     }
     done.complete();
-    return kept ? ChannelLoop.Next.MORE : ChannelLoop.Next.END;
+    return kept ? ChannelReader.Next.MORE : ChannelReader.Next.END;
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import io.kvasir.http.ConnectionThread;
 import java.io.IOException;
 import java.net.Socket;
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * A connection without encryption, which a loop watches for as long as it is open. A call that waits for bytes is woken
  * by the loop, on the loop's own thread where it runs there, and reads them itself; or the loop reads them for it.
  */
-final class PlainConnection extends CallConnection implements ChannelLoop.Reader {
+final class PlainConnection extends CallConnection implements ChannelReader {
   /** More is written in pieces, as the JVM copies a piece out of the heap. */
   private static final int PIECE_BYTES = 128 << 10;
 
@@ -45,7 +46,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   private volatile @Nullable Thread waiting;
 
   /** Reads for the call. */
-  private volatile ChannelLoop.@Nullable Reader reader;
+  private volatile @Nullable ChannelReader reader;
 
   PlainConnection(PodOrigin origin, Supplier<ChannelLoop> loop) throws IOException {
     super(origin);
@@ -165,7 +166,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
    * Has {@code next} read what comes, until it wants nothing more; at its end it is the call's turn again. After a
    * pause it goes on with {@link #resume}.
    */
-  void handTo(ChannelLoop.Reader next) throws IOException {
+  void handTo(ChannelReader next) throws IOException {
     reader = next;
     Turn before = turn.getAndUpdate(is -> is == Turn.OVER ? is : Turn.LOOP);
     if (before == Turn.OVER) {
@@ -204,7 +205,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     boolean read(byte[] piece) throws IOException;
   }
 
-  private final class StreamedBody implements ChannelLoop.Reader {
+  private final class StreamedBody implements ChannelReader {
     private final BodyReader body;
     private volatile @Nullable IOException failure;
     private volatile boolean over;
@@ -214,15 +215,15 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     }
 
     @Override
-    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+    public ChannelReader.Next read(ChannelReader.Buffers buffers) throws IOException {
       borrow(buffers.input());
       try {
         do {
           if (!body.read(buffers.piece())) {
-            return ChannelLoop.Next.END;
+            return ChannelReader.Next.END;
           }
         } while (buffered() > 0);
-        return ChannelLoop.Next.MORE;
+        return ChannelReader.Next.MORE;
       } finally {
         giveBack();
       }
@@ -238,55 +239,55 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
   // The loop's thread.
 
   @Override
-  public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
+  public ChannelReader.Next read(ChannelReader.Buffers buffers) {
     return turn.get() == Turn.LOOP ? readForCall(buffers) : yieldToCall(buffers);
   }
 
   /** Has the call read. */
-  private ChannelLoop.Next yieldToCall(ChannelLoop.Buffers buffers) {
+  private ChannelReader.Next yieldToCall(ChannelReader.Buffers buffers) {
     while (true) {
       switch (turn()) {
         case IDLE -> {
-          return isSpoilt() ? ChannelLoop.Next.END : ChannelLoop.Next.MORE;
+          return isSpoilt() ? ChannelReader.Next.END : ChannelReader.Next.MORE;
         }
         case CALL -> {
           if (turn.compareAndSet(Turn.CALL, Turn.AHEAD)) {
-            return ChannelLoop.Next.PAUSE;
+            return ChannelReader.Next.PAUSE;
           }
         }
         case AWAITED -> {
           if (turn.compareAndSet(Turn.AWAITED, Turn.READABLE)) {
             LockSupport.unpark(waiting);
-            return ChannelLoop.Next.MORE;
+            return ChannelReader.Next.MORE;
           }
         }
         case READABLE -> {
           if (turn.compareAndSet(Turn.READABLE, Turn.AHEAD)) {
-            return ChannelLoop.Next.PAUSE;
+            return ChannelReader.Next.PAUSE;
           }
         }
         case AHEAD -> {
-          return ChannelLoop.Next.PAUSE;
+          return ChannelReader.Next.PAUSE;
         }
         case LOOP -> {
           return readForCall(buffers);
         }
         case OVER -> {
-          return ChannelLoop.Next.END;
+          return ChannelReader.Next.END;
         }
       }
     }
   }
 
-  private ChannelLoop.Next readForCall(ChannelLoop.Buffers buffers) {
-    ChannelLoop.Reader current = reader;
+  private ChannelReader.Next readForCall(ChannelReader.Buffers buffers) {
+    ChannelReader current = reader;
     if (current == null) {
       throw new IllegalStateException("nobody reads for the call");
     }
     IOException failure = null;
     try {
-      ChannelLoop.Next next = current.read(buffers);
-      if (next != ChannelLoop.Next.END) {
+      ChannelReader.Next next = current.read(buffers);
+      if (next != ChannelReader.Next.END) {
         return next;
       }
     } catch (IOException e) {
@@ -297,7 +298,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     current.ended(failure);
     turn.set(Turn.CALL);
     LockSupport.unpark(waiting);
-    return ChannelLoop.Next.MORE;
+    return ChannelReader.Next.MORE;
   }
 
   @Override
@@ -305,7 +306,7 @@ final class PlainConnection extends CallConnection implements ChannelLoop.Reader
     closeSocket();
     Turn before = turn.getAndSet(Turn.OVER);
     // After that: a reader comes before the turn that is its.
-    ChannelLoop.Reader current = reader;
+    ChannelReader current = reader;
     if (before == Turn.LOOP && current != null) {
       current.ended(failure == null ? new AsynchronousCloseException() : failure);
     }

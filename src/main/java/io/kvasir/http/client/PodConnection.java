@@ -1,6 +1,8 @@
 package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
+import io.kvasir.http.WatchedChannel;
 import java.io.IOException;
 import java.io.Serial;
 import java.net.Socket;
@@ -33,7 +35,7 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
   private long idleSince;
   private boolean used;
 
-  private volatile ChannelLoop.@Nullable Watch watch;
+  private volatile @Nullable WatchedChannel watch;
 
   PodConnection(PodOrigin origin) throws IOException {
     this.origin = origin;
@@ -55,8 +57,8 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
     return channel;
   }
 
-  /** Has a loop watch it until it is closed, from the first {@link ChannelLoop.Watch#resume} on. */
-  void watchBy(ChannelLoop loop, ChannelLoop.Reader reader) throws IOException {
+  /** Has a loop watch it until it is closed, from the first {@link WatchedChannel#resume} on. */
+  void watchBy(ChannelLoop loop, ChannelReader reader) throws IOException {
     channel.configureBlocking(false);
     watch = loop.watch(channel, reader);
   }
@@ -66,8 +68,8 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
    *
    * @throws IOException when there is none, for it is not connected
    */
-  ChannelLoop.Watch watch() throws IOException {
-    ChannelLoop.Watch begun = watch;
+  WatchedChannel watch() throws IOException {
+    WatchedChannel begun = watch;
     if (begun == null) {
       throw new IOException("not connected");
     }
@@ -76,7 +78,7 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
 
   /** Has the loop that watches it, if one does, begin to read or go on after a pause. */
   void resume() {
-    ChannelLoop.Watch begun = watch;
+    WatchedChannel begun = watch;
     if (begun != null) {
       begun.resume();
     }
@@ -84,7 +86,7 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
 
   /** Whether the loop's thread that watches it is the caller's. */
   boolean isWatchedByCaller() {
-    ChannelLoop.Watch begun = watch;
+    WatchedChannel begun = watch;
     return begun != null && begun.isCurrent();
   }
 
@@ -257,7 +259,7 @@ abstract sealed class PodConnection permits CallConnection, ExchangeConnection {
   /** Ends it, from whichever thread: who reads or writes it fails. */
   void close() {
     closeSocket();
-    ChannelLoop.Watch begun = watch;
+    WatchedChannel begun = watch;
     if (begun != null) {
       begun.closed();
     }

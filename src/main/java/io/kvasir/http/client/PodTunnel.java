@@ -1,6 +1,6 @@
 package io.kvasir.http.client;
 
-import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
@@ -23,7 +23,7 @@ public final class PodTunnel {
      * @return {@code PAUSE} to have {@link #catchUp} called before more is read, {@code END} for nothing more
      * @throws IOException ends the receiving
      */
-    ChannelLoop.Next accept(int length) throws IOException;
+    ChannelReader.Next accept(int length) throws IOException;
 
     /** Lets what is slow catch up; on the receiving thread, so it may block. Whether it wants more. */
     boolean catchUp() throws IOException;
@@ -96,7 +96,7 @@ public final class PodTunnel {
   }
 
   /** The connection as a loop reads it. */
-  private final class Watched implements ChannelLoop.Reader {
+  private final class Watched implements ChannelReader {
     private final PlainConnection plain;
 
     /** Wakes the receiving thread, after a pause or at the end. */
@@ -150,28 +150,28 @@ public final class PodTunnel {
     }
 
     @Override
-    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+    public ChannelReader.Next read(ChannelReader.Buffers buffers) throws IOException {
       Receiver to = receiver;
       if (to == null || paused) {
-        return ChannelLoop.Next.PAUSE;
+        return ChannelReader.Next.PAUSE;
       }
       do {
         int length = PodTunnel.this.read(buffer);
         if (length <= 0) {
-          return length < 0 ? ChannelLoop.Next.END : ChannelLoop.Next.MORE;
+          return length < 0 ? ChannelReader.Next.END : ChannelReader.Next.MORE;
         }
-        ChannelLoop.Next next = accept(to, length);
-        if (next != ChannelLoop.Next.MORE) {
+        ChannelReader.Next next = accept(to, length);
+        if (next != ChannelReader.Next.MORE) {
           return next;
         }
       } while (connection.buffered() > 0);
-      return ChannelLoop.Next.MORE;
+      return ChannelReader.Next.MORE;
     }
 
-    private ChannelLoop.Next accept(Receiver to, int length) throws IOException {
+    private ChannelReader.Next accept(Receiver to, int length) throws IOException {
       try {
-        ChannelLoop.Next next = to.accept(length);
-        if (next == ChannelLoop.Next.PAUSE) {
+        ChannelReader.Next next = to.accept(length);
+        if (next == ChannelReader.Next.PAUSE) {
           paused = true;
           events.release();
         }

@@ -1,6 +1,6 @@
 package io.kvasir.http.server;
 
-import io.kvasir.http.ChannelLoop.Next;
+import io.kvasir.http.ChannelReader.Next;
 import io.kvasir.http.MemoryBudget;
 import java.nio.ByteBuffer;
 import java.util.Arrays;

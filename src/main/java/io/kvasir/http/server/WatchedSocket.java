@@ -1,6 +1,8 @@
 package io.kvasir.http.server;
 
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
+import io.kvasir.http.WatchedChannel;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -9,12 +11,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A client's socket that is read by a loop with many others, and written without waiting where there is room. */
-final class WatchedSocket implements ClientSocket, ChannelLoop.Reader {
+final class WatchedSocket implements ClientSocket, ChannelReader {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedSocket.class);
 
   private final SocketChannel channel;
   private final ChannelLoop loop;
-  private volatile ChannelLoop.@Nullable Watch watch;
+  private volatile @Nullable WatchedChannel watch;
   private volatile @Nullable ClientInput input;
 
   // Guarded by this.
@@ -33,8 +35,8 @@ final class WatchedSocket implements ClientSocket, ChannelLoop.Reader {
     watch = loop.watch(channel, this);
   }
 
-  private ChannelLoop.Watch watch() throws IOException {
-    ChannelLoop.Watch opened = watch;
+  private WatchedChannel watch() throws IOException {
+    WatchedChannel opened = watch;
     if (opened == null) {
       throw new IOException("not connected");
     }
@@ -57,23 +59,23 @@ final class WatchedSocket implements ClientSocket, ChannelLoop.Reader {
 
   @Override
   public void resume() {
-    ChannelLoop.Watch opened = watch;
+    WatchedChannel opened = watch;
     if (opened != null && input != null) {
       opened.resume();
     }
   }
 
   @Override
-  public ChannelLoop.Next read(ChannelLoop.Buffers buffers) throws IOException {
+  public ChannelReader.Next read(ChannelReader.Buffers buffers) throws IOException {
     ClientInput to = input;
     if (to == null) {
-      return ChannelLoop.Next.PAUSE;
+      return ChannelReader.Next.PAUSE;
     }
     ByteBuffer scratch = buffers.direct();
     int length = channel.read(scratch.clear().limit(Math.min(scratch.capacity(), to.room())));
     return switch (length) {
-      case -1 -> ChannelLoop.Next.END;
-      case 0 -> ChannelLoop.Next.MORE;
+      case -1 -> ChannelReader.Next.END;
+      case 0 -> ChannelReader.Next.MORE;
       default -> to.accept(scratch.flip());
     };
   }
@@ -123,7 +125,7 @@ final class WatchedSocket implements ClientSocket, ChannelLoop.Reader {
   @Override
   public void close() throws IOException {
     channel.close();
-    ChannelLoop.Watch opened = watch;
+    WatchedChannel opened = watch;
     if (opened != null) {
       opened.closed();
     }

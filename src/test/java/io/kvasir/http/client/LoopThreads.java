@@ -1,6 +1,7 @@
 package io.kvasir.http.client;
 
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import io.kvasir.http.ConnectionThread;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -23,11 +24,11 @@ final class LoopThreads {
           SocketChannel _ = listener.accept()) {
         near.configureBlocking(false);
         CompletableFuture<Executor> found = new CompletableFuture<>();
-        loop.watch(near, new ChannelLoop.Reader() {
+        loop.watch(near, new ChannelReader() {
           @Override
-          public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
+          public ChannelReader.Next read(ChannelReader.Buffers buffers) {
             found.complete(ConnectionThread.currentConnection());
-            return ChannelLoop.Next.END;
+            return ChannelReader.Next.END;
           }
 
           @Override

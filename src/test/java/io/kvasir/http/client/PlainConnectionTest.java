@@ -2,7 +2,7 @@ package io.kvasir.http.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import java.io.IOException;
 import java.nio.channels.AsynchronousCloseException;
 import java.util.concurrent.CompletableFuture;
@@ -58,10 +58,10 @@ final class PlainConnectionTest {
     }
   }
 
-  private record Counted(AtomicInteger ends) implements ChannelLoop.Reader {
+  private record Counted(AtomicInteger ends) implements ChannelReader {
     @Override
-    public ChannelLoop.Next read(ChannelLoop.Buffers buffers) {
-      return ChannelLoop.Next.MORE;
+    public ChannelReader.Next read(ChannelReader.Buffers buffers) {
+      return ChannelReader.Next.MORE;
     }
 
     @Override

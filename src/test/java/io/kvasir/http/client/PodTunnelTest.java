@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.http.ChannelLoop;
+import io.kvasir.http.ChannelReader;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -68,9 +69,9 @@ final class PodTunnelTest {
         private int held;
 
         @Override
-        public ChannelLoop.Next accept(int length) {
+        public ChannelReader.Next accept(int length) {
           held = length;
-          return ChannelLoop.Next.PAUSE;
+          return ChannelReader.Next.PAUSE;
         }
 
         @Override
