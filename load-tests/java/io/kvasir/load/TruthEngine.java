@@ -2,7 +2,7 @@ package io.kvasir.load;
 
 import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineIdentity;
-import io.kvasir.engines.EngineInquiry;
+import io.kvasir.engines.EngineClient;
 import io.kvasir.engines.EventPublishing;
 import io.kvasir.engines.PromptBlocks;
 import io.kvasir.http.HttpCalls;
@@ -51,7 +51,7 @@ record TruthEngine(
    */
   static TruthEngine ask(URI url) throws IOException, InterruptedException {
     try (HttpCalls calls = new HttpCalls()) {
-      EngineDescription told = new EngineInquiry(calls, TIMEOUT).describe(url, null);
+      EngineDescription told = new EngineClient(calls, TIMEOUT).describe(url, null);
       List<String> models = new ArrayList<>(List.of(told.baseModels().getFirst().name()));
       models.addAll(told.adapters());
       Integer blockSize = told.cache().blockSize();

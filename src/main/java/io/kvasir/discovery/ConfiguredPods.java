@@ -24,11 +24,11 @@ final class ConfiguredPods implements AutoCloseable {
   private final Map<URI, String> faults = new ConcurrentHashMap<>();
 
   /** Asks the engines of these pods, until all have answered. */
-  ConfiguredPods(List<BarePod> pods, PodsReader reader, PodInquiry inquiry, Pods roster) {
+  ConfiguredPods(List<BarePod> pods, PodsReader reader, PodLearner learner, Pods roster) {
     this.pods = pods;
     this.reader = reader;
     this.roster = roster;
-    this.learnt = new LearntPods(inquiry, Duration.ofMinutes(2), this::announce);
+    this.learnt = new LearntPods(learner, Duration.ofMinutes(2), this::announce);
     pods.forEach(pod -> learnt.of(pod.address()));
   }
 

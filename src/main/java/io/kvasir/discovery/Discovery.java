@@ -83,10 +83,10 @@ public final class Discovery implements AutoCloseable {
    * What discovery needs to know of the pods that it finds.
    *
    * @param reader of their descriptions
-   * @param inquiry after what the engines of those are that name no models
+   * @param learner learns of the engines what those are that name no models
    * @param pools takes the InferencePools that this node sees, and what belongs to them, after each change
    */
-  public record Readers(PodsReader reader, PodInquiry inquiry, Consumer<PoolSet> pools) {}
+  public record Readers(PodsReader reader, PodLearner learner, Consumer<PoolSet> pools) {}
 
   /**
    * Starts the singletons, which read the sources on this node when it is the oldest, and the watch of InferencePools,
@@ -95,11 +95,11 @@ public final class Discovery implements AutoCloseable {
   public Discovery(
       ActorSystem<?> system, Settings settings, Readers readers, Pods roster, Cells cells, Metrics metrics) {
     this.roster = roster;
-    this.configured = new ConfiguredPods(settings.bare(), readers.reader, readers.inquiry, roster);
+    this.configured = new ConfiguredPods(settings.bare(), readers.reader, readers.learner, roster);
     Counter changes = EngineWatch.changes(metrics);
     startSingleton(
         system, "engine-watch", null, () ->
-            new EngineWatch(readers.reader, readers.inquiry, roster, cells, EngineWatch.ASK_INTERVAL, changes));
+            new EngineWatch(readers.reader, readers.learner, roster, cells, EngineWatch.ASK_INTERVAL, changes));
     Path file = settings.file();
     if (file != null) {
       SourceState state = state(PodSource.FILE, metrics);
@@ -121,7 +121,7 @@ public final class Discovery implements AutoCloseable {
           PodSource.KUBERNETES,
           state,
           () -> {
-            KubernetesPods pods = new KubernetesPods(source, readers.reader, readers.inquiry, roster, state);
+            KubernetesPods pods = new KubernetesPods(source, readers.reader, readers.learner, roster, state);
             StatusWriter writer = writeStatuses(source, inference);
             return () -> {
               pods.close();

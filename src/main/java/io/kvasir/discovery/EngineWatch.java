@@ -60,13 +60,13 @@ final class EngineWatch implements AutoCloseable {
    *
    * @param askInterval time between two questions to an engine that stays well, some more or less
    */
-  EngineWatch(PodsReader reader, PodInquiry inquiry, Pods roster, Cells cells, Duration askInterval,
+  EngineWatch(PodsReader reader, PodLearner learner, Pods roster, Cells cells, Duration askInterval,
       Counter changes) {
     this.reader = reader;
     this.roster = roster;
     this.cells = cells;
     this.changes = changes;
-    this.learnt = new LearntPods(inquiry, askInterval, () -> {});
+    this.learnt = new LearntPods(learner, askInterval, () -> {});
     this.thread = Thread.ofVirtual().name("kvasir-engine-watch").start(this::run);
   }
 

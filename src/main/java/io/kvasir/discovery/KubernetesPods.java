@@ -42,12 +42,12 @@ final class KubernetesPods implements AutoCloseable {
    * @param source where pods are read
    */
   KubernetesPods(
-      KubernetesSource source, PodsReader reader, PodInquiry inquiry, Pods roster, SourceState state) {
+      KubernetesSource source, PodsReader reader, PodLearner learner, Pods roster, SourceState state) {
     this.settings = source.settings();
     this.reader = reader;
     this.roster = roster;
     this.state = state;
-    this.learnt = new LearntPods(inquiry, LEARN_INTERVAL, this::declare);
+    this.learnt = new LearntPods(learner, LEARN_INTERVAL, this::declare);
     this.watches = new PodWatches(source, this::declare, state::failed);
     watches.start();
   }

@@ -27,7 +27,7 @@ final class LearntPods implements AutoCloseable {
   private static final Duration MIN_PAUSE = Duration.ofSeconds(1);
   private static final Duration MAX_PAUSE = Duration.ofSeconds(30);
 
-  private final PodInquiry inquiry;
+  private final PodLearner learner;
   private final Duration interval;
   private final Runnable listener;
   private final Map<EngineAddress, Engine> engines = new HashMap<>();
@@ -38,8 +38,8 @@ final class LearntPods implements AutoCloseable {
    * @param interval about as long an engine that has answered is left alone; a quarter more or less at random
    * @param listener is run when an engine has told something new, or has failed to answer for the first time
    */
-  LearntPods(PodInquiry inquiry, Duration interval, Runnable listener) {
-    this.inquiry = inquiry;
+  LearntPods(PodLearner learner, Duration interval, Runnable listener) {
+    this.learner = learner;
     this.interval = interval;
     this.listener = listener;
   }
@@ -153,7 +153,7 @@ final class LearntPods implements AutoCloseable {
       LearntPod found = null;
       String reason = null;
       try {
-        found = inquiry.learn(address, known());
+        found = learner.learn(address, known());
       } catch (IOException silent) {
         reason = String.valueOf(silent.getMessage());
       } catch (RuntimeException | StackOverflowError unreadable) {

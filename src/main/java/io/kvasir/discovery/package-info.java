@@ -5,7 +5,7 @@
  * finds to {@link io.kvasir.cell.Cells#declare}, where the directory compares them with the roster; {@code SourceState}
  * keeps the faults for metrics and readiness.
  *
- * <p>Where a description names no models its engine is asked, through a {@link io.kvasir.discovery.PodInquiry}, and
+ * <p>Where a description names no models its engine is asked, through a {@link io.kvasir.discovery.PodLearner}, and
  * what it told of its {@link io.kvasir.discovery.LearntPod} completes the description: by {@code ConfiguredPods} for a
  * node's configuration, by {@code KubernetesPods} for its own. {@code EngineWatch}, on one node of the cluster, asks
  * again and has descriptions replaced that have become wrong.

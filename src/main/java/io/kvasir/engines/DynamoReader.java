@@ -17,16 +17,16 @@ import org.jspecify.annotations.Nullable;
  * {@code metrics.rs}): its models with their contexts, and the gauges {@code dynamo_frontend_model_*} with what the
  * workers of a model told when they registered. LoRA adapters are models among others there.
  */
-final class DynamoReader implements DescriptionReader {
+final class DynamoReader implements PageReader {
   private static final String GAUGES = "dynamo_frontend_model_";
 
   @Override
-  public EngineDescription read(EngineAnswers answers, String metrics) {
+  public EngineDescription read(EnginePages pages, String metrics) {
     Map<String, Map<String, Integer>> gauges = gauges(metrics);
     Map<String, Integer> contexts = new HashMap<>();
-    answers.models().path("data").forEach(model -> put(contexts, model, "context_window"));
+    pages.models().path("data").forEach(model -> put(contexts, model, "context_window"));
     List<ServedModel> models =
-        answers.servedModels().stream()
+        pages.servedModels().stream()
             .map(model -> new ServedModel(model.name(), null, null, contexts.get(model.name()), null))
             .toList();
     Set<Integer> blockSizes = new TreeSet<>();
@@ -38,7 +38,7 @@ final class DynamoReader implements DescriptionReader {
     }
     Integer blockSize = blockSizes.size() == 1 ? blockSizes.iterator().next() : null;
     return new EngineDescription(
-        answers.url(), answers.identity(), models, new CacheDescription(blockSize, blocks, null, null, null, null),
+        pages.url(), pages.identity(), models, new CacheDescription(blockSize, blocks, null, null, null, null),
         new EventPublishing.Withheld(), new LoadPublishing.Untold(), null, unknowns(blockSizes, blocks));
   }
 
@@ -90,7 +90,7 @@ final class DynamoReader implements DescriptionReader {
   }
 
   private static void put(Map<String, Integer> counts, JsonNode model, String field) {
-    Integer count = EngineAnswers.count(model.path(field));
+    Integer count = EnginePages.count(model.path(field));
     String name = model.path("id").textValue();
     if (count != null && name != null) {
       counts.put(name, count);

@@ -15,8 +15,9 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks an engine what it is, and finds out what it does not tell but shows: whether somebody publishes at the default
- * endpoint, where its load is, and whether it answers {@code /tokenize}. Thread-safe; waits for the engine.
+ * Has an {@link EngineClient} ask an engine what it is, and finds out what it does not tell but shows: whether somebody
+ * publishes at the default endpoint, where its load is, and whether it answers {@code /tokenize}. Thread-safe; waits
+ * for the engine.
  */
 public final class EngineSurvey {
   /** Where vLLM, SGLang and TensorRT-LLM publish unless told otherwise; rank r at the port + r. */
@@ -29,7 +30,7 @@ public final class EngineSurvey {
       + " vllm serve) and give that";
 
   private final HttpCalls calls;
-  private final EngineInquiry inquiry;
+  private final EngineClient client;
   private final Duration timeout;
 
   /**
@@ -40,7 +41,7 @@ public final class EngineSurvey {
    */
   public EngineSurvey(HttpCalls calls, Duration timeout) {
     this.calls = calls;
-    this.inquiry = new EngineInquiry(calls, timeout);
+    this.client = new EngineClient(calls, timeout);
     this.timeout = timeout;
   }
 
@@ -62,7 +63,7 @@ public final class EngineSurvey {
       throws HttpCallException, InterruptedException {
     EngineDescription engine;
     try {
-      EngineDescription told = inquiry.describe(address, key, known);
+      EngineDescription told = client.describe(address, key, known);
       engine = address.role() == null ? told : GivenRole.taken(told, address.role());
     } catch (HttpCallException failed) {
       HttpCallException remedied =
@@ -97,7 +98,7 @@ public final class EngineSurvey {
       case TENSORRT_LLM, DYNAMO -> new LoadOrigin.None(without);
       case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, UNKNOWN -> {
         for (String path : LoadGauge.pages()) {
-          if (LoadGauge.isOn(inquiry.textOrNone(engine.url(), path, key))) {
+          if (LoadGauge.isOn(client.textOrNone(engine.url(), path, key))) {
             yield new LoadOrigin.Polled(path, remark);
           }
         }
@@ -136,7 +137,7 @@ public final class EngineSurvey {
 
   private boolean isDynamoWorker(URI url, @Nullable String key) throws InterruptedException {
     try {
-      return inquiry.isDynamoWorker(url, key);
+      return client.isDynamoWorker(url, key);
     } catch (HttpCallException silent) {
       return false;
     }

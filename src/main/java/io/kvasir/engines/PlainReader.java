@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Reads the pages of engines that tell no more than their models. */
-final class PlainReader implements DescriptionReader {
+final class PlainReader implements PageReader {
   private final EngineKind kind;
 
   PlainReader(EngineKind kind) {
@@ -12,7 +12,7 @@ final class PlainReader implements DescriptionReader {
   }
 
   @Override
-  public EngineDescription read(EngineAnswers answers, String metrics) {
+  public EngineDescription read(EnginePages pages, String metrics) {
     List<Unknown> unknowns = new ArrayList<>();
     if (kind == EngineKind.UNKNOWN) {
       unknowns.add(new Unknown("kind", "Nothing it answers names vLLM, SGLang, TensorRT-LLM, llama.cpp or Dynamo; is"
@@ -23,7 +23,7 @@ final class PlainReader implements DescriptionReader {
         ? "llama.cpp has none: leave events out, and the router learns from what it sends."
         : "Set events of the pod in the router's configuration, if the engine publishes any."));
     return new EngineDescription(
-        answers.url(), answers.identity(), answers.servedModels(), CacheDescription.UNTOLD,
+        pages.url(), pages.identity(), pages.servedModels(), CacheDescription.UNTOLD,
         kind == EngineKind.LLAMA_CPP ? new EventPublishing.Off() : new EventPublishing.Untold(),
         new LoadPublishing.Untold(), null, unknowns);
   }

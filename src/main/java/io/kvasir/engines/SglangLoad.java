@@ -43,8 +43,8 @@ public final class SglangLoad {
     if (!events.hasNonNull("load_endpoint_port_base")) {
       return new LoadPublishing.Untold();
     }
-    Integer port = EngineAnswers.count(events.path("load_endpoint_port_base"));
-    Integer ranks = EngineAnswers.count(events.path("dp_size"));
+    Integer port = EnginePages.count(events.path("load_endpoint_port_base"));
+    Integer ranks = EnginePages.count(events.path("dp_size"));
     int count = ranks == null ? 1 : ranks;
     String topic = events.path("load_topic").asText("");
     if (count > EngineDescription.MAX_RANKS) {

@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  * Reads SGLang's pages: {@code /server_info} has every argument of its command line, and since May 2026 the resolved
  * {@code kv_events} (SGLang, {@code describe_kv_events_publisher} in {@code python/sglang/srt/runtime_context.py}).
  */
-final class SglangReader implements DescriptionReader {
+final class SglangReader implements PageReader {
   private static final JsonMapper JSON = new JsonMapper();
 
   @Override
-  public EngineDescription read(EngineAnswers answers, String metrics) {
-    JsonNode info = answers.serverInfo();
-    EventPublishing events = events(answers);
+  public EngineDescription read(EnginePages pages, String metrics) {
+    JsonNode info = pages.serverInfo();
+    EventPublishing events = events(pages);
     List<Unknown> unknowns = new ArrayList<>();
     if (!info.isObject()) {
       unknowns.add(new Unknown("block size, ranks, role and cache events", "Let the router reach its /server_info; or"
@@ -28,14 +28,14 @@ final class SglangReader implements DescriptionReader {
           + " the pod as its --kv-events-config has them."));
     }
     return new EngineDescription(
-        answers.url(), answers.identity(), models(answers), cache(info), events,
-        SglangLoad.publishing(answers.url(), info), transfer(info), unknowns);
+        pages.url(), pages.identity(), models(pages), cache(info), events,
+        SglangLoad.publishing(pages.url(), info), transfer(info), unknowns);
   }
 
-  private static List<ServedModel> models(EngineAnswers answers) {
-    String tokenizer = answers.serverInfo().path("tokenizer_path").textValue();
-    String root = answers.serverInfo().path("model_path").textValue();
-    return answers.servedModels().stream()
+  private static List<ServedModel> models(EnginePages pages) {
+    String tokenizer = pages.serverInfo().path("tokenizer_path").textValue();
+    String root = pages.serverInfo().path("model_path").textValue();
+    return pages.servedModels().stream()
         .map(model -> model.isAdapter()
             ? model
             : new ServedModel(
@@ -44,20 +44,20 @@ final class SglangReader implements DescriptionReader {
   }
 
   private static CacheDescription cache(JsonNode info) {
-    Integer blockSize = EngineAnswers.count(info.at("/kv_events/block_size"));
+    Integer blockSize = EnginePages.count(info.at("/kv_events/block_size"));
     if (blockSize == null) {
-      blockSize = EngineAnswers.count(info.path("page_size"));
+      blockSize = EnginePages.count(info.path("page_size"));
     }
-    Integer tokens = EngineAnswers.count(info.path("max_total_num_tokens"));
-    Boolean off = EngineAnswers.flag(info.path("disable_radix_cache"));
+    Integer tokens = EnginePages.count(info.path("max_total_num_tokens"));
+    Boolean off = EnginePages.flag(info.path("disable_radix_cache"));
     return new CacheDescription(
         blockSize,
         tokens == null || blockSize == null ? null : tokens / blockSize,
         ranks(info),
         off == null ? null : !off,
         null,
-        EngineAnswers.flag(info.path("enable_cache_report")),
-        EngineAnswers.flag(info.path("enable_session_radix_cache")));
+        EnginePages.flag(info.path("enable_cache_report")),
+        EnginePages.flag(info.path("enable_session_radix_cache")));
   }
 
   /**
@@ -65,35 +65,35 @@ final class SglangReader implements DescriptionReader {
    * they were started with {@code --dp-size} and {@code --enable-dp-attention}.
    */
   private static @Nullable Integer ranks(JsonNode info) {
-    Integer publishers = EngineAnswers.count(info.at("/kv_events/dp_size"));
+    Integer publishers = EnginePages.count(info.at("/kv_events/dp_size"));
     if (publishers != null) {
       return publishers;
     }
-    Integer replicas = EngineAnswers.count(info.path("dp_size"));
-    Integer groups = EngineAnswers.count(info.path("attn_dp_size"));
+    Integer replicas = EnginePages.count(info.path("dp_size"));
+    Integer groups = EnginePages.count(info.path("attn_dp_size"));
     return replicas == null || groups == null ? replicas : Integer.valueOf(replicas * groups);
   }
 
-  private static EventPublishing events(EngineAnswers answers) {
-    JsonNode info = answers.serverInfo();
+  private static EventPublishing events(EnginePages pages) {
+    JsonNode info = pages.serverInfo();
     JsonNode resolved = info.path("kv_events");
     // Older versions tell where replay is only by the argument, which is a text of JSON.
     JsonNode argument = argument(info.path("kv_events_config"));
     if (resolved.isNull() || (!resolved.isObject() && info.path("kv_events_config").isNull())) {
       return new EventPublishing.Off();
     }
-    Integer port = EngineAnswers.count(resolved.path("endpoint_port_base"));
+    Integer port = EnginePages.count(resolved.path("endpoint_port_base"));
     if (port == null || !resolved.path("publisher").asText("zmq").equals("zmq")) {
       return new EventPublishing.Untold();
     }
     String host = "tcp://" + resolved.path("endpoint_host").asText("*") + ":";
-    Integer replayPort = EngineAnswers.count(resolved.path("replay_endpoint_port_base"));
+    Integer replayPort = EnginePages.count(resolved.path("replay_endpoint_port_base"));
     String replay = replayPort == null ? argument.path("replay_endpoint").textValue() : host + replayPort;
     return new EventPublishing.Zmq(
-        String.valueOf(PublishedEndpoint.of(answers.url(), host + port)),
-        PublishedEndpoint.of(answers.url(), replay),
+        String.valueOf(PublishedEndpoint.of(pages.url(), host + port)),
+        PublishedEndpoint.of(pages.url(), replay),
         resolved.path("topic").asText(""),
-        EngineAnswers.count(argument.path("buffer_steps")),
+        EnginePages.count(argument.path("buffer_steps")),
         false);
   }
 
@@ -115,6 +115,6 @@ final class SglangReader implements DescriptionReader {
         ? null
         : new TransferDescription(
             info.path("disaggregation_transfer_backend").asText("mooncake"), role,
-            EngineAnswers.count(info.path("disaggregation_bootstrap_port")), null);
+            EnginePages.count(info.path("disaggregation_bootstrap_port")), null);
   }
 }

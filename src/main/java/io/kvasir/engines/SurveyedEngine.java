@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An engine that has been asked what it is. Immutable.
+ * An engine as a survey has found it: what it told, and what it showed without telling. Immutable.
  *
  * @param name of its pod
  * @param description what it told

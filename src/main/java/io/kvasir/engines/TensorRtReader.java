@@ -8,11 +8,11 @@ import java.util.List;
  * Reads TensorRT-LLM's pages. Its {@code /metrics} and {@code /kv_cache_events} give each entry once, to one reader,
  * and are not asked for.
  */
-final class TensorRtReader implements DescriptionReader {
+final class TensorRtReader implements PageReader {
   @Override
-  public EngineDescription read(EngineAnswers answers, String metrics) {
-    JsonNode info = answers.serverInfo();
-    Integer blockSize = EngineAnswers.count(info.path("tokens_per_block"));
+  public EngineDescription read(EnginePages pages, String metrics) {
+    JsonNode info = pages.serverInfo();
+    Integer blockSize = EnginePages.count(info.path("tokens_per_block"));
     List<Unknown> unknowns = new ArrayList<>();
     if (blockSize == null) {
       unknowns.add(new Unknown("block size", "Set models[].block-size as its kv_cache_config.tokens_per_block, which is"
@@ -25,7 +25,7 @@ final class TensorRtReader implements DescriptionReader {
     unknowns.add(new Unknown("ranks", "Set ranks of the pod as its attention data parallelism has."));
     unknowns.add(new Unknown(Unknown.ROLE, "Where it is for prefill or for decode only, set role of the pod."));
     return new EngineDescription(
-        answers.url(), answers.identity(), answers.servedModels(),
+        pages.url(), pages.identity(), pages.servedModels(),
         new CacheDescription(
             blockSize, null, null, null, info.path("kv_cache_hash_algo").textValue(), null),
         new EventPublishing.Untold(), new LoadPublishing.Untold(), null, unknowns);

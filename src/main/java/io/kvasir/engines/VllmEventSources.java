@@ -48,7 +48,7 @@ final class VllmEventSources {
             Integer.parseInt(rank.getKey()),
             new Source(
                 own.path("endpoint").textValue(), own.path("replay_endpoint").textValue(),
-                own.path("topic").asText(""), EngineAnswers.count(own.path("buffer_steps"))));
+                own.path("topic").asText(""), EnginePages.count(own.path("buffer_steps"))));
       }
     }
     return sources;

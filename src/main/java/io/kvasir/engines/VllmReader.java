@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * VllmEventSources}, and the whole configuration at {@code /server_info} where {@code VLLM_SERVER_DEV_MODE=1} opens
  * that. What it answered over gRPC counts where these say nothing.
  */
-final class VllmReader implements DescriptionReader {
+final class VllmReader implements PageReader {
   private static final String DEV_MODE =
       "or start it with VLLM_SERVER_DEV_MODE=1, where only the router reaches it: /server_info then tells.";
 
@@ -23,19 +23,19 @@ final class VllmReader implements DescriptionReader {
   }
 
   @Override
-  public EngineDescription read(EngineAnswers answers, String metrics) {
-    JsonNode config = answers.serverInfo().path("vllm_config");
-    VllmEventSources sources = sources(answers);
-    ServerInfo info = answers.control() == null ? null : answers.control().info();
+  public EngineDescription read(EnginePages pages, String metrics) {
+    JsonNode config = pages.serverInfo().path("vllm_config");
+    VllmEventSources sources = sources(pages);
+    ServerInfo info = pages.control() == null ? null : pages.control().info();
     CacheDescription cache = cache(config, metrics, info, sources);
-    EventPublishing events = events(answers, config, sources, cache.ranks());
+    EventPublishing events = events(pages, config, sources, cache.ranks());
     List<Unknown> unknowns = new ArrayList<>();
-    if (answers.identity().version() == null) {
+    if (pages.identity().version() == null) {
       unknowns.add(new Unknown("version", "It has no /version; what is particular to a version is not applied."));
     }
     if (cache.blockSize() == null) {
       unknowns.add(new Unknown("block size", "Do not start it with --disable-log-stats, so that its /metrics has"
-          + " vllm:cache_config_info; or set models[].block-size as its --block-size" + orGrpc(answers) + "."));
+          + " vllm:cache_config_info; or set models[].block-size as its --block-size" + orGrpc(pages) + "."));
     }
     if (cache.reportsCachedTokens() == null) {
       unknowns.add(new Unknown("usage of cached tokens", "One answer tells, or its command line:"
@@ -44,7 +44,7 @@ final class VllmReader implements DescriptionReader {
     if (events instanceof EventPublishing.Untold) {
       unknowns.add(new Unknown(Unknown.EVENTS, "Set events of the pod as its --kv-events-config has them, "
           + (kind == EngineKind.VLLM
-              ? "or take vLLM 0.31 or later: its /kv_event_sources tells" + orGrpc(answers) + "."
+              ? "or take vLLM 0.31 or later: its /kv_event_sources tells" + orGrpc(pages) + "."
               : "which it does not tell over HTTP.")));
     }
     if (!config.isObject()) {
@@ -53,36 +53,36 @@ final class VllmReader implements DescriptionReader {
           + (kind == EngineKind.VLLM ? DEV_MODE : "which it does not tell over HTTP.")));
     }
     return new EngineDescription(
-        answers.url(), answers.identity(), models(answers, config), cache, events,
+        pages.url(), pages.identity(), models(pages, config), cache, events,
         new LoadPublishing.Untold(), transfer(config), unknowns);
   }
 
-  private static @Nullable VllmEventSources sources(EngineAnswers answers) {
-    JsonNode page = answers.page(EnginePage.EVENT_SOURCES);
+  private static @Nullable VllmEventSources sources(EnginePages pages) {
+    JsonNode page = pages.page(EnginePage.EVENT_SOURCES);
     if (page.isObject()) {
-      return VllmEventSources.of(answers.url(), page);
+      return VllmEventSources.of(pages.url(), page);
     }
-    VllmControl.Answers control = answers.control();
+    VllmControl.Answers control = pages.control();
     return control == null || control.sources() == null
         ? null
-        : VllmEventSources.of(answers.url(), control.sources().getSourcesList());
+        : VllmEventSources.of(pages.url(), control.sources().getSourcesList());
   }
 
   /** What is to be said where nothing was asked over gRPC, or that was of no use. */
-  private String orGrpc(EngineAnswers answers) {
+  private String orGrpc(EnginePages pages) {
     return kind != EngineKind.VLLM ? ""
-        : answers.control() == null ? "; or, where it has a --grpc-port, give that as grpc-port"
+        : pages.control() == null ? "; or, where it has a --grpc-port, give that as grpc-port"
         : "; its gRPC does not tell either";
   }
 
-  private static List<ServedModel> models(EngineAnswers answers, JsonNode config) {
+  private static List<ServedModel> models(EnginePages pages, JsonNode config) {
     String tokenizer = config.at("/model_config/tokenizer").textValue();
-    VllmControl.Answers control = answers.control();
+    VllmControl.Answers control = pages.control();
     ServerInfo info = control == null ? null : control.info();
     ModelInfo model = control == null ? null : control.model();
     Integer length = info == null ? null : count(Integer.toUnsignedLong(info.getMaxModelLen()));
     String root = model == null || model.getModelId().isEmpty() ? null : model.getModelId();
-    return answers.servedModels().stream()
+    return pages.servedModels().stream()
         .map(served -> served.withContextLength(length))
         .map(served -> served.isAdapter() ? served : served.withRoot(root).withTokenizer(tokenizer))
         .toList();
@@ -93,12 +93,12 @@ final class VllmReader implements DescriptionReader {
     CacheDescription told = new CacheMetrics(metrics).cache();
     CacheDescription called = info == null ? CacheDescription.UNTOLD : cache(info);
     JsonNode own = config.path("cache_config");
-    Integer ranks = EngineAnswers.count(config.at("/parallel_config/data_parallel_size"));
+    Integer ranks = EnginePages.count(config.at("/parallel_config/data_parallel_size"));
     return new CacheDescription(
-        first(first(told.blockSize(), EngineAnswers.count(own.path("block_size"))), called.blockSize()),
-        first(first(told.blocks(), EngineAnswers.count(own.path("num_gpu_blocks"))), called.blocks()),
+        first(first(told.blockSize(), EnginePages.count(own.path("block_size"))), called.blockSize()),
+        first(first(told.blocks(), EnginePages.count(own.path("num_gpu_blocks"))), called.blocks()),
         first(first(first(told.ranks(), ranks), called.ranks()), sources == null ? null : sources.count()),
-        first(told.prefixCaching(), EngineAnswers.flag(own.path("enable_prefix_caching"))),
+        first(told.prefixCaching(), EnginePages.flag(own.path("enable_prefix_caching"))),
         first(told.hashAlgorithm(), own.path("prefix_caching_hash_algo").textValue()),
         null);
   }
@@ -123,7 +123,7 @@ final class VllmReader implements DescriptionReader {
   }
 
   private static EventPublishing events(
-      EngineAnswers answers, JsonNode config, @Nullable VllmEventSources sources, @Nullable Integer ranks) {
+      EnginePages pages, JsonNode config, @Nullable VllmEventSources sources, @Nullable Integer ranks) {
     JsonNode own = config.path("kv_events_config");
     if (sources != null) {
       return sources.publishing(ranks == null ? 1 : ranks, own.path("endpoint").textValue());
@@ -140,10 +140,10 @@ final class VllmReader implements DescriptionReader {
       return new EventPublishing.UntoldPorts();
     }
     boolean connects = !PublishedEndpoint.vllmBinds(endpoint);
-    String reached = connects ? endpoint : PublishedEndpoint.of(answers.url(), endpoint);
+    String reached = connects ? endpoint : PublishedEndpoint.of(pages.url(), endpoint);
     return new EventPublishing.Zmq(
-        String.valueOf(reached), PublishedEndpoint.of(answers.url(), own.path("replay_endpoint").textValue()),
-        own.path("topic").asText(""), EngineAnswers.count(own.path("buffer_steps")), connects);
+        String.valueOf(reached), PublishedEndpoint.of(pages.url(), own.path("replay_endpoint").textValue()),
+        own.path("topic").asText(""), EnginePages.count(own.path("buffer_steps")), connects);
   }
 
   private static @Nullable TransferDescription transfer(JsonNode config) {
@@ -159,7 +159,7 @@ final class VllmReader implements DescriptionReader {
     };
     for (JsonNode tier : own.at("/kv_connector_extra_config/secondary_tiers")) {
       if (tier.path("type").asText().equals("p2p")) {
-        return new TransferDescription(TransferDescription.PEERS, role, EngineAnswers.count(tier.path("port")), null);
+        return new TransferDescription(TransferDescription.PEERS, role, EnginePages.count(tier.path("port")), null);
       }
     }
     return new TransferDescription(connector, role, null, own.path("engine_id").textValue());

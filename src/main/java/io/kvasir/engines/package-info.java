@@ -1,14 +1,29 @@
 /**
- * What a running engine is, asked over HTTP. {@link io.kvasir.engines.EngineInquiry} asks; an {@link
- * io.kvasir.engines.EngineDescription} is the answer: the engine's kind and version, its models, its KV cache, how it
- * publishes the cache's events and hands KV blocks over, and for all that it does not tell the flag or line that would.
+ * What a running engine is, asked over HTTP: its kind and version, its models, its KV cache, how it publishes the
+ * cache's events and its load and hands KV blocks over, and for all that it does not tell the flag or line that would.
  *
- * <p>An {@link io.kvasir.engines.EngineSurvey} finds out what an engine shows without telling, too; a {@link
- * io.kvasir.engines.SurveyedEngine} as settings of a pod is {@link io.kvasir.engines.PodSettings}, and where a model's
- * files are on this machine its {@link io.kvasir.engines.ModelSearch} finds.
+ * <table>
+ * <caption>From an engine's address to the settings of its pod</caption>
+ * <tr><th>Class</th><th>What it does or is</th></tr>
+ * <tr><td>{@link io.kvasir.engines.EngineAddress}</td><td>where an engine is asked</td></tr>
+ * <tr><td>{@link io.kvasir.engines.EngineClient}</td><td>asks there, for each {@code EnginePage}</td></tr>
+ * <tr><td>{@code EnginePages}</td><td>what came, unread; its kind and version can be seen from it, which are the
+ *     engine's {@link io.kvasir.engines.EngineIdentity}</td></tr>
+ * <tr><td>{@code PageReader}</td><td>reads them, as the engine's kind has them</td></tr>
+ * <tr><td>{@link io.kvasir.engines.EngineDescription}</td><td>what the engine <i>tells</i>: {@link
+ *     io.kvasir.engines.EventPublishing} and {@link io.kvasir.engines.LoadPublishing} are how it says that it
+ *     publishes</td></tr>
+ * <tr><td>{@link io.kvasir.engines.EngineSurvey}</td><td>has all of that done, and tries what the engine does not tell
+ *     </td></tr>
+ * <tr><td>{@link io.kvasir.engines.SurveyedEngine}</td><td>what was <i>found</i>: {@link
+ *     io.kvasir.engines.EventOrigin} and {@link io.kvasir.engines.LoadOrigin} are where the router takes these
+ *     from</td></tr>
+ * <tr><td>{@link io.kvasir.engines.PodSettings}</td><td>the same as settings of the engine's pod</td></tr>
+ * </table>
  *
- * <p>{@code EngineAnswers} has the pages of one engine as they came; a {@code DescriptionReader} of the engine's kind
- * reads them. Asking changes nothing in an engine, generates nothing, and takes nothing that another reader is to have:
+ * <p>Where a model's files are on this machine its {@link io.kvasir.engines.ModelSearch} finds.
+ *
+ * <p>Asking changes nothing in an engine, generates nothing, and takes nothing that another reader is to have:
  * TensorRT-LLM's events and statistics are given once, and are left alone.
  */
 @NullMarked

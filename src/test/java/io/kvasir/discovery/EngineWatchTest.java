@@ -91,7 +91,7 @@ final class EngineWatchTest {
   @Test
   void engineWhoseAnswerCannotBeRead_isAskedAgain() {
     AtomicInteger asked = new AtomicInteger();
-    PodInquiry unreadableAtFirst = (_, _) ->
+    PodLearner unreadableAtFirst = (_, _) ->
         switch (asked.incrementAndGet()) {
           case 1 -> throw new IllegalArgumentException("port out of range");
           case 2 -> throw new StackOverflowError();
@@ -171,7 +171,7 @@ final class EngineWatchTest {
     cells.setIll(before.workerId(0), true);
     Counter changes = EngineWatch.changes(new Metrics(new PrometheusRegistry()));
     AtomicInteger asked = new AtomicInteger();
-    PodInquiry counting = (engine, known) -> {
+    PodLearner counting = (engine, known) -> {
       asked.incrementAndGet();
       return learn(engine, known);
     };
@@ -228,7 +228,7 @@ final class EngineWatchTest {
                 .completed(Objects.requireNonNull(answer), EngineWatchTest::read, _ -> {}));
     cells.pods.add(before);
     Queue<EngineAddress> asked = new ConcurrentLinkedQueue<>();
-    PodInquiry recording = (engine, known) -> {
+    PodLearner recording = (engine, known) -> {
       asked.add(engine);
       return learn(engine, known);
     };

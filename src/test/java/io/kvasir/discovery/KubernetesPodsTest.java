@@ -55,7 +55,7 @@ final class KubernetesPodsTest {
   private final SourceState state =
       new SourceState(PodSource.KUBERNETES, new Metrics(new PrometheusRegistry()));
   private final Map<URI, List<String>> models = new ConcurrentHashMap<>();
-  private final PodInquiry inquiry =
+  private final PodLearner learner =
       (engine, _) -> {
         List<String> served = models.get(engine.url());
         if (served == null) {
@@ -440,7 +440,7 @@ final class KubernetesPodsTest {
             kubernetes.connection(token), "engines", "", Duration.ofHours(1), List.of(), null,
             ConfigFactory.parseString("engine = h100"));
     KubernetesSource source = new KubernetesSource(settings, PACE, pools);
-    opened.add(new KubernetesPods(source, KubernetesPodsTest::read, inquiry, cells.pods, state));
+    opened.add(new KubernetesPods(source, KubernetesPodsTest::read, learner, cells.pods, state));
   }
 
   private void start(PodsReader reader) {
@@ -449,7 +449,7 @@ final class KubernetesPodsTest {
             kubernetes.connection(token), "engines", "app=vllm", Duration.ofHours(1), List.of("zone"), null,
             ConfigFactory.parseString("engine = h100"));
     KubernetesSource source = new KubernetesSource(settings, PACE, null);
-    opened.add(new KubernetesPods(source, reader, inquiry, cells.pods, state));
+    opened.add(new KubernetesPods(source, reader, learner, cells.pods, state));
   }
 
   private static List<DiscoveredPod> read(Config listed, Consumer<String> faults) {

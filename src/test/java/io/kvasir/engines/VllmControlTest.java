@@ -52,7 +52,7 @@ final class VllmControlTest {
   private static final Answer NONE = new Answer.Failure(Status.UNIMPLEMENTED);
 
   private final HttpCalls calls = new HttpCalls();
-  private final EngineInquiry inquiry = new EngineInquiry(calls, TIMEOUT);
+  private final EngineClient client = new EngineClient(calls, TIMEOUT);
 
   @AfterEach
   void close() {
@@ -73,7 +73,7 @@ final class VllmControlTest {
   private EngineDescription described(Answer info, Answer sources) throws Exception {
     try (ScriptedPod pod = frontend();
         TestControl control = new TestControl(null, info, info.equals(INFO) ? MODEL : NONE, sources)) {
-      return inquiry.describe(new EngineAddress(pod.url(), control.port()), null, null);
+      return client.describe(new EngineAddress(pod.url(), control.port()), null, null);
     }
   }
 
@@ -107,8 +107,8 @@ final class VllmControlTest {
     try (SimEngine engine =
             SimEngine.start(SimSettings.builder().port(0).events(EventSettings.DEFAULT.withLoopback()).build());
         TestControl control = new TestControl(null, INFO, MODEL, SOURCES)) {
-      EngineDescription described = inquiry.describe(new EngineAddress(engine.url(), control.port()), null, null);
-      assertThat(described).isEqualTo(inquiry.describe(engine.url(), null));
+      EngineDescription described = client.describe(new EngineAddress(engine.url(), control.port()), null, null);
+      assertThat(described).isEqualTo(client.describe(engine.url(), null));
       assertThat(described.grpcPort()).isNull();
     }
   }
@@ -120,15 +120,15 @@ final class VllmControlTest {
             SimSettings.builder().port(0).grpcPort(0).ranks(2).capacityBlocks(500)
                 .events(EventSettings.DEFAULT.withLoopback()).build())) {
       EngineAddress address = new EngineAddress(engine.url(), engine.grpcPort());
-      EngineDescription asked = inquiry.describe(address, null, null);
+      EngineDescription asked = client.describe(address, null, null);
       assertThat(asked.events()).isInstanceOfSatisfying(EventPublishing.Zmq.class, zmq -> {
         assertThat(zmq.endpoint()).isEqualTo(engine.eventsEndpoint());
         assertThat(zmq.replay()).isEqualTo(engine.replayEndpoint());
         assertThat(zmq.bufferSteps()).isEqualTo(10_000);
       });
-      assertThat(inquiry.describe(address, null, asked.identity())).as("asked again").isEqualTo(asked);
+      assertThat(client.describe(address, null, asked.identity())).as("asked again").isEqualTo(asked);
 
-      EngineDescription byHttp = inquiry.describe(engine.url(), null);
+      EngineDescription byHttp = client.describe(engine.url(), null);
       assertThat(byHttp.events()).isEqualTo(new EventPublishing.Untold());
       assertThat(byHttp.unknowns()).anyMatch(unknown ->
           unknown.what().equals(Unknown.EVENTS) && unknown.remedy().contains("give that as grpc-port"));

@@ -8,7 +8,7 @@ import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.EngineIdentity;
-import io.kvasir.engines.EngineInquiry;
+import io.kvasir.engines.EngineClient;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.HttpCallException;
@@ -69,7 +69,7 @@ final class EngineVersions {
 
   private final Cells cells;
   private final Pods pods;
-  private final EngineInquiry inquiry;
+  private final EngineClient client;
   private final PodKeys keys;
   private final ExecutorService background;
   private final Duration timeout;
@@ -179,7 +179,7 @@ final class EngineVersions {
       Cells cells, Pods pods, HttpCalls calls, PodKeys keys, ExecutorService background, Duration timeout) {
     this.cells = cells;
     this.pods = pods;
-    this.inquiry = new EngineInquiry(calls, timeout);
+    this.client = new EngineClient(calls, timeout);
     this.keys = keys;
     this.background = background;
     this.timeout = timeout;
@@ -266,7 +266,7 @@ final class EngineVersions {
       if (before != null && !known.isAnswered()) {
         return known.withBlockSize(blockSize(worker, before));
       }
-      EngineIdentity now = inquiry.identity(worker.url(), keys.of(worker.url()), before);
+      EngineIdentity now = client.identity(worker.url(), keys.of(worker.url()), before);
       return now.equals(before) ? known : known.answering(now);
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell its version: {}", worker.pod(), silent.getMessage());
@@ -281,7 +281,7 @@ final class EngineVersions {
   private int blockSize(WorkerSummary worker, EngineIdentity engine) throws InterruptedException {
     try {
       Integer size =
-          inquiry.describe(EngineAddress.of(worker.url()), keys.of(worker.url()), engine).cache().blockSize();
+          client.describe(EngineAddress.of(worker.url()), keys.of(worker.url()), engine).cache().blockSize();
       return size == null ? 0 : size;
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell the size of its blocks: {}", worker.pod(), silent.getMessage());

@@ -6,7 +6,7 @@ import io.kvasir.app.config.AdminJsonConfig;
 import io.kvasir.app.config.KvasirConfig.FleetConfig;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.discovery.LearntPod;
-import io.kvasir.discovery.PodInquiry;
+import io.kvasir.discovery.PodLearner;
 import io.kvasir.engines.EngineAddress;
 import io.kvasir.engines.TransferDescription.Role;
 import io.kvasir.engines.EngineIdentity;
@@ -25,7 +25,7 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /** What engines are by their own word, asked with the keys and certificates that this node has for them. */
-final class PodSurvey implements PodInquiry, PodCompletion, AutoCloseable {
+final class PodSurvey implements PodLearner, PodCompletion, AutoCloseable {
   private final HttpCalls calls;
   private final EngineSurvey survey;
   private final FleetConfig fleet;

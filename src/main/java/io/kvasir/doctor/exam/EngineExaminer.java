@@ -3,7 +3,7 @@ package io.kvasir.doctor.exam;
 import io.kvasir.doctor.exam.ProbeExam.ProbeEvents;
 import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineIdentity;
-import io.kvasir.engines.EngineInquiry;
+import io.kvasir.engines.EngineClient;
 import io.kvasir.engines.EngineKind;
 import io.kvasir.events.KvEvent;
 import io.kvasir.http.HttpCalls;
@@ -56,7 +56,7 @@ public final class EngineExaminer {
   public EngineExam examine(EngineTarget target) throws InterruptedException {
     EngineDescription told;
     try {
-      told = new EngineInquiry(calls, timeouts.request).describe(target.url(), target.key());
+      told = new EngineClient(calls, timeouts.request).describe(target.url(), target.key());
     } catch (IOException silent) {
       return EngineExam.unreachable(target, String.valueOf(silent.getMessage()));
     }

@@ -33,11 +33,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What engines of every kind tell of themselves, over real sockets. */
-final class EngineInquiryTest {
+final class EngineClientTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final HttpCalls calls = new HttpCalls();
-  private final EngineInquiry inquiry = new EngineInquiry(calls, TIMEOUT);
+  private final EngineClient client = new EngineClient(calls, TIMEOUT);
 
   @AfterEach
   void close() {
@@ -51,7 +51,7 @@ final class EngineInquiryTest {
 
   private EngineDescription describe(SimSettings.Builder settings) throws Exception {
     try (SimEngine engine = SimEngine.start(settings.build())) {
-      EngineDescription description = inquiry.describe(engine.url(), null);
+      EngineDescription description = client.describe(engine.url(), null);
       assertThat(description.identity().simulated()).isTrue();
       assertThat(description.url()).isEqualTo(engine.url());
       if (description.events() instanceof EventPublishing.Zmq zmq && !zmq.connects()) {
@@ -120,7 +120,7 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      assertThat(new EngineInquiry(calls, slow).describe(pod.url(), null).cache().blockSize()).isEqualTo(32);
+      assertThat(new EngineClient(calls, slow).describe(pod.url(), null).cache().blockSize()).isEqualTo(32);
     }
   }
 
@@ -227,20 +227,20 @@ final class EngineInquiryTest {
       asked.add(request.target());
       vllm(request, out, "{\"0\":" + source("tcp://*:5557", null) + "}", 1);
     })) {
-      EngineDescription first = inquiry.describe(pod.url(), null);
+      EngineDescription first = client.describe(pod.url(), null);
       assertThat(asked).contains("/server_info?config_format=json", "/admin/config", "/sim");
       assertThat(first.identity().pages()).containsExactlyInAnyOrder(EnginePage.VERSION, EnginePage.EVENT_SOURCES);
 
       asked.clear();
-      assertThat(inquiry.describe(EngineAddress.of(pod.url()), null, first.identity())).isEqualTo(first);
+      assertThat(client.describe(EngineAddress.of(pod.url()), null, first.identity())).isEqualTo(first);
       assertThat(asked).containsExactlyInAnyOrder("/v1/models", "/version", "/kv_event_sources", "/metrics");
       known = first.identity();
     }
     for (EngineApi api : EngineApi.values()) {
       try (SimEngine another = SimEngine.start(settings().api(api).build())) {
-        EngineDescription whole = inquiry.describe(another.url(), null);
-        assertThat(inquiry.describe(EngineAddress.of(another.url()), null, known)).as("%s", api).isEqualTo(whole);
-        assertThat(inquiry.describe(EngineAddress.of(another.url()), null, whole.identity())).as("%s", api)
+        EngineDescription whole = client.describe(another.url(), null);
+        assertThat(client.describe(EngineAddress.of(another.url()), null, known)).as("%s", api).isEqualTo(whole);
+        assertThat(client.describe(EngineAddress.of(another.url()), null, whole.identity())).as("%s", api)
             .isEqualTo(whole);
       }
     }
@@ -262,7 +262,7 @@ final class EngineInquiryTest {
 
   private EngineDescription described(String page, int ranks) throws Exception {
     try (ScriptedPod pod = vllm(page, ranks)) {
-      return inquiry.describe(pod.url(), null);
+      return client.describe(pod.url(), null);
     }
   }
 
@@ -343,7 +343,7 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      assertThat(inquiry.describe(pod.url(), null).events()).isEqualTo(new EventPublishing.UntoldPorts());
+      assertThat(client.describe(pod.url(), null).events()).isEqualTo(new EventPublishing.UntoldPorts());
       SurveyedEngine surveyed =
           new EngineSurvey(calls, Duration.ofSeconds(10)).survey(EngineAddress.of(pod.url()), null, true, null);
       assertThat(surveyed.remarks())
@@ -465,7 +465,7 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      return inquiry.describe(pod.url(), null);
+      return client.describe(pod.url(), null);
     }
   }
 
@@ -483,7 +483,7 @@ final class EngineInquiryTest {
       assertThat(drained).doesNotContain(request.target());
       out.json(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"tensorrt_llm\"}]}");
     })) {
-      assertThat(inquiry.describe(pod.url(), null).identity().kind()).isEqualTo(EngineKind.TENSORRT_LLM);
+      assertThat(client.describe(pod.url(), null).identity().kind()).isEqualTo(EngineKind.TENSORRT_LLM);
     }
   }
 
@@ -531,7 +531,7 @@ final class EngineInquiryTest {
         dynamo_frontend_requests_total{endpoint="chat_completions",model="acme/large",status="success"} 7
         """;
     try (ScriptedPod pod = new ScriptedPod((request, out) -> dynamo(request, out, metrics))) {
-      EngineDescription two = inquiry.describe(pod.url(), null);
+      EngineDescription two = client.describe(pod.url(), null);
 
       assertThat(two.models()).containsExactly(
           new ServedModel("Qwen/Qwen3-0.6B", null, null, 40_960, null),
@@ -541,7 +541,7 @@ final class EngineInquiryTest {
           .satisfies(unknown -> assertThat(unknown.remedy()).contains("blocks of 16 and 64 tokens"));
     }
     try (ScriptedPod pod = new ScriptedPod((request, out) -> dynamo(request, out, ""))) {
-      assertThat(unknown(inquiry.describe(pod.url(), null)))
+      assertThat(unknown(client.describe(pod.url(), null)))
           .containsExactly("block size", "number of KV blocks");
     }
   }
@@ -594,8 +594,8 @@ final class EngineInquiryTest {
         default -> out.json(404, "{}");
       }
     })) {
-      assertThat(inquiry.describe(pod.url(), null).identity().kind()).isEqualTo(EngineKind.UNKNOWN);
-      assertThat(inquiry.identity(pod.url(), null, null).kind()).isEqualTo(EngineKind.UNKNOWN);
+      assertThat(client.describe(pod.url(), null).identity().kind()).isEqualTo(EngineKind.UNKNOWN);
+      assertThat(client.identity(pod.url(), null, null).kind()).isEqualTo(EngineKind.UNKNOWN);
     }
   }
 
@@ -609,7 +609,7 @@ final class EngineInquiryTest {
     models.append("]}");
     try (ScriptedPod pod = new ScriptedPod((request, out) ->
         out.json(request.target().equals("/v1/models") ? 200 : 404, models.toString()))) {
-      EngineDescription described = inquiry.describe(pod.url(), null);
+      EngineDescription described = client.describe(pod.url(), null);
 
       assertThat(described.models()).hasSize(EngineDescription.MAX_MODELS);
       assertThat(described.baseModels()).extracting(ServedModel::name).containsExactly("m");
@@ -628,13 +628,13 @@ final class EngineInquiryTest {
       }
     })) {
       // What cannot tell its version now may tell it later.
-      assertThatThrownBy(() -> inquiry.describe(pod.url(), null))
+      assertThatThrownBy(() -> client.describe(pod.url(), null))
           .isInstanceOf(HttpCallException.class).hasMessageContaining("/version answered 500");
     }
     try (ScriptedPod pod = new ScriptedPod((request, out) -> {
       out.json(request.target().equals("/v1/models") ? 200 : 404, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"me\"}]}");
     })) {
-      EngineDescription unknown = inquiry.describe(pod.url(), null);
+      EngineDescription unknown = client.describe(pod.url(), null);
       assertThat(unknown.identity()).isEqualTo(new EngineIdentity(EngineKind.UNKNOWN, null, null, false, Set.of()));
       assertThat(unknown.models()).containsExactly(new ServedModel("m", null, null, null, null));
       assertThat(unknown(unknown)).containsExactly("kind", "block size", "cache events");
@@ -644,13 +644,13 @@ final class EngineInquiryTest {
   @Test
   void anEngineThatDoesNotAnswer_orRefuses_isAFailureThatSaysWhy() throws Exception {
     URI closed = URI.create("http://127.0.0.1:" + Ports.free());
-    assertThatThrownBy(() -> inquiry.describe(closed, null)).hasMessageContaining("takes no connection");
+    assertThatThrownBy(() -> client.describe(closed, null)).hasMessageContaining("takes no connection");
     try (ScriptedPod locked = new ScriptedPod((request, out) -> out.json(401, "{\"error\":\"Unauthorized\"}"))) {
-      assertThatThrownBy(() -> inquiry.describe(locked.url(), "wrong")).hasMessageContaining("answered 401");
+      assertThatThrownBy(() -> client.describe(locked.url(), "wrong")).hasMessageContaining("answered 401");
       assertThat(locked.next().headers().first("Authorization")).isEqualTo("Bearer wrong");
     }
     try (ScriptedPod empty = new ScriptedPod((request, out) -> out.json(200, "{\"data\":[]}"))) {
-      assertThatThrownBy(() -> inquiry.describe(empty.url(), null)).hasMessageContaining("names no model");
+      assertThatThrownBy(() -> client.describe(empty.url(), null)).hasMessageContaining("names no model");
     }
   }
 }

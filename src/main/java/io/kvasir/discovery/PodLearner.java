@@ -5,9 +5,9 @@ import io.kvasir.engines.EngineIdentity;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** An inquiry after what an engine is. */
+/** Learns from engines what their pods are. */
 @FunctionalInterface
-public interface PodInquiry {
+public interface PodLearner {
   /**
    * What the engine tells of its pod now. Waits for the engine.
    *

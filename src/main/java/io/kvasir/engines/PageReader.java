@@ -1,16 +1,16 @@
 package io.kvasir.engines;
 
-/** Reads the pages of one kind of engine. Stateless. */
-interface DescriptionReader {
+/** Reads from the pages of one kind of engine what it is. Stateless. */
+interface PageReader {
   /**
    * The engine's description.
    *
    * @param metrics its Prometheus page; empty when it has none
    */
-  EngineDescription read(EngineAnswers answers, String metrics);
+  EngineDescription read(EnginePages pages, String metrics);
 
   /** The reader of a kind of engine. */
-  static DescriptionReader of(EngineKind kind) {
+  static PageReader of(EngineKind kind) {
     return switch (kind) {
       case VLLM, LLM_D_SIMULATOR -> new VllmReader(kind);
       case SGLANG -> new SglangReader();

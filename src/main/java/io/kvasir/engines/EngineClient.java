@@ -19,10 +19,10 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks running engines what they are, over HTTP, and vLLM for the rest by its gRPC where it has that. Thread-safe;
- * waits for the engine.
+ * The client of running engines: asks one for the pages that tell what it is, over HTTP, and vLLM for the rest by its
+ * gRPC where it has that. Thread-safe; waits for the engine.
  */
-public final class EngineInquiry {
+public final class EngineClient {
   /** vLLM's metrics have some 100 KB, the configuration at its {@code /server_info} less. */
   private static final long MAX_BYTES = 8 << 20;
 
@@ -39,13 +39,13 @@ public final class EngineInquiry {
   private final Duration timeout;
 
   /**
-   * An inquiry.
+   * A client.
    *
    * @param calls owned by the caller, whose certificates are shown over gRPC, too
    * @param timeout of each page that has no more time ({@link EnginePage#timeoutFactor}); an engine is asked for five
    *     after another at most
    */
-  public EngineInquiry(HttpCalls calls, Duration timeout) {
+  public EngineClient(HttpCalls calls, Duration timeout) {
     this.calls = calls;
     this.control = new VllmControl(calls.tls(), timeout);
     this.timeout = timeout;
@@ -71,27 +71,27 @@ public final class EngineInquiry {
    */
   public EngineDescription describe(EngineAddress engine, @Nullable String key, @Nullable EngineIdentity known)
       throws HttpCallException, InterruptedException {
-    EngineAnswers answers = answers(engine.url(), key, known == null ? TELLING : known.pages());
-    return known == null || answers.identity().equals(known)
-        ? described(answers, engine, key)
+    EnginePages pages = pages(engine.url(), key, known == null ? TELLING : known.pages());
+    return known == null || pages.identity().equals(known)
+        ? described(pages, engine, key)
         : describe(engine, key, null);
   }
 
-  private EngineDescription described(EngineAnswers answers, EngineAddress engine, @Nullable String key)
+  private EngineDescription described(EnginePages pages, EngineAddress engine, @Nullable String key)
       throws HttpCallException, InterruptedException {
-    EngineKind kind = answers.identity().kind();
+    EngineKind kind = pages.identity().kind();
     String metrics = switch (kind) {
       // They would be missing where they are read for good.
       case TENSORRT_LLM -> "";
       case VLLM, SGLANG, LLM_D_SIMULATOR, LLAMA_CPP, DYNAMO, UNKNOWN ->
-          text(requireNotBusy(await(send(answers.url(), LoadGauge.ALL_METRICS, key))));
+          text(requireNotBusy(await(send(pages.url(), LoadGauge.ALL_METRICS, key))));
     };
-    DescriptionReader reader = DescriptionReader.of(kind);
-    EngineDescription description = reader.read(answers, metrics);
+    PageReader reader = PageReader.of(kind);
+    EngineDescription description = reader.read(pages, metrics);
     Integer port = engine.grpcPort();
     return port == null || kind != EngineKind.VLLM || description.isEnough()
         ? description
-        : reader.read(answers.with(control.query(engine, port)), metrics).withGrpcPort(port);
+        : reader.read(pages.with(control.query(engine, port)), metrics).withGrpcPort(port);
   }
 
   /**
@@ -103,35 +103,35 @@ public final class EngineInquiry {
   public EngineIdentity identity(URI url, @Nullable String key, @Nullable EngineIdentity known)
       throws HttpCallException, InterruptedException {
     if (known != null && known.kind() != EngineKind.VLLM) {
-      EngineIdentity again = answers(url, key, known.pages()).identity();
+      EngineIdentity again = pages(url, key, known.pages()).identity();
       if (again.equals(known)) {
         return known;
       }
     }
-    EngineIdentity identity = answers(url, key, Set.of(EnginePage.VERSION)).identity();
-    return identity.version() == null ? answers(url, key, TELLING).identity() : identity;
+    EngineIdentity identity = pages(url, key, Set.of(EnginePage.VERSION)).identity();
+    return identity.version() == null ? pages(url, key, TELLING).identity() : identity;
   }
 
   /** Asks for the models and some other pages, all at once. */
-  private EngineAnswers answers(URI url, @Nullable String key, Set<EnginePage> asked)
+  private EnginePages pages(URI url, @Nullable String key, Set<EnginePage> asked)
       throws HttpCallException, InterruptedException {
     CompletableFuture<Reply> models = send(url, "/v1/models", key);
     Map<EnginePage, CompletableFuture<Reply>> replies = new EnumMap<>(EnginePage.class);
     asked.forEach(page -> replies.put(page, send(url, page, key)));
     JsonNode named = await(models).requireStatus(200).jsonObject();
-    Map<EnginePage, JsonNode> pages = new EnumMap<>(EnginePage.class);
+    Map<EnginePage, JsonNode> others = new EnumMap<>(EnginePage.class);
     for (Map.Entry<EnginePage, CompletableFuture<Reply>> reply : replies.entrySet()) {
-      put(pages, reply.getKey(), await(reply.getValue()));
+      put(others, reply.getKey(), await(reply.getValue()));
     }
-    EngineAnswers answers = new EngineAnswers(url, named, pages, null);
-    if (answers.mayBeDynamo() && !asked.contains(EnginePage.HEALTH)) {
-      put(pages, EnginePage.HEALTH, await(send(url, EnginePage.HEALTH, key)));
-      answers = new EngineAnswers(url, named, pages, null);
+    EnginePages pages = new EnginePages(url, named, others, null);
+    if (pages.mayBeDynamo() && !asked.contains(EnginePage.HEALTH)) {
+      put(others, EnginePage.HEALTH, await(send(url, EnginePage.HEALTH, key)));
+      pages = new EnginePages(url, named, others, null);
     }
-    if (answers.servedModels().stream().allMatch(ServedModel::isAdapter)) {
+    if (pages.servedModels().stream().allMatch(ServedModel::isAdapter)) {
       throw new HttpCallException(Kind.NOT_JSON, url.resolve("/v1/models") + " names no model");
     }
-    return answers;
+    return pages;
   }
 
   /** Puts in a page that the engine has; an engine that is only busy is not taken for one without it. */

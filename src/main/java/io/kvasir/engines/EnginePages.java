@@ -9,28 +9,29 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pages of one engine.
+ * The pages of one engine as they came; what is alike for all kinds of engine is read from them here, what is a kind's
+ * own by its {@link PageReader}.
  *
  * @param url the engine's base URL
  * @param models {@code /v1/models}
- * @param pages those of JSON that it has, of those that it was asked for
+ * @param others those of JSON that it has beside that, of those that it was asked for
  * @param control what it answered over gRPC; null where it was not asked
  */
-record EngineAnswers(
-    URI url, JsonNode models, Map<EnginePage, JsonNode> pages, VllmControl.@Nullable Answers control) {
+record EnginePages(
+    URI url, JsonNode models, Map<EnginePage, JsonNode> others, VllmControl.@Nullable Answers control) {
   /** Copies the map. */
-  EngineAnswers {
-    pages = Map.copyOf(pages);
+  EnginePages {
+    others = Map.copyOf(others);
   }
 
   /** The same with what it answered over gRPC. */
-  EngineAnswers with(VllmControl.Answers answers) {
-    return new EngineAnswers(url, models, pages, answers);
+  EnginePages with(VllmControl.Answers answers) {
+    return new EnginePages(url, models, others, answers);
   }
 
   /** A page; a missing node where the engine does not have it. */
   JsonNode page(EnginePage page) {
-    return pages.getOrDefault(page, MissingNode.getInstance());
+    return others.getOrDefault(page, MissingNode.getInstance());
   }
 
   JsonNode serverInfo() {
@@ -50,7 +51,7 @@ record EngineAnswers(
   EngineIdentity identity() {
     return new EngineIdentity(
         kind(), versionText(), serverInfo().path("reasoning_parser").textValue(),
-        page(EnginePage.SIMULATION).isObject(), pages.keySet());
+        page(EnginePage.SIMULATION).isObject(), others.keySet());
   }
 
   private EngineKind kind() {
