@@ -77,7 +77,7 @@ final class CachedAnswers {
     return switch (cache.lookUp(lookedUp(request.exchange, request.parsed.request(), request.parsed.context()))) {
       case Lookup.Bypassed(Bypass why) -> bypass(request, why);
       case Lookup.Hit hit -> {
-        request.telemetry.servedFromCache(200);
+        request.telemetry.end(RequestEnd.FromCache.answered(200));
         yield replay(hit);
       }
       case Lookup.Miss miss -> answerMiss(request, miss, true);
@@ -147,7 +147,7 @@ final class CachedAnswers {
     SharedAnswer shared = subscriber.awaitHead();
     if (shared == null) {
       if (!subscriber.isLeader()) {
-        request.telemetry.cancelledFromCache(false);
+        request.telemetry.end(RequestEnd.FromCache.cancelled(false));
       }
       return ClientCancelled.RESPONSE;
     }
@@ -167,7 +167,7 @@ final class CachedAnswers {
     }
     subscriber.cancel();
     if (!subscriber.isLeader()) {
-      request.telemetry.servedFromCache(answer.status());
+      request.telemetry.end(RequestEnd.FromCache.answered(answer.status()));
     }
     return marked;
   }
@@ -208,7 +208,7 @@ final class CachedAnswers {
         throw e;
       }
       if (!traced.getAndSet(true)) {
-        telemetry.servedFromCache(200);
+        telemetry.end(RequestEnd.FromCache.answered(200));
       }
     }
 
@@ -220,7 +220,7 @@ final class CachedAnswers {
 
     private void cancelled() {
       if (!traced.getAndSet(true)) {
-        telemetry.cancelledFromCache(true);
+        telemetry.end(RequestEnd.FromCache.cancelled(true));
       }
     }
   }
@@ -260,7 +260,7 @@ final class CachedAnswers {
     if (hit == null) {
       return new SharedAnswer(request.worker.answer(response.cancellation()), Origin.WORKER);
     }
-    request.telemetry.servedFromCache(200);
+    request.telemetry.end(RequestEnd.FromCache.answered(200));
     return new SharedAnswer(replay(hit), Origin.CACHE);
   }
 

@@ -70,7 +70,8 @@ final class InferenceHandler implements AutoCloseable {
 
   Response answer(InboundRequest inbound, ApiPath api) throws InterruptedException {
     RequestTelemetry telemetry = new RequestTelemetry(services, api, inbound);
-    ApiBoundary boundary = new ApiBoundary(inbound.exchange(), telemetry.logIds(), telemetry::refused);
+    ApiBoundary boundary = new ApiBoundary(
+        inbound.exchange(), telemetry.logIds(), error -> telemetry.end(new RequestEnd.Refused(error)));
     try {
       return limits.describe(boundary.answer(() -> answer(inbound, api, telemetry, boundary)), inbound);
     } catch (InterruptedException e) {
@@ -190,7 +191,7 @@ final class InferenceHandler implements AutoCloseable {
                 call, cancellation, telemetry, unread == null ? handover : unread.explained(handover));
     return switch (result) {
       case Result.Buffered buffered -> {
-        telemetry.finished(buffered.status(), buffered.report());
+        telemetry.end(RequestEnd.Executed.answered(buffered.status(), buffered.report()));
         yield workerRequest.clientResponse(new Response.Buffered(
             buffered.status(), answers.of(buffered.headers(), buffered.route()), buffered.body()));
       }
@@ -203,18 +204,18 @@ final class InferenceHandler implements AutoCloseable {
       case Result.NoWorker(Decision.NoWorker none, _) -> throw new ApiException(noWorker(none, model, exchange.path()));
       case Result.Unreachable unreachable -> {
         ApiError error = unreachable(unreachable);
-        telemetry.finished(error.status(), unreachable.report());
+        telemetry.end(RequestEnd.Executed.answered(error.status(), unreachable.report()));
         yield ErrorFormat.forPath(exchange.path()).answer(error, inbound.id());
       }
       case Result.Quarantined quarantined -> {
         ApiError error = quarantined(quarantined.report());
         metrics.refusedBy(error.refusal());
-        telemetry.finished(error.status(), quarantined.report());
+        telemetry.end(RequestEnd.Executed.answered(error.status(), quarantined.report()));
         Response.Buffered answer = ErrorFormat.forPath(exchange.path()).answer(error, inbound.id());
         yield answer.with(answer.headers().toBuilder().set("X-Router-Reason", "quarantined").build());
       }
       case Result.ClientCancelled cancelled -> {
-        telemetry.clientCancelled(cancelled.report());
+        telemetry.end(RequestEnd.Executed.cancelled(false, cancelled.report()));
         yield ClientCancelled.RESPONSE;
       }
     };

@@ -45,6 +45,10 @@ final class RequestTelemetry implements CallListener {
   private boolean stream;
   private int status;
   private long ttft = -1;
+
+  /** From its arrival to its end. */
+  private long total;
+
   private final RequestTracing spans;
   private final LogIds logIds;
   private LimitReservation reservation = LimitReservation.NONE;
@@ -145,13 +149,6 @@ final class RequestTelemetry implements CallListener {
     unaskedUsage = learning;
   }
 
-  /** Ends a request that was interrupted because the router stops. */
-  void interrupted() {
-    var _ = spans.ended(503, "stopping", false);
-    tenant.endRefused(false);
-    reservation.cancel();
-  }
-
   /** Records the request as it was parsed; {@code known} is whether the fleet serves a model of that name. */
   void parsed(String name, boolean known, String chosenProfile, boolean streams) {
     model = name;
@@ -188,84 +185,98 @@ final class RequestTelemetry implements CallListener {
     }
   }
 
+  /** Ends a request that was interrupted because the router stops. */
+  void interrupted() {
+    var _ = spans.ended(503, "stopping", false);
+    tenant.endRefused(false);
+    reservation.cancel();
+  }
+
   @Override
   public void ended(Report report) {
-    boolean cancelled = report.outcome() instanceof Outcome.Cancelled;
-    if (cancelled) {
-      metrics.clientAborted(true);
+    end(
+        report.outcome() instanceof Outcome.Cancelled
+            ? RequestEnd.Executed.cancelled(true, report)
+            : RequestEnd.Executed.answered(status, report));
+  }
+
+  /** Ends the request, once, unless it was {@link #interrupted}. */
+  void end(RequestEnd end) {
+    if (end.abort() != RequestEnd.Abort.NONE) {
+      metrics.clientAborted(end.abort() == RequestEnd.Abort.WITHIN_ANSWER);
     }
-    finished(cancelled ? ClientCancelled.STATUS : status, report);
-  }
-
-  /** Ends a request whose client disconnected before there was anything for it. */
-  void clientCancelled(Report report) {
-    metrics.clientAborted(false);
-    finished(ClientCancelled.STATUS, report);
-  }
-
-  /** Ends a request that no worker answered: from the cache, or with the answer to an identical one. */
-  void servedFromCache(int answerStatus) {
-    reservation.release();
-    tenant.end(Report.TokenUsage.UNKNOWN);
-    long total = services.clock().nanos() - started;
-    metrics.requestEnded(
-        api, label, profile, answerStatus, stream, total, spans.ended(answerStatus, null, false));
-    log(answerStatus, total, null, AccessEntry.Tokens.UNKNOWN);
-    if (LOG.isDebugEnabled()) {
-      logIds.in(LOG.atDebug()).log("{} model {} status {} stream {} from the response cache",
-          api.label(), label, answerStatus, stream);
+    switch (end) {
+      case RequestEnd.Executed executed -> {
+        CallerLimits.settle(reservation, promptTokens, executed.status(), executed.report());
+        TraceContext trace = closed(executed, false);
+        tenant.end(executed.report().usage());
+        measured(executed, trace);
+        logged(executed);
+      }
+      case RequestEnd.FromCache shared -> {
+        reservation.release();
+        var _ = closed(shared, false);
+        tenant.end(Report.TokenUsage.UNKNOWN);
+        if (LOG.isDebugEnabled()) {
+          logIds.in(LOG.atDebug()).log("{} model {} status {} stream {} from the response cache",
+              api.label(), label, shared.status(), stream);
+        }
+      }
+      case RequestEnd.Refused(ApiError cause) -> {
+        metrics.refusedBy(cause.refusal());
+        CallerLimits.settle(reservation, cause);
+        boolean room = RequestTracing.isForRoom(cause.status());
+        tenant.endRefused(room);
+        var _ = closed(end, room);
+        long leftOut = services.refusals().take();
+        logIds.in(LOG.atLevel(leftOut < 0 ? Level.DEBUG : Level.INFO)).log("{} model {} refused with {}: {}{}",
+            api.label(), label, cause.status(), cause.code(), LineRate.note(leftOut));
+      }
     }
   }
 
-  /** The same for a client that disconnected; {@code begun} is whether it had a part of the answer. */
-  void cancelledFromCache(boolean begun) {
-    metrics.clientAborted(begun);
-    servedFromCache(ClientCancelled.STATUS);
-  }
-
-  /** Ends a request with an error of the router's own. */
-  void refused(ApiError error) {
-    metrics.refusedBy(error.refusal());
-    CallerLimits.settle(reservation, error);
-    if (error.status() == ClientCancelled.STATUS) {
-      metrics.clientAborted(false);
+  /** Records what every end has; returns what its exemplars name, null for none. */
+  private @Nullable TraceContext closed(RequestEnd end, boolean forRoom) {
+    total = services.clock().nanos() - started;
+    TraceContext trace = spans.ended(end.status(), end.error(), forRoom);
+    metrics.requestEnded(api, label, profile, end.status(), stream, total, trace);
+    if (services.log().isOn()) {
+      Report report = end instanceof RequestEnd.Executed executed ? executed.report() : null;
+      AccessEntry.Served served =
+          new AccessEntry.Served(
+              api.label(), model, profile, stream, report == null ? null : worker(report),
+              report == null ? 0 : report.tries());
+      AccessEntry.Tokens tokens =
+          report == null
+              ? AccessEntry.Tokens.UNKNOWN
+              : new AccessEntry.Tokens(
+                  report.usage().promptTokens(), report.usage().cachedTokens(),
+                  report.prediction().tokens().predicted(), report.usage().outputTokens());
+      services.log().add(
+          inbound.logged(logIds.traceId(), served, end.status(), tokens, new AccessEntry.Times(ttft, total)));
     }
-    long total = services.clock().nanos() - started;
-    boolean room = RequestTracing.isForRoom(error.status());
-    tenant.endRefused(room);
-    metrics.requestEnded(
-        api, label, profile, error.status(), stream, total, spans.ended(error.status(), error.code(), room));
-    log(error.status(), total, null, AccessEntry.Tokens.UNKNOWN);
-    long leftOut = services.refusals().take();
-    logIds.in(LOG.atLevel(leftOut < 0 ? Level.DEBUG : Level.INFO)).log("{} model {} refused with {}: {}{}",
-        api.label(), label, error.status(), error.code(), LineRate.note(leftOut));
+    return trace;
   }
 
-  /** Ends a request that workers had to do with. */
-  void finished(int answerStatus, Report report) {
-    CallerLimits.settle(reservation, promptTokens, answerStatus, report);
-    long total = services.clock().nanos() - started;
-    TraceContext trace = spans.ended(answerStatus, error(answerStatus, report), false);
-    metrics.requestEnded(api, label, profile, answerStatus, stream, total, trace);
-    tenant.end(report.usage());
-    log(
-        answerStatus, total, report,
-        new AccessEntry.Tokens(
-            report.usage().promptTokens(), report.usage().cachedTokens(), report.prediction().tokens().predicted(),
-            report.usage().outputTokens()));
-    if (unaskedUsage != null && answerStatus < 300 && report.outcome() instanceof Outcome.Completed) {
+  private void measured(RequestEnd.Executed end, @Nullable TraceContext trace) {
+    Report report = end.report();
+    if (unaskedUsage != null && end.isCompleted()) {
       unaskedUsage.answered(label, report.usage().promptTokens() != Outcome.UNKNOWN);
     }
     metrics.stage("decide", report.timing().decideNanos());
     if (report.timing().headNanos() > 0) {
       metrics.stage("head", report.timing().headNanos());
     }
-    if (report.outcome() instanceof Outcome.Completed && api.carriesPrompt() && answerStatus < 300) {
+    if (end.isCompleted() && api.carriesPrompt()) {
       metrics.usage(label, profile, report.prediction(), report.usage(), trace);
       if (report.usage().outputTokens() > 0) {
         metrics.generated(label, total, stream ? ttft : -1, report.usage().outputTokens());
       }
     }
+  }
+
+  private void logged(RequestEnd.Executed end) {
+    Report report = end.report();
     String failure = switch (report.outcome()) {
       case Outcome.Failed failed -> failed.detail();
       case Outcome.UnknownModel unknown -> unknown.detail();
@@ -273,39 +284,20 @@ final class RequestTelemetry implements CallListener {
     };
     if (failure != null) {
       logIds.in(LOG.atWarn()).log("{} model {} failed with {} after {} tries, last at {}: {}",
-          api.label(), label, answerStatus, report.tries(), worker(report), failure);
+          api.label(), label, end.status(), report.tries(), worker(report), failure);
     } else if (LOG.isDebugEnabled()) {
       logIds.in(LOG.atDebug()).log(
           "{} model {} status {} stream {} worker {} tries {} predicted {} cached {} prompt {}"
               + " output {} ttft_ms {} total_ms {}",
-          api.label(), label, answerStatus, stream, worker(report), report.tries(),
+          api.label(), label, end.status(), stream, worker(report), report.tries(),
           report.prediction().tokens().predicted(), report.usage().cachedTokens(), report.usage().promptTokens(),
           report.usage().outputTokens(),
           ttft < 0 ? -1 : TimeUnit.NANOSECONDS.toMillis(ttft), TimeUnit.NANOSECONDS.toMillis(total));
     }
   }
 
-  /** The kind of error as traces have it, null for none. */
-  private static @Nullable String error(int status, Report report) {
-    return status == ClientCancelled.STATUS ? "client_disconnected"
-        : status >= 400 ? Integer.toString(status)
-        : report.outcome() instanceof Outcome.Failed ? "worker_failed"
-        : null;
-  }
-
   private static String worker(Report report) {
     Worker worker = report.worker();
     return worker == null ? "none" : worker.id();
-  }
-
-  private void log(int answerStatus, long total, @Nullable Report report, AccessEntry.Tokens tokens) {
-    if (services.log().isOn()) {
-      AccessEntry.Served served =
-          new AccessEntry.Served(
-              api.label(), model, profile, stream, report == null ? null : worker(report),
-              report == null ? 0 : report.tries());
-      AccessEntry.Times times = new AccessEntry.Times(ttft, total);
-      services.log().add(inbound.logged(logIds.traceId(), served, answerStatus, tokens, times));
-    }
   }
 }
