@@ -26,7 +26,7 @@ record AnswerHeaders(String profile, boolean routingDetails, RequestTelemetry te
       return out.build();
     }
     out.set(BACKEND, route.worker().id())
-        .set(ProfileResolver.PROFILE, profile)
+        .set(RequestHints.PROFILE, profile)
         .set(REASON, visible(route.reason()));
     Worker prefill = route.prefill();
     if (prefill != null) {
@@ -40,7 +40,7 @@ record AnswerHeaders(String profile, boolean routingDetails, RequestTelemetry te
     return headers.toBuilder()
         .remove(QUEUED)
         .remove(BACKEND)
-        .remove(ProfileResolver.PROFILE)
+        .remove(RequestHints.PROFILE)
         .remove(REASON)
         .remove(PREFILL_BACKEND);
   }

@@ -3,7 +3,7 @@ package io.kvasir.gateway;
 import java.io.Serial;
 
 /** A request that cannot be served. Carries no stack: the fault is in the client's request, not in the router. */
-sealed class ApiException extends Exception permits UnreadBodyException {
+class ApiException extends Exception {
   @Serial private static final long serialVersionUID = 1L;
 
   private final transient ApiError error;

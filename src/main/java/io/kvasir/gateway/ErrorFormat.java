@@ -21,7 +21,6 @@ enum ErrorFormat {
   ANTHROPIC;
 
   private static final String MESSAGES = ApiPath.MESSAGES.path();
-  private static final String MODELS = "/v1/models";
   private static final String ANTHROPIC_VERSION = "anthropic-version";
   private static final JsonMapper JSON = new JsonMapper();
   private static final byte[] COMMENT = ": keep-alive\n\n".getBytes(StandardCharsets.US_ASCII);
@@ -30,16 +29,15 @@ enum ErrorFormat {
 
   /** The format that clients of a path expect. */
   static ErrorFormat forPath(String path) {
-    if (RouteHandler.matches(path)) {
-      return forPath(RouteHandler.targetPath(path));
+    if (GatewayPaths.isDryRun(path)) {
+      return forPath(GatewayPaths.dryRunTarget(path));
     }
     return path.equals(MESSAGES) || path.startsWith(MESSAGES + "/") ? ANTHROPIC : OPENAI;
   }
 
   /** The format that the client of a request expects: models are listed to clients of both APIs. */
   static ErrorFormat of(String path, Headers headers) {
-    boolean models = path.equals(MODELS) || path.startsWith(MODELS + "/");
-    return models && headers.has(ANTHROPIC_VERSION) ? ANTHROPIC : forPath(path);
+    return GatewayPaths.isOfModels(path) && headers.has(ANTHROPIC_VERSION) ? ANTHROPIC : forPath(path);
   }
 
   /** An answer's headers with the request's id, by the API's name for it, too. */

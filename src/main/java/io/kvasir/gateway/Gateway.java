@@ -78,26 +78,24 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     this.clock = clock;
     this.models = new ModelsHandler(cells);
     this.events = new EventsHandler(events, forwarder, cells);
-    PreparationPermits permits = new PreparationPermits(prompts.limiter());
-    RequestParser parser =
-        new RequestParser(
-            permits,
-            new ProfileResolver(profiles, this.metrics),
-            new CallerIsolation(access.salts(), new PromptConversion(prompts)),
+    RequestStages stages =
+        RequestStages.of(
+            prompts,
+            profiles,
+            access.salts(),
             cells,
             stored,
-            settings.webSockets());
-    RequestPreparer preparer =
-        new RequestPreparer(prompts, permits, cells, settings.programs(), new Claims(settings.admission()));
+            new RequestStages.Settings(settings.webSockets(), settings.programs(), settings.admission()),
+            this.metrics::preparedLate);
     this.tenants = new TenantTraffic(clock);
     TenantMetrics.register(tenants, metrics);
     this.chains = new SampledChains(InstantSource.system());
     RequestTelemetry.Services services =
         new RequestTelemetry.Services(this.metrics, tenants, chains, stored, access.log(), tracing, clock);
     this.limits = new CallerLimits(access.limiter());
-    this.inference = new InferenceHandler(parser, preparer, cells, dispatcher, answers, limits, services, settings);
+    this.inference = new InferenceHandler(stages, cells, dispatcher, answers, limits, services, settings);
     this.paths = settings.forwarding().paths();
-    this.dryRun = new RouteHandler(parser, preparer, cells, paths);
+    this.dryRun = new RouteHandler(stages, cells, paths);
   }
 
   private static LogIds logIds(Exchange exchange, String requestId) {
@@ -219,11 +217,11 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     if (path.equals("/health")) {
       return reading(method) ? health() : wrongMethod(exchange, requestId, "GET, HEAD");
     }
-    if (ModelsHandler.matches(path)) {
+    if (GatewayPaths.isOfModels(path)) {
       InboundRequest inbound = inbound(exchange, requestId);
       return reading(method) ? models.answer(inbound) : wrongMethod(exchange, requestId, "GET, HEAD");
     }
-    if (RouteHandler.matches(path)) {
+    if (GatewayPaths.isDryRun(path)) {
       InboundRequest inbound = inbound(exchange, requestId);
       return method.equals("POST") ? explain(inbound) : wrongMethod(exchange, requestId, "POST");
     }
@@ -249,7 +247,7 @@ public final class Gateway implements HttpHandler, AutoCloseable {
     Exchange exchange = request.exchange();
     Caller caller = request.needsKey() ? inbound(exchange, requestId).caller() : Caller.anonymous(true);
     InboundRequest inbound = new InboundRequest(exchange, requestId, caller, request.handover());
-    if (ModelsHandler.matches(exchange.path()) && reading(exchange.method())) {
+    if (GatewayPaths.isOfModels(exchange.path()) && reading(exchange.method())) {
       return models.answer(inbound);
     }
     ApiPath api = ApiPath.at(exchange.path());

@@ -41,16 +41,15 @@ final class InferenceHandler implements AutoCloseable {
   private final UnaskedUsage unaskedUsage = new UnaskedUsage();
 
   InferenceHandler(
-      RequestParser parser,
-      RequestPreparer preparer,
+      RequestStages stages,
       Cells cells,
       Dispatcher dispatcher,
       @Nullable AnswerCache answers,
       CallerLimits limits,
       RequestTelemetry.Services services,
       GatewaySettings settings) {
-    this.parser = parser;
-    this.preparer = preparer;
+    this.parser = stages.parser();
+    this.preparer = stages.preparer();
     this.cells = cells;
     this.dispatcher = dispatcher;
     this.cached = answers == null ? null : new CachedAnswers(answers);
@@ -58,7 +57,7 @@ final class InferenceHandler implements AutoCloseable {
     this.services = services;
     this.metrics = services.metrics();
     this.settings = settings;
-    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics, services.clock());
+    this.keepAlives = new KeepAlives(settings.keepAlive(), metrics::keepAliveSent, services.clock());
     this.forwarded = new ForwardedHeaders(settings.forwarding(), settings.scheme());
   }
 
@@ -111,26 +110,11 @@ final class InferenceHandler implements AutoCloseable {
             format,
             limits.describe(format.identified(EARLY, inbound.id()).toBuilder(), inbound).build())
         : null;
-    return keepAlive == null ? source.answer() : keptAlive(keepAlive, source, boundary);
+    return keepAlive == null ? source.answer() : keepAlive.answer(boundary, source);
   }
 
   private static boolean isStored(ApiPath api, ApiRequest request) {
     return api == ApiPath.RESPONSES && (request.body() == null || request.body().path("store").asBoolean(true));
-  }
-
-  /** From here on every answer, errors too, has to pass through what keeps the stream alive. */
-  static Response keptAlive(KeepAlive keepAlive, ApiBoundary.AnswerSource source, ApiBoundary boundary)
-      throws InterruptedException {
-    boolean answered = false;
-    try {
-      Response answer = keepAlive.wrap(boundary.answer(source));
-      answered = true;
-      return answer;
-    } finally {
-      if (!answered) {
-        keepAlive.abandon();
-      }
-    }
   }
 
   private Response execute(

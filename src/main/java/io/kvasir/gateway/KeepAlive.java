@@ -34,13 +34,20 @@ final class KeepAlive implements DeferringSink {
 
   private static final String EVENT_STREAM = "text/event-stream";
 
+  /** Is told of keep-alives. */
+  @FunctionalInterface
+  interface Listener {
+    /** One has been written; {@code waiting} is whether nothing of the answer had come yet. */
+    void keepAliveSent(boolean waiting);
+  }
+
   private final Exchange exchange;
   private final ErrorFormat format;
   private final Headers head;
   private final long silence;
   private final Executor executor;
   private final Consumer<KeepAlive> onEnd;
-  private final GatewayMetrics metrics;
+  private final Listener listener;
   private final ReentrantLock writing = new ReentrantLock();
   private final AtomicBoolean writingKeepAlive = new AtomicBoolean();
 
@@ -74,7 +81,7 @@ final class KeepAlive implements DeferringSink {
       NanoClock clock,
       Executor executor,
       Consumer<KeepAlive> onEnd,
-      GatewayMetrics metrics) {
+      Listener listener) {
     this.exchange = exchange;
     this.format = format;
     this.head = head;
@@ -82,7 +89,7 @@ final class KeepAlive implements DeferringSink {
     this.quietSince = clock.nanos();
     this.executor = executor;
     this.onEnd = onEnd;
-    this.metrics = metrics;
+    this.listener = listener;
   }
 
   /**
@@ -98,6 +105,23 @@ final class KeepAlive implements DeferringSink {
     } else if (now - quietSince >= silence && writingKeepAlive.compareAndSet(false, true)) {
       quietSince = now;
       executor.execute(this::writeKeepAlive);
+    }
+  }
+
+  /**
+   * The answer of what has the request executed, or the error that took its place. From here on every answer has to
+   * pass through what keeps the stream alive.
+   */
+  Response answer(ApiBoundary boundary, ApiBoundary.AnswerSource source) throws InterruptedException {
+    boolean wrapped = false;
+    try {
+      Response answer = wrap(boundary.answer(source));
+      wrapped = true;
+      return answer;
+    } finally {
+      if (!wrapped) {
+        abandon();
+      }
     }
   }
 
@@ -130,7 +154,7 @@ final class KeepAlive implements DeferringSink {
   }
 
   /** Ends the watch: there is no answer. */
-  void abandon() {
+  private void abandon() {
     onEnd.accept(this);
   }
 
@@ -270,7 +294,7 @@ final class KeepAlive implements DeferringSink {
           deferring().offer(keepAlive, 0, keepAlive.length);
         }
         passed(keepAlive, 0, keepAlive.length);
-        metrics.keepAliveSent(!answered);
+        listener.keepAliveSent(!answered);
       }
     } catch (IOException disconnected) {
       // The body finds that out by itself, or the exchange is cancelled.

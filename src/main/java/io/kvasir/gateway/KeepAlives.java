@@ -24,7 +24,7 @@ final class KeepAlives implements AutoCloseable {
 
   private final Set<KeepAlive> watched = ConcurrentHashMap.newKeySet();
   private final @Nullable Duration silence;
-  private final GatewayMetrics metrics;
+  private final KeepAlive.Listener listener;
   private final NanoClock clock;
   private final @Nullable Thread checker;
 
@@ -33,9 +33,9 @@ final class KeepAlives implements AutoCloseable {
    *
    * @param silence after which a keep-alive is written; null never
    */
-  KeepAlives(@Nullable Duration silence, GatewayMetrics metrics, NanoClock clock) {
+  KeepAlives(@Nullable Duration silence, KeepAlive.Listener listener, NanoClock clock) {
     this.silence = silence;
-    this.metrics = metrics;
+    this.listener = listener;
     this.clock = clock;
     this.checker = silence == null
         ? null
@@ -52,7 +52,7 @@ final class KeepAlives implements AutoCloseable {
       return null;
     }
     KeepAlive begun =
-        new KeepAlive(exchange, format, head, silence, clock, Thread::startVirtualThread, watched::remove, metrics);
+        new KeepAlive(exchange, format, head, silence, clock, Thread::startVirtualThread, watched::remove, listener);
     watched.add(begun);
     return begun;
   }

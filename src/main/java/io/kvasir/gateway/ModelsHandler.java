@@ -18,8 +18,6 @@ import java.util.List;
  * as OpenAI's API lists them or, to a client that sends {@code anthropic-version}, as Anthropic's does.
  */
 final class ModelsHandler {
-  static final String PATH = "/v1/models";
-
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
   private final Cells cells;
@@ -29,19 +27,15 @@ final class ModelsHandler {
     this.cells = cells;
   }
 
-  static boolean matches(String path) {
-    return path.equals(PATH) || path.startsWith(PATH + "/");
-  }
-
   Response answer(InboundRequest inbound) throws ApiException {
     String path = inbound.exchange().path();
     ErrorFormat api = ErrorFormat.of(path, inbound.exchange().headers());
     Grants grants = inbound.caller().grants();
-    if (path.equals(PATH)) {
+    if (path.equals(GatewayPaths.MODELS)) {
       return json(list(api, cells.models().stream().filter(grants::allowsModel).sorted().toList()));
     }
     // Names of models have slashes, written out or encoded.
-    String encoded = path.substring(PATH.length() + 1).replace("+", "%2B");
+    String encoded = path.substring(GatewayPaths.MODELS.length() + 1).replace("+", "%2B");
     String model;
     try {
       model = URLDecoder.decode(encoded, StandardCharsets.UTF_8);

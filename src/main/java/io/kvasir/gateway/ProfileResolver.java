@@ -6,18 +6,17 @@ import io.kvasir.http.Headers;
 import io.kvasir.routing.LiveProfiles;
 import io.kvasir.routing.Profile;
 import io.kvasir.routing.Profiles;
+import java.util.function.Consumer;
 
 /** Chooses the profile of requests as they arrive. Thread-safe. */
 final class ProfileResolver {
-  /** The header that selects a profile in a request, and names the one that was used in the answer. */
-  static final String PROFILE = "X-Router-Profile";
-
   private final LiveProfiles profiles;
-  private final GatewayMetrics metrics;
+  private final Consumer<String> late;
 
-  ProfileResolver(LiveProfiles profiles, GatewayMetrics metrics) {
+  /** Over these profiles; {@code late} is given the name of one whose preparers could not wait for all they need. */
+  ProfileResolver(LiveProfiles profiles, Consumer<String> late) {
     this.profiles = profiles;
-    this.metrics = metrics;
+    this.late = late;
   }
 
   RequestContext resolve(ApiPath api, InboundRequest inbound, ApiRequest request, String model) throws ApiException {
@@ -28,17 +27,19 @@ final class ProfileResolver {
     if (requested != null && !current.choice().header()) {
       throw new ApiException(
           ApiError.badField(
-              PROFILE,
+              RequestHints.PROFILE,
               "profile_not_allowed",
-              "This router does not let clients choose a routing profile: leave out the header " + PROFILE + "."));
+              "This router does not let clients choose a routing profile: leave out the header "
+                  + RequestHints.PROFILE + "."));
     }
     String granted = caller.grants().profile();
     if (requested != null && granted != null && !requested.equals(granted)) {
       throw new ApiException(
           ApiError.badField(
-              PROFILE,
+              RequestHints.PROFILE,
               "profile_not_allowed",
-              "The requests of this key go by the profile %s: leave out the header %s.".formatted(granted, PROFILE)));
+              "The requests of this key go by the profile %s: leave out the header %s.".formatted(
+                  granted, RequestHints.PROFILE)));
     }
     HttpRequestFacts facts =
         new HttpRequestFacts(
@@ -49,11 +50,11 @@ final class ProfileResolver {
     if (profile == null) {
       throw new ApiException(
           ApiError.badField(
-              PROFILE,
+              RequestHints.PROFILE,
               "unknown_profile",
               "There is no profile '%s'; there are: %s."
                   .formatted(chosen, String.join(", ", current.byName().keySet()))));
     }
-    return new RequestContext(profile, model, facts, metrics);
+    return new RequestContext(profile, model, facts, late);
   }
 }

@@ -8,14 +8,16 @@ import io.kvasir.routing.Role;
 import io.kvasir.routing.RoutingContext;
 import io.kvasir.routing.Slots;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * The context of a request on the node where it arrived, and its profile.
  *
  * @param model as the request names it
  * @param facts its headers and body as plugins read them
+ * @param late is given the name of a profile whose preparers went on without what they waited for
  */
-record RequestContext(Profile profile, String model, HttpRequestFacts facts, GatewayMetrics metrics) {
+record RequestContext(Profile profile, String model, HttpRequestFacts facts, Consumer<String> late) {
   /** Has the profile's preparers find out what its cell will ask for. Waits as long as they do. */
   PreparedSlots prepare(String requestId, Chain chain, int tokens) throws ApiException {
     if (!profile.preparesOnArrival()) {
@@ -33,7 +35,7 @@ record RequestContext(Profile profile, String model, HttpRequestFacts facts, Gat
       throw new ApiException(ApiError.of(400, "unfit_routing", String.valueOf(unfit.getMessage())));
     }
     if (context.missedLookups() > 0) {
-      metrics.preparedLate(profile.name());
+      late.accept(profile.name());
     }
     return prepared;
   }

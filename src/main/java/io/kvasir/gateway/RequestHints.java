@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
  * picker; Kvasir's go first. It is read where it is used: nothing is read of requests that nobody asks about.
  */
 record RequestHints(Headers headers) {
+  /** The header that selects a profile in a request, and names the one that was used in the answer. */
+  static final String PROFILE = "X-Router-Profile";
+
   /** The header by which clients of llm-d's picker name a profile. */
   private static final String LLMD_PROFILE = "EPP-Profile";
 
@@ -20,7 +23,7 @@ record RequestHints(Headers headers) {
 
   /** The profile by name, null where the client names none. */
   @Nullable String profile() {
-    String own = headers.first(ProfileResolver.PROFILE);
+    String own = headers.first(PROFILE);
     String other = own == null ? headers.first(LLMD_PROFILE) : null;
     return other == null || other.isBlank() ? own : other.strip();
   }

@@ -33,7 +33,7 @@ final class RequestTarget {
     if (end == 0 || target.charAt(0) != '/') {
       throw refused("its path does not begin with a slash");
     }
-    boolean name = target.startsWith(ModelsHandler.PATH + "/");
+    boolean name = target.startsWith(GatewayPaths.MODELS + "/");
     boolean empty = false;
     int segment = 1;
     for (int i = 1; i <= end; i++) {

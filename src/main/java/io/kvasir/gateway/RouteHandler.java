@@ -20,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  * input}); the answer is the decision. Nothing is reserved, no plugin remembers it, no worker gets it. Thread-safe.
  */
 final class RouteHandler {
-  static final String PATH = "/v1/route";
-
   private static final Headers JSON = Headers.of("Content-Type", "application/json");
 
   private final RequestParser parser;
@@ -29,20 +27,11 @@ final class RouteHandler {
   private final Cells cells;
   private final ServedPaths paths;
 
-  RouteHandler(RequestParser parser, RequestPreparer preparer, Cells cells, ServedPaths paths) {
-    this.parser = parser;
-    this.preparer = preparer;
+  RouteHandler(RequestStages stages, Cells cells, ServedPaths paths) {
+    this.parser = stages.parser();
+    this.preparer = stages.preparer();
     this.cells = cells;
     this.paths = paths;
-  }
-
-  static boolean matches(String path) {
-    return path.equals(PATH) || path.startsWith(PATH + "/");
-  }
-
-  /** The path of the API that the dry run is for, whose format errors have. */
-  static String targetPath(String path) {
-    return path.substring(PATH.length());
   }
 
   Response answer(InboundRequest inbound)
@@ -52,7 +41,7 @@ final class RouteHandler {
       throw new ApiException(
           ApiError.forbidden("Dry runs are for keys with routing-details = true: they show what is cached where."));
     }
-    return answer(inbound, targetPath(inbound.exchange().path()));
+    return answer(inbound, GatewayPaths.dryRunTarget(inbound.exchange().path()));
   }
 
   /**
@@ -80,13 +69,13 @@ final class RouteHandler {
       return parsed.withApi(api);
     }
     ApiPath api = paths.at(path);
-    if (api == null || matches(path)) {
+    if (api == null || GatewayPaths.isDryRun(path)) {
       throw new ApiException(
           ApiError.of(
               404,
               "unknown_path",
               "There is nothing at %s to be routed. Put %s before the path of a request, as in %s/v1/chat/completions."
-                  .formatted(path, PATH, PATH)));
+                  .formatted(path, GatewayPaths.DRY_RUN, GatewayPaths.DRY_RUN)));
     }
     return parser.read(api, path, inbound);
   }
@@ -106,7 +95,7 @@ final class RouteHandler {
             400,
             "unknown_api",
             ("The body has neither messages, prompt nor input, so its API is not known: put the path behind %s, as in"
-                + " %s/v1/embeddings.").formatted(PATH, PATH)));
+                + " %s/v1/embeddings.").formatted(GatewayPaths.DRY_RUN, GatewayPaths.DRY_RUN)));
   }
 
   private static void tokensFrom(ObjectNode body, @Nullable Prompt prompt) {

@@ -12,9 +12,7 @@ import io.kvasir.http.StreamingBody;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;
 import io.kvasir.telemetry.LogIds;
-import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.ManualClock;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -39,7 +37,7 @@ final class KeepAliveClockTest {
   private final AtomicInteger heads = new AtomicInteger();
   private final KeepAlive keepAlive = new KeepAlive(
       new Streamed(), ErrorFormat.OPENAI, EVENTS, SILENCE, clock, Runnable::run, ended::add,
-      new GatewayMetrics(new Metrics(new PrometheusRegistry())));
+      _ -> {});
 
   @Test
   void beforeTheAnswer_theHeadAndACommentAreWritten_onceASilence() {
@@ -93,12 +91,11 @@ final class KeepAliveClockTest {
     AssertionError bug = new AssertionError("a bug");
     assertThatThrownBy(
             () ->
-                InferenceHandler.keptAlive(
-                    keepAlive,
+                keepAlive.answer(
+                    boundary,
                     () -> {
                       throw bug;
-                    },
-                    boundary))
+                    }))
         .isSameAs(bug);
     assertThat(ended).containsExactly(keepAlive);
   }
