@@ -202,6 +202,41 @@ final class RoomsTest {
         .check(HOUSE);
   }
 
+  /** The rooms within the gateway's, from what a request meets first; administration stands beside them. */
+  @Test
+  void arrowsWithinTheGateway() {
+    layeredArchitecture()
+          .consideringOnlyDependenciesInAnyPackage("io.kvasir.gateway..")
+          .layer("handlers").definedBy("io.kvasir.gateway")
+          .layer("error").definedBy("io.kvasir.gateway.error")
+          .layer("body").definedBy("io.kvasir.gateway.body")
+          .layer("forwarding").definedBy("io.kvasir.gateway.forwarding")
+          .layer("request").definedBy("io.kvasir.gateway.request")
+          .layer("keepalive").definedBy("io.kvasir.gateway.keepalive")
+          .layer("traffic").definedBy("io.kvasir.gateway.traffic")
+          .layer("admin").definedBy("io.kvasir.gateway.admin..")
+          .whereLayer("error").mayNotAccessAnyLayer()
+          .whereLayer("body").mayOnlyAccessLayers("error")
+          .whereLayer("forwarding").mayOnlyAccessLayers("body", "error")
+          .whereLayer("request").mayOnlyAccessLayers("forwarding", "body", "error")
+          .whereLayer("keepalive").mayOnlyAccessLayers("error")
+          .whereLayer("traffic").mayNotAccessAnyLayer()
+          .whereLayer("admin").mayOnlyAccessLayers("traffic")
+          .whereLayer("admin").mayNotBeAccessedByAnyLayer()
+          .whereLayer("handlers").mayNotBeAccessedByAnyLayer()
+        .check(HOUSE);
+  }
+
+  @Test
+  void gatewayFromOutside() {
+    ArchRuleDefinition.noClasses()
+          .that().resideOutsideOfPackage("io.kvasir.gateway..")
+          .should().dependOnClassesThat().resideInAnyPackage(
+              "io.kvasir.gateway.error..", "io.kvasir.gateway.keepalive..")
+          .because("how a request is refused and how its stream is kept alive is the gateway's own business")
+        .check(HOUSE);
+  }
+
   @Test
   void onlyHashesOutsideTheIndex() {
     ArchRuleDefinition.noClasses()

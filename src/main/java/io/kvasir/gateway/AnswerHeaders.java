@@ -1,6 +1,8 @@
 package io.kvasir.gateway;
 
 import io.kvasir.execution.UpstreamRoute;
+import io.kvasir.gateway.forwarding.ForwardedHeaders;
+import io.kvasir.gateway.request.RequestHints;
 import io.kvasir.http.Headers;
 import io.kvasir.routing.Worker;
 import java.nio.charset.StandardCharsets;

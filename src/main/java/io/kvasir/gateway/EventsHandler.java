@@ -6,6 +6,8 @@ import io.kvasir.cell.Cells;
 import io.kvasir.events.KvBatch;
 import io.kvasir.events.PushEvents;
 import io.kvasir.events.PushResult;
+import io.kvasir.gateway.error.ApiError;
+import io.kvasir.gateway.error.ErrorFormat;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.Exchange;
 import io.kvasir.http.server.Response;

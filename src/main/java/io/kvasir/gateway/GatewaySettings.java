@@ -1,6 +1,8 @@
 package io.kvasir.gateway;
 
 import io.kvasir.admission.AdmissionSettings;
+import io.kvasir.gateway.forwarding.ForwardingSettings;
+import io.kvasir.gateway.request.WebSocketSettings;
 import io.kvasir.programs.ProgramReader;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

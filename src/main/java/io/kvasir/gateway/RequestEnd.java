@@ -2,6 +2,8 @@ package io.kvasir.gateway;
 
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Report;
+import io.kvasir.gateway.error.ApiError;
+import io.kvasir.gateway.error.ClientCancelled;
 import org.jspecify.annotations.Nullable;
 
 /** How a request ended, as its telemetry records it. */

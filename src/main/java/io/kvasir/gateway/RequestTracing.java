@@ -1,6 +1,9 @@
 package io.kvasir.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.kvasir.gateway.error.ApiError;
+import io.kvasir.gateway.request.InboundRequest;
+import io.kvasir.gateway.request.ParsedRequest;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
 import io.kvasir.http.server.ArrivedRequest;

@@ -1,8 +1,8 @@
 package io.kvasir.picker;
 
 import com.google.protobuf.UnsafeByteOperations;
-import io.kvasir.gateway.ProxiedRequest;
-import io.kvasir.gateway.RequestOutline;
+import io.kvasir.gateway.body.RequestOutline;
+import io.kvasir.gateway.request.ProxiedRequest;
 import io.kvasir.http.CancellationSource;
 import io.kvasir.http.Headers;
 import io.kvasir.http.MemoryBudget;

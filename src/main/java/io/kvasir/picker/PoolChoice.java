@@ -2,7 +2,7 @@ package io.kvasir.picker;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.WorkerSummary;
-import io.kvasir.gateway.RequestOutline;
+import io.kvasir.gateway.body.RequestOutline;
 import io.kvasir.pools.Pool;
 import io.kvasir.pools.PoolSet;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.kvasir.picker;
 
-import io.kvasir.gateway.RequestOutline;
+import io.kvasir.gateway.body.RequestOutline;
 import io.kvasir.http.Cancellation;
 import io.kvasir.http.Headers;
 import io.kvasir.http.RequestMemory;

@@ -1,7 +1,7 @@
 package io.kvasir.picker;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import io.kvasir.gateway.RequestOutline;
+import io.kvasir.gateway.body.RequestOutline;
 import io.kvasir.http.Headers;
 import io.kvasir.pools.ModelRewrite;
 import io.kvasir.pools.Pool;

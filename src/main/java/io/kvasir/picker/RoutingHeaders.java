@@ -1,6 +1,6 @@
 package io.kvasir.picker;
 
-import io.kvasir.gateway.ProxiedRequest;
+import io.kvasir.gateway.request.ProxiedRequest;
 import java.util.Set;
 
 /**

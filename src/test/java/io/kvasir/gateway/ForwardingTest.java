@@ -2,6 +2,10 @@ package io.kvasir.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.gateway.forwarding.ForwardingSettings;
+import io.kvasir.gateway.forwarding.ReservedFields;
+import io.kvasir.gateway.forwarding.ServedPaths;
+import io.kvasir.gateway.forwarding.TrustedProxies;
 import io.kvasir.http.Headers;
 import io.kvasir.http.client.ScriptedPod;
 import java.io.BufferedReader;

@@ -10,6 +10,7 @@ import io.kvasir.Await;
 import io.kvasir.cell.Outcome;
 import io.kvasir.gateway.WebSocketEngine.Connection;
 import io.kvasir.gateway.WebSocketEngine.Frame;
+import io.kvasir.gateway.request.WebSocketSettings;
 import io.kvasir.http.TestTls;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.ScriptedPod;

@@ -1,9 +1,9 @@
 package io.kvasir.app.config;
 
-import io.kvasir.gateway.ForwardingSettings;
-import io.kvasir.gateway.ReservedFields;
-import io.kvasir.gateway.ServedPaths;
-import io.kvasir.gateway.TrustedProxies;
+import io.kvasir.gateway.forwarding.ForwardingSettings;
+import io.kvasir.gateway.forwarding.ReservedFields;
+import io.kvasir.gateway.forwarding.ServedPaths;
+import io.kvasir.gateway.forwarding.TrustedProxies;
 import java.util.List;
 
 /** Reads what of clients' requests reaches engines. */

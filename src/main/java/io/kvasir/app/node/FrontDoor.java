@@ -1,8 +1,8 @@
 package io.kvasir.app.node;
 
 import io.kvasir.answers.AnswerCache;
-import io.kvasir.app.config.KvasirConfig.GatewayConfig;
 import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.KvasirConfig.GatewayConfig;
 import io.kvasir.cell.Cells;
 import io.kvasir.execution.Warmup;
 import io.kvasir.execution.dialect.PreprocessingStep;
@@ -11,9 +11,9 @@ import io.kvasir.gateway.CorsHandler;
 import io.kvasir.gateway.Gateway;
 import io.kvasir.gateway.GatewayAccess;
 import io.kvasir.gateway.GatewaySettings;
-import io.kvasir.gateway.PromptConversion;
-import io.kvasir.gateway.PromptTokenCounter;
-import io.kvasir.gateway.WebSocketSettings;
+import io.kvasir.gateway.request.PromptConversion;
+import io.kvasir.gateway.request.PromptTokenCounter;
+import io.kvasir.gateway.request.WebSocketSettings;
 import io.kvasir.http.ChannelLoop;
 import io.kvasir.http.ConnectionThread;
 import io.kvasir.http.client.PodClient;

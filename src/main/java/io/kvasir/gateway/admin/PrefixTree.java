@@ -1,6 +1,6 @@
 package io.kvasir.gateway.admin;
 
-import io.kvasir.gateway.SampledChains.Sample;
+import io.kvasir.gateway.traffic.SampledChains.Sample;
 import io.kvasir.index.Chain;
 import java.util.ArrayList;
 import java.util.Comparator;

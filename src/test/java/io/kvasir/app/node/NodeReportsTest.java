@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.cell.ClusterStatus;
-import io.kvasir.gateway.TenantTraffic;
+import io.kvasir.cell.ClusterStatus.NodeStatus;
 import io.kvasir.gateway.admin.tenants.TenantReport;
 import io.kvasir.gateway.admin.vitals.ClusterVitals.Answers;
 import io.kvasir.gateway.admin.vitals.NodeReport;
 import io.kvasir.gateway.admin.vitals.VitalFigures;
 import io.kvasir.gateway.admin.vitals.VitalSample;
+import io.kvasir.gateway.traffic.TenantTraffic;
 import io.kvasir.telemetry.BucketCounts;
 import io.kvasir.telemetry.Problem;
 import io.kvasir.time.ManualClock;

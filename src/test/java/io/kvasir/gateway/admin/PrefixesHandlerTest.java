@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.cell.HeldPrefixes;
 import io.kvasir.execution.FakeCells;
-import io.kvasir.gateway.SampledChains;
+import io.kvasir.gateway.traffic.SampledChains;
 import io.kvasir.index.Chain;
 import java.io.IOException;
 import java.net.URI;

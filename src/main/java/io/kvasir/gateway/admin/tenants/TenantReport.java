@@ -1,7 +1,7 @@
 package io.kvasir.gateway.admin.tenants;
 
-import io.kvasir.gateway.TenantTraffic;
-import io.kvasir.gateway.TenantTraffic.Figures;
+import io.kvasir.gateway.traffic.TenantTraffic;
+import io.kvasir.gateway.traffic.TenantTraffic.Figures;
 import io.kvasir.limits.LimitStatus;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -4,12 +4,12 @@ import static io.kvasir.gateway.admin.AdminResponse.object;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.gateway.TenantTraffic;
 import io.kvasir.gateway.admin.AdminResource;
 import io.kvasir.gateway.admin.AdminResponse;
 import io.kvasir.gateway.admin.AdminRoute;
 import io.kvasir.gateway.admin.AdminTopic;
 import io.kvasir.gateway.admin.vitals.ClusterVitals.Answers;
+import io.kvasir.gateway.traffic.TenantTraffic;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;

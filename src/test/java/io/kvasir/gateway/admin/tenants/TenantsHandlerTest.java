@@ -3,10 +3,10 @@ package io.kvasir.gateway.admin.tenants;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.gateway.TenantTraffic.Figures;
-import io.kvasir.gateway.TenantTraffic.Totals;
 import io.kvasir.gateway.admin.tenants.TenantReport.LimitUse;
 import io.kvasir.gateway.admin.vitals.ClusterVitals.Answers;
+import io.kvasir.gateway.traffic.TenantTraffic.Figures;
+import io.kvasir.gateway.traffic.TenantTraffic.Totals;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
