@@ -128,7 +128,7 @@ final class EngineClientTest {
   void vllm_withATierOfPeers_tellsIts() throws Exception {
     TransferSettings peers = TransferSettings.of(TransferDialect.VLLM_P2P);
     try (SimEngine engine = SimEngine.start(settings().developerMode(true).ranks(1).transfer(peers).build())) {
-      assertThat(new EngineInquiry(calls, TIMEOUT).describe(engine.url(), null).transfer())
+      assertThat(new EngineClient(calls, TIMEOUT).describe(engine.url(), null).transfer())
           .isEqualTo(new TransferDescription(TransferDescription.PEERS, null, engine.transferPort(), null));
     }
   }
@@ -139,7 +139,7 @@ final class EngineClientTest {
     SimSettings.Builder prefill =
         settings().api(EngineApi.SGLANG).role(Role.PREFILL).transfer(TransferSettings.of(TransferDialect.SGLANG));
     try (SimEngine engine = SimEngine.start(prefill.build())) {
-      assertThat(new EngineInquiry(calls, TIMEOUT).describe(engine.url(), null).transfer())
+      assertThat(new EngineClient(calls, TIMEOUT).describe(engine.url(), null).transfer())
           .isEqualTo(
               new TransferDescription("mooncake", TransferDescription.Role.PREFILL, engine.transferPort(), null));
     }
