@@ -72,8 +72,8 @@ final class ControlApi implements AutoCloseable {
       case "/sim/crash" -> {
         rejectOthers(body, List.of());
         Integer ms = milliseconds(body);
-        schedule(CRASH_DELAY_MS, engine::crash);
-        schedule(CRASH_DELAY_MS + (ms == null ? 0 : ms), engine::restart);
+        var _ = schedule(CRASH_DELAY_MS, engine::crash);
+        var _ = schedule(CRASH_DELAY_MS + (ms == null ? 0 : ms), engine::restart);
       }
       default -> throw EngineApiException.notFound("Not Found", null);
     }
