@@ -64,11 +64,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{/* Secrets. */}}
+{{/*
+Those that cert-manager writes have names of their own: it would put certificates of another authority into those that were
+made at install, which nodes that run read again.
+*/}}
+{{- define "kvasir.tlsSecretKind" -}}
+{{ ternary "issued-tls" "tls" (eq .Values.tls.source "cert-manager") }}
+{{- end }}
 {{- define "kvasir.clusterTlsSecret" -}}
-{{ .Values.tls.clusterSecret | default (printf "%s-cluster-tls" (include "kvasir.name" .)) }}
+{{ .Values.tls.clusterSecret | default (printf "%s-cluster-%s" (include "kvasir.name" .) (include "kvasir.tlsSecretKind" .)) }}
 {{- end }}
 {{- define "kvasir.managementTlsSecret" -}}
-{{ .Values.tls.managementSecret | default (printf "%s-management-tls" (include "kvasir.name" .)) }}
+{{ .Values.tls.managementSecret | default (printf "%s-management-%s" (include "kvasir.name" .) (include "kvasir.tlsSecretKind" .)) }}
 {{- end }}
 {{- define "kvasir.keysSecret" -}}
 {{- if .Values.access.keysSecret }}{{ .Values.access.keysSecret }}

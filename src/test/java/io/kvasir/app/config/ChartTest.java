@@ -10,8 +10,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.kvasir.access.KeyDigest;
+import java.io.ByteArrayInputStream;
+import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -233,9 +237,9 @@ final class ChartTest {
     }
     if (!issued.isEmpty()) {
       String name = chart.nodes().at("/metadata/name").asText();
-      JsonNode between = known(issued, name + "-cluster-tls");
+      JsonNode between = known(issued, name + "-cluster-issued-tls");
       assertThat(between.at("/privateKey/algorithm").asText()).isEqualTo("RSA");
-      assertThat(texts(known(issued, name + "-management-tls").path("dnsNames")))
+      assertThat(texts(known(issued, name + "-management-issued-tls").path("dnsNames")))
           .as("no name by which a node knows another")
           .contains("localhost", name + "-cluster.llm.svc")
           .doesNotContainAnyElementsOf(texts(between.path("dnsNames")));
@@ -270,6 +274,44 @@ final class ChartTest {
       String name = secret.at("/metadata/name").asText();
       assertThat(secret.path("data")).isEqualTo(known(before, name).path("data"));
     }
+  }
+
+  /** Kubernetes refuses to change them, and with them the upgrade. */
+  @Test
+  void anUpgrade_changesNoImmutableField(@TempDir Path later, @TempDir Path upgraded) throws Exception {
+    try (Stream<Path> files = Files.walk(RenderedChart.CHART, FileVisitOption.FOLLOW_LINKS)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        Path copy = later.resolve(RenderedChart.CHART.relativize(file));
+        Files.createDirectories(copy.getParent());
+        Files.copy(file, copy);
+      }
+    }
+    Path description = later.resolve("Chart.yaml");
+    Files.writeString(
+        description, Files.readString(description).replaceAll("(?m)^(version|appVersion): .*$", "$1: 9.8.7"));
+    for (String each : List.of("everything", "defaults")) {
+      Files.copy(RenderedChart.CASES.resolve(each + ".yaml"), upgraded.resolve(each + ".yaml"));
+    }
+    Map<String, RenderedChart> after = RenderedChart.render(later, upgraded, Map.of()).rendered();
+    JsonNode labels = Optional.ofNullable(after.get("defaults")).orElseThrow().nodes().at("/metadata/labels");
+    assertThat(labels.path("helm.sh/chart").asText()).isEqualTo("kvasir-9.8.7");
+    after.forEach((name, chart) -> {
+      for (String immutable : List.of("selector", "serviceName", "podManagementPolicy", "volumeClaimTemplates")) {
+        assertThat(chart.nodes().path("spec").path(immutable))
+            .as(immutable)
+            .isEqualTo(chart(name).nodes().path("spec").path(immutable));
+      }
+    });
+  }
+
+  /** Helm removes those that it has made once cert-manager issues others, and cert-manager must not write into them. */
+  @Test
+  void secrets_ofEachSource_haveNamesOfTheirOwn() {
+    Set<String> made = new TreeSet<>();
+    chart("defaults").ofKind("Secret").forEach(each -> made.add(each.at("/metadata/name").asText()));
+    Set<String> issued = new TreeSet<>();
+    chart("kustomize-base").ofKind("Certificate").forEach(each -> issued.add(each.at("/spec/secretName").asText()));
+    assertThat(issued).hasSize(3).doesNotContainAnyElementsOf(made);
   }
 
   /** They are links to what Grafana and Prometheus are given without Kubernetes, too. */

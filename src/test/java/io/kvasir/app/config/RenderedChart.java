@@ -70,18 +70,23 @@ record RenderedChart(String name, JsonNode values, Map<String, JsonNode> manifes
 
   /** Renders the chart with each file of values of a directory, where there are these Secrets already. */
   static Run render(Path directory, Map<String, JsonNode> secrets) throws Exception {
+    return render(CHART, directory, secrets);
+  }
+
+  /** The same of another chart, such as a later version. */
+  static Run render(Path chart, Path directory, Map<String, JsonNode> secrets) throws Exception {
     try (KnownSecrets api = new KnownSecrets(secrets)) {
-      return render(directory, api.kubeconfig(directory));
+      return render(chart, directory, api.kubeconfig(directory));
     }
   }
 
-  private static Run render(Path directory, Path kubeconfig) throws Exception {
+  private static Run render(Path chart, Path directory, Path kubeconfig) throws Exception {
     Path said = directory.resolve("output");
     ProcessBuilder program =
         new ProcessBuilder(
                 ProcessHandle.current().info().command().orElse("java"), "--enable-native-access=ALL-UNNAMED",
                 "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Djava.io.tmpdir=" + directory, "-cp",
-                System.getProperty("java.class.path"), HelmTemplates.class.getName(), CHART.toString(),
+                System.getProperty("java.class.path"), HelmTemplates.class.getName(), chart.toString(),
                 directory.toString(), KUBERNETES)
             .redirectErrorStream(true)
             .redirectOutput(said.toFile());
