@@ -2,6 +2,7 @@ package io.kvasir.app.config;
 
 import static io.kvasir.app.config.RenderedChart.secret;
 import static io.kvasir.app.config.RenderedChart.texts;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -223,7 +225,7 @@ final class ChartTest {
 
   @ParameterizedTest
   @MethodSource("charts")
-  void certificates_areForWhatTheyAreUsedFor(RenderedChart chart) {
+  void certificates_areForWhatTheyAreUsedFor(RenderedChart chart) throws Exception {
     Map<String, JsonNode> issued = new HashMap<>();
     for (JsonNode certificate : chart.ofKind("Certificate")) {
       issued.put(certificate.at("/spec/secretName").asText(), certificate.path("spec"));
@@ -246,8 +248,12 @@ final class ChartTest {
     }
     for (JsonNode monitor : chart.ofKind("PodMonitor")) {
       JsonNode tls = monitor.at("/spec/podMetricsEndpoints/0/tlsConfig");
-      JsonNode certificate = known(issued, tls.at("/ca/secret/name").asText());
-      assertThat(texts(certificate.path("dnsNames"))).contains(tls.path("serverName").asText());
+      String secret = tls.at("/ca/secret/name").asText();
+      List<String> names =
+          issued.isEmpty()
+              ? namesOf(chart.manifest("Secret " + secret))
+              : texts(known(issued, secret).path("dnsNames"));
+      assertThat(names).contains(tls.path("serverName").asText());
     }
   }
 
@@ -385,7 +391,13 @@ final class ChartTest {
       String query = trigger.at("/metadata/query").asText();
       String metric = query.replaceAll(".*\\((kvasir_\\w+)\\{.*", "$1");
       assertThat(metrics).contains("| `" + metric + "` | gauge | ");
-      assertThat(query).contains("cluster=\"llm/router\"", "worker=~\"vllm-.*\"").endsWith("or vector(0)");
+      assertThat(query).contains("cluster=\"llm/router\"").as("nothing is no load of 0").doesNotContain(" or ");
+      assertThat(trigger.at("/metadata/ignoreNullValues").asText()).isEqualTo("false");
+      Pattern workers = Pattern.compile(query.replaceAll(".*worker=~\"([^\"]*)\".*", "$1"));
+      assertThat(List.of("vllm-7d9c8b6f5d-x2k4p", "vllm-7d9c8b6f5d-x2k4p:8001", "vllm-7d9c8b6f5d-x2k4p.llm:8001#3"))
+          .allMatch(name -> workers.matcher(name).matches());
+      assertThat(List.of("vllm-long-7d9c8b6f5d-x2k4p", "vllm-7d9c8b6f5d-x2k4p.other", "my-vllm-7d9c8b6f5d-x2k4p"))
+          .noneMatch(name -> workers.matcher(name).matches());
       assertThat(trigger.path("metricType").asText()).isEqualTo("AverageValue");
     }
   }
@@ -401,6 +413,22 @@ final class ChartTest {
     String service = trigger.at("/metadata/scalerAddress").asText().replaceFirst("\\..*", "");
     assertThat(chart.manifest("Service " + service).at("/spec/ports/0/targetPort").asText()).isEqualTo("keda");
     assertThat(chart("defaults").manifests()).doesNotContainKey("Service kvasir-scale");
+  }
+
+  @Test
+  void autoscaling_toNone_leavesTheNumberToTheNodes() {
+    JsonNode scaled = chart("to-zero").manifest("ScaledObject qwen").path("spec");
+    assertThat(scaled.path("minReplicaCount").asInt(-1)).isZero();
+    assertThat(scaled.at("/triggers/0/type").asText()).isEqualTo("external-push");
+    assertThat(scaled.at("/triggers/1/metadata/query").asText()).contains("{namespace=\"llm\", worker");
+    JsonNode unset = chart("everything").manifest("ScaledObject llama").path("spec");
+    assertThat(unset.path("minReplicaCount").asInt(-1)).isOne();
+  }
+
+  /** Kubernetes before 1.33 refuses one of no time. */
+  @Test
+  void pauseOfNoTime_isNone() {
+    assertThat(chart("answers-in-memory").container().has("lifecycle")).isFalse();
   }
 
   @Test
@@ -425,6 +453,14 @@ final class ChartTest {
     }
     assertThat(refused).containsOnlyKeys(expected.keySet());
     expected.forEach((name, words) -> assertThat(refused.get(name)).contains(words));
+  }
+
+  private static List<String> namesOf(JsonNode secret) throws Exception {
+    CertificateFactory reader = CertificateFactory.getInstance("X.509");
+    X509Certificate certificate =
+        (X509Certificate)
+            reader.generateCertificate(new ByteArrayInputStream(secret(secret, "tls.crt").getBytes(US_ASCII)));
+    return certificate.getSubjectAlternativeNames().stream().map(name -> String.valueOf(name.get(1))).toList();
   }
 
   private static RenderedChart chart(String name) {
