@@ -213,6 +213,11 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 {{- mergeOverwrite $config (deepCopy .Values.config) | toPrettyJson }}
 {{- end }}
 
+{{/* Whether the gateway's Service is for clients from anywhere, whose addresses no policy can know. */}}
+{{- define "kvasir.anyClient" -}}
+{{- if and (eq (toString .Values.networkPolicy.clients) "auto") (ne .Values.gateway.service.type "ClusterIP") }}true{{ end }}
+{{- end }}
+
 {{/* Whether KEDA asks the nodes: some engines are scaled by their model. */}}
 {{- define "kvasir.tellsKeda" -}}
 {{- range .Values.autoscaling.engines }}{{ if .model }}true{{ end }}{{ end }}
@@ -220,6 +225,9 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 
 {{/* Mistakes that a schema cannot see. */}}
 {{- define "kvasir.check" -}}
+{{- if and .Values.gateway.enabled .Values.access.open .Values.networkPolicy.enabled (include "kvasir.anyClient" .) }}
+{{- fail "access.open lets everybody use the engines who reaches the gateway: say in networkPolicy.clients who does, or set gateway.service.type ClusterIP" }}
+{{- end }}
 {{- if not (or .Values.gateway.enabled .Values.picker.enabled) }}
 {{- fail "nothing is served: set gateway.enabled, picker.enabled or both" }}
 {{- end }}
