@@ -108,11 +108,69 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 {{- define "kvasir.heapMiB" -}}
 {{- if .Values.heap }}{{ int64 .Values.heap }}
 {{- else }}
-{{- $cells := mul (max 1 (len .Values.models)) (int64 (include "kvasir.cellIndexMiB" .)) }}
+{{- /* As nodes read it: what is set in "config" counts, too. */}}
+{{- $config := include "kvasir.config" . | fromJson }}
+{{- /* A cell for each model that is described or that a pod of the configuration has. */}}
+{{- $models := list }}
+{{- range $config.models }}{{ $models = append $models .name }}{{ end }}
+{{- range $config.pods }}{{ $models = append $models (first (.models | default list) | default "") }}{{ end }}
+{{- $budget := dig "cell" "index-budget" "auto" $config }}
+{{- if eq (toString $budget) "auto" }}{{ $budget = printf "%s MiB" (include "kvasir.cellIndexMiB" .) }}{{ end }}
+{{- $cells := mul (max 1 (len (uniq $models))) (int64 (include "kvasir.mib" $budget)) }}
 {{- $index := max $cells (int64 (include "kvasir.indexMiB" .)) }}
-{{- /* What shares of the heap leave for the rest, in percent; the picker's bodies take a tenth. */}}
-{{- $free := ternary 54 64 .Values.picker.enabled }}
-{{- max 1024 (mul 64 (div (add (div (mul 100 (add 64 256 40 $index)) $free) 63) 64)) }}
+{{- $prompts := 256 }}
+{{- with dig "prompt" "memo" "auto" $config }}
+{{- if ne (toString .) "auto" }}{{ $prompts = int64 (include "kvasir.mib" .) }}{{ end }}
+{{- end }}
+{{- $answers := 0 }}
+{{- $store := dig "answers" "store" "off" $config | toString }}
+{{- if not (has $store (list "off" "false")) }}
+{{- $answers = int64 (include "kvasir.mib" (dig "answers" "recording" "256 MiB" $config)) }}
+{{- if eq $store "memory" }}
+{{- $answers = add $answers (int64 (include "kvasir.mib" (dig "answers" "memory" "size" "256 MiB" $config))) }}
+{{- end }}
+{{- end }}
+{{- /* What shares of the heap leave for the rest, in percent: new objects take a tenth, bodies of requests a quarter, of the
+picker's another tenth, and one is for rounding. */}}
+{{- $free := sub 89 (int64 (ceil (mulf 100 (dig "gateway" "memory-share" 0.25 $config)))) }}
+{{- if .Values.picker.enabled }}
+{{- $free = sub $free (int64 (ceil (mulf 100 (dig "picker" "memory-share" 0.1 $config)))) }}
+{{- end }}
+{{- if lt $free 5 }}{{ fail "requests may take nearly all of the heap: lower memory-share in config, or set heap" }}{{ end }}
+{{- max 1024 (mul 64 (div (add (div (mul 100 (add 64 40 $prompts $answers $index)) $free) 63) 64)) }}
+{{- end }}
+{{- end }}
+
+{{/* A size as Kvasir's configuration has it ("64 MiB", or bytes), in whole MiB. */}}
+{{- define "kvasir.mib" -}}
+{{- $units := dict "" 1 "B" 1 "b" 1 "byte" 1 "bytes" 1
+  "K" 1024 "k" 1024 "Ki" 1024 "KiB" 1024 "kibibyte" 1024 "kibibytes" 1024 "kB" 1000 "kilobyte" 1000 "kilobytes" 1000
+  "M" 1048576 "m" 1048576 "Mi" 1048576 "MiB" 1048576 "mebibyte" 1048576 "mebibytes" 1048576
+  "MB" 1000000 "megabyte" 1000000 "megabytes" 1000000
+  "G" 1073741824 "g" 1073741824 "Gi" 1073741824 "GiB" 1073741824 "gibibyte" 1073741824 "gibibytes" 1073741824
+  "GB" 1000000000 "gigabyte" 1000000000 "gigabytes" 1000000000 }}
+{{- int64 (ceil (divf (include "kvasir.quantity" (dict "value" . "units" $units "kind" "size")) 1048576)) }}
+{{- end }}
+
+{{/* A time as Kvasir's configuration has it ("2 m", or milliseconds; off for none), in whole seconds. */}}
+{{- define "kvasir.seconds" -}}
+{{- if has (toString .) (list "off" "false") }}0
+{{- else }}
+{{- $units := dict "" 1 "ms" 1 "milli" 1 "millis" 1 "millisecond" 1 "milliseconds" 1
+  "s" 1000 "second" 1000 "seconds" 1000 "m" 60000 "minute" 60000 "minutes" 60000
+  "h" 3600000 "hour" 3600000 "hours" 3600000 "d" 86400000 "day" 86400000 "days" 86400000 }}
+{{- int64 (ceil (divf (include "kvasir.quantity" (dict "value" . "units" $units "kind" "time")) 1000)) }}
+{{- end }}
+{{- end }}
+
+{{/* A number with a unit, in the smallest one. */}}
+{{- define "kvasir.quantity" -}}
+{{- if not (kindIs "string" .value) }}{{ int64 .value }}
+{{- else }}
+{{- $number := regexFind "^[0-9]+([.][0-9]+)?" (trim .value) }}
+{{- $unit := trimPrefix $number (trim .value) | trim }}
+{{- if not (and $number (hasKey .units $unit)) }}{{ fail (printf "%q in config is no %s" .value .kind) }}{{ end }}
+{{- int64 (ceil (mulf (float64 $number) (get .units $unit))) }}
 {{- end }}
 {{- end }}
 {{/* Beside the heap the process has code, threads and buffers: 300 MiB by the plan, and room for large requests. */}}
@@ -120,9 +178,11 @@ are what a JVM does not count. Below 1 GiB requests of long prompts would have l
 {{- add (int64 (include "kvasir.heapMiB" .)) 512 }}
 {{- end }}
 
-{{/* preStop, the streams' time, and half a minute to hand cells over and leave. */}}
+{{/* preStop, the node's own delay and the streams' time, as nodes read them, and half a minute to hand cells over and leave. */}}
 {{- define "kvasir.grace" -}}
-{{- add (int64 .Values.drain.delaySeconds) (int64 .Values.drain.timeoutSeconds) 35 }}
+{{- $gateway := (include "kvasir.config" . | fromJson).gateway }}
+{{- $delay := int64 (include "kvasir.seconds" (dig "drain-delay" "off" $gateway)) }}
+{{- add (int64 .Values.drain.delaySeconds) $delay (int64 (include "kvasir.seconds" (get $gateway "drain-timeout"))) 35 }}
 {{- end }}
 
 {{- define "kvasir.requiredNodes" -}}

@@ -107,7 +107,10 @@ final class ChartConfigurationTest {
     long grace = chart.pod().path("terminationGracePeriodSeconds").asLong();
     long pause = chart.container().at("/lifecycle/preStop/sleep/seconds").asLong();
     Config own = ConfigFactory.parseString(chart.configuration());
-    assertThat(own.getDuration("kvasir.gateway.drain-timeout").toSeconds() + pause + 20).isLessThanOrEqualTo(grace);
+    long delay =
+        own.hasPath("kvasir.gateway.drain-delay") ? own.getDuration("kvasir.gateway.drain-delay").toSeconds() : 0;
+    assertThat(delay + own.getDuration("kvasir.gateway.drain-timeout").toSeconds() + pause + 20)
+        .isLessThanOrEqualTo(grace);
   }
 
   /** The plan of a node with the heap that the chart sets, and of one whose JVM does not count some of it. */
@@ -121,12 +124,15 @@ final class ChartConfigurationTest {
     long bodies = config.picker() == null ? 0 : reported / 10;
     MemoryPlan plan =
         new MemoryPlan(
-            reported, reported / 4 + bodies, MemoryPlan.prompts(reported), 0, MemoryPlan.of(config).cells(), index);
+            reported, reported / 4 + bodies, MemoryPlan.prompts(reported),
+            MemoryPlan.answers(config.execution().answers()), MemoryPlan.of(config).cells(), index);
     assertThat(plan.fits()).as(plan.toString()).isTrue();
     long workers = chart.values().at("/fleet/workers").asLong(32);
     long blocks = chart.values().at("/fleet/blocks").asLong(65_536);
     assertThat(index).as("one cell's").isGreaterThanOrEqualTo(50 * Math.min(256, workers) * blocks);
-    assertThat(plan.requests() + plan.prompts() + 50 * workers * blocks).as("all of them").isLessThan(reported);
+    assertThat(plan.requests() + plan.prompts() + plan.answers() + 50 * workers * blocks)
+        .as("all of them")
+        .isLessThan(reported);
     String limit = chart.container().at("/resources/limits/memory").asText();
     assertThat(Long.parseLong(limit.replace("Mi", "")) * MIB).isGreaterThanOrEqualTo(heap + 300 * MIB);
   }

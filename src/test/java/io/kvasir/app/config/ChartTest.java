@@ -411,19 +411,6 @@ final class ChartTest {
   }
 
   @Test
-  void autoscaling_byAModel_asksTheNodes() {
-    RenderedChart chart = chart("everything");
-    JsonNode trigger = chart.manifest("ScaledObject llama").at("/spec/triggers/0");
-    assertThat(trigger.path("type").asText()).isEqualTo("external-push");
-    assertThat(trigger.at("/metadata/model").asText()).isEqualTo("meta-llama/Llama");
-    assertThat(trigger.at("/metadata/role").asText()).isEqualTo("decode");
-    assertThat(trigger.at("/metadata/workersPerReplica").asText()).isEqualTo("2");
-    String service = trigger.at("/metadata/scalerAddress").asText().replaceFirst("\\..*", "");
-    assertThat(chart.manifest("Service " + service).at("/spec/ports/0/targetPort").asText()).isEqualTo("keda");
-    assertThat(chart("defaults").manifests()).doesNotContainKey("Service kvasir-scale");
-  }
-
-  @Test
   void autoscaling_toNone_leavesTheNumberToTheNodes() {
     JsonNode scaled = chart("to-zero").manifest("ScaledObject qwen").path("spec");
     assertThat(scaled.path("minReplicaCount").asInt(-1)).isZero();
@@ -437,6 +424,19 @@ final class ChartTest {
   @Test
   void pauseOfNoTime_isNone() {
     assertThat(chart("answers-in-memory").container().has("lifecycle")).isFalse();
+  }
+
+  @Test
+  void autoscaling_byAModel_asksTheNodes() {
+    RenderedChart chart = chart("everything");
+    JsonNode trigger = chart.manifest("ScaledObject llama").at("/spec/triggers/0");
+    assertThat(trigger.path("type").asText()).isEqualTo("external-push");
+    assertThat(trigger.at("/metadata/model").asText()).isEqualTo("meta-llama/Llama");
+    assertThat(trigger.at("/metadata/role").asText()).isEqualTo("decode");
+    assertThat(trigger.at("/metadata/workersPerReplica").asText()).isEqualTo("2");
+    String service = trigger.at("/metadata/scalerAddress").asText().replaceFirst("\\..*", "");
+    assertThat(chart.manifest("Service " + service).at("/spec/ports/0/targetPort").asText()).isEqualTo("keda");
+    assertThat(chart("defaults").manifests()).doesNotContainKey("Service kvasir-scale");
   }
 
   @Test
