@@ -155,6 +155,9 @@ public final class EventMetrics {
       misframed = EventMetrics.this.misframed.labelValues(source);
       reconnects = EventMetrics.this.reconnects.labelValues(source);
       refused = EventMetrics.this.refused.labelValues(source);
+      for (DecodeFault fault : DecodeFault.values()) {
+        faults.initLabelValues(source, label(fault));
+      }
       lag = EventMetrics.this.lag.labelValues(source);
       queued = EventMetrics.this.queued.labelValues(source);
       connected = EventMetrics.this.connected.labelValues(source);
@@ -168,16 +171,14 @@ public final class EventMetrics {
     }
 
     void delivered(KvBatch batch) {
-      if (batch.sequence() != KvBatch.UNSEQUENCED) {
-        messages.inc();
-      }
       int stores = 0;
       int removals = 0;
+      int clears = 0;
       for (KvEvent event : batch.events()) {
         switch (event) {
           case KvEvent.Stored _ -> stores++;
           case KvEvent.Removed _ -> removals++;
-          case KvEvent.Cleared _ -> cleared.inc();
+          case KvEvent.Cleared _ -> clears++;
           case KvEvent.Gap _ -> gaps.inc();
           case KvEvent.GapClosed _ -> gapsClosed.inc();
           case KvEvent.GapAbandoned(long from, long to) -> {
@@ -187,6 +188,13 @@ public final class EventMetrics {
           case KvEvent.Restarted _ -> restarts.inc();
           case KvEvent.Snapshot _, KvEvent.SnapshotFailed _, KvEvent.Connected _, KvEvent.Disconnected _ -> {}
         }
+      }
+      // One without a number is the engine's if an engine's events are in it, and else the stream's own.
+      if (batch.sequence() != KvBatch.UNSEQUENCED || stores + removals + clears > 0) {
+        messages.inc();
+      }
+      if (clears > 0) {
+        cleared.inc(clears);
       }
       if (stores > 0) {
         stored.inc(stores);
