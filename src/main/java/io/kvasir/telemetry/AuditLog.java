@@ -50,6 +50,7 @@ public final class AuditLog implements AutoCloseable {
                 + "left out, of requests without a known key beyond ten a second.")
             .labelNames("result")
             .register(metrics.registry());
+    List.of("written", "failed", "left_out").forEach(result -> lines.initLabelValues(result));
   }
 
   /** Adds a line. One that cannot be written to the file goes to the node's own log. */

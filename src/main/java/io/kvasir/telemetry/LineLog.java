@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.NullNode;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +39,8 @@ final class LineLog implements AutoCloseable {
     this.name = name;
     this.settings = settings;
     this.lines = lines;
+    // All series are there from the start: a scraper takes the first value of one that appears for no increase.
+    List.of("written", "dropped", "failed").forEach(result -> lines.initLabelValues(result));
     this.writer = Thread.ofPlatform().daemon().name("kvasir-" + name + "-log").start(this::write);
   }
 

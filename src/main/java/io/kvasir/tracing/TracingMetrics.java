@@ -3,6 +3,7 @@ package io.kvasir.tracing;
 import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import java.util.List;
 import java.util.function.IntSupplier;
 
 /** Metrics of the export of spans. Thread-safe. */
@@ -21,6 +22,7 @@ final class TracingMetrics {
             + " reached or refused them all, or dropped because the queue was full")
         .labelNames("result")
         .register(metrics.registry());
+    List.of("exported", "rejected", "failed", "dropped").forEach(result -> spans.initLabelValues(result));
     GaugeWithCallback.builder()
         .name("kvasir_trace_spans_queued")
         .help("Spans that wait to be exported")

@@ -76,6 +76,8 @@ final class IssuerKeys implements AutoCloseable {
             .help("Readings of the public keys that tokens are checked with, by result: read, failed")
             .labelNames("result")
             .register(metrics.registry());
+    refreshes.initLabelValues("read");
+    refreshes.initLabelValues("failed");
     this.reader = Thread.ofVirtual().name("kvasir-jwks").start(this::readAgainAndAgain);
   }
 

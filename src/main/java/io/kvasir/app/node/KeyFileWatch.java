@@ -48,6 +48,8 @@ final class KeyFileWatch implements AutoCloseable {
             .help("Reloads of the file of keys by result: changed, unchanged, refused because of faults")
             .labelNames("result")
             .register(metrics.registry());
+    // All series are there from the start: a scraper takes the first value of one that appears for no increase.
+    List.of("changed", "unchanged", "refused").forEach(result -> reloads.initLabelValues(result));
     FileReading first = KeyEntryReader.parse(file);
     this.keys = reader.keys(first);
     this.files = new WatchedFiles("the file of keys", first.fingerprints());

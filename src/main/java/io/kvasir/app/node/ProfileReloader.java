@@ -23,6 +23,7 @@ import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -70,6 +71,8 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
         .help("Reloads of the routing profiles by result: changed, unchanged, refused because of faults")
         .labelNames("result")
         .register(metrics.registry());
+    // All series are there from the start: a scraper takes the first value of one that appears for no increase.
+    List.of("changed", "unchanged", "refused").forEach(result -> reloads.initLabelValues(result));
     GaugeWithCallback.builder()
         .name("kvasir_profiles_age_seconds")
         .help("How long the routing profiles have been in service as they are")

@@ -75,6 +75,8 @@ public final class CellMetrics {
             "Reservations of other nodes that were given back though their end had not come, by why: the node declared"
                 + " that it has them no more, or their lease ended without a declaration.",
             "by");
+    reclaimed.initLabelValues("declaration");
+    reclaimed.initLabelValues("lease");
     remoteSeconds =
         Histogram.builder()
             .name("kvasir_remote_decision_seconds")

@@ -18,6 +18,10 @@ import org.junit.jupiter.api.io.TempDir;
 final class AlertingRulesIT {
   private static final Pattern TEMPLATE_LABEL = Pattern.compile("\\$labels\\.(\\w+)");
 
+  private static final Pattern COUNTED =
+      Pattern.compile(
+          "increase\\((?<counter>\\w+)\\{(?<label>\\w+)=~?\"(?<values>[^\"]*)\"}\\[\\w+]\\)\\) > 0");
+
   @Test
   void everyMetricAndLabel_isOneThatNodesHave(@TempDir Path directory) throws Exception {
     AlertingRules rules = AlertingRules.read();
@@ -33,6 +37,28 @@ final class AlertingRulesIT {
           .forEach(label -> faults.add(expression + ": the alert has no label " + label + " for its text"));
     }
     assertThat(faults).isEmpty();
+  }
+
+  /** An increase from nothing to 1 is none to Prometheus: the first of what an alert counts would be missed. */
+  @Test
+  void whatAnAlertCounts_isThereBeforeItHappens(@TempDir Path directory) throws Exception {
+    MetricCatalog node = MetricCatalog.ofNode(directory);
+    List<String> missing = new ArrayList<>();
+    for (JsonNode alert : AlertingRules.read().alerts()) {
+      COUNTED.matcher(alert.path("expr").asText()).results()
+          // Those of event streams begin with the first stream of a kind.
+          .filter(counted -> !counted.group("counter").startsWith("kvasir_events_"))
+          .forEach(counted -> {
+            for (String value : counted.group("values").split("\\|", -1)) {
+              if (!node.hasAtStart(counted.group("counter"), counted.group("label"), value)) {
+                missing.add(counted.group("counter") + " " + value);
+              }
+            }
+          });
+    }
+    assertThat(missing).isEmpty();
+    assertThat(node.hasAtStart("kvasir_reservations_reclaimed_total", "by", "lease")).isTrue();
+    assertThat(node.hasAtStart("kvasir_trace_spans_total", "result", "dropped")).isTrue();
   }
 
   @Test

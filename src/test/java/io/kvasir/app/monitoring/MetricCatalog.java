@@ -8,6 +8,7 @@ import io.prometheus.metrics.model.registry.MetricType;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.MetricFamilyDescriptor;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,9 +27,11 @@ final class MetricCatalog {
   private static final Set<String> SAMPLES = Set.of("_bucket", "_sum", "_count");
 
   private final Map<String, MetricFamily> families;
+  private final MetricSnapshots atStart;
 
-  private MetricCatalog(Map<String, MetricFamily> families) {
+  private MetricCatalog(Map<String, MetricFamily> families, MetricSnapshots atStart) {
     this.families = families;
+    this.atStart = atStart;
   }
 
   /** Of a node that is started, and stopped again, for this. Nothing that it is to connect to is there. */
@@ -46,6 +49,7 @@ final class MetricCatalog {
             jwt { issuer = "i", audience = a, jwks-url = "https://127.0.0.1:9/", roles = [{ name = r }] }
           }
           access-log.path = "DIRECTORY/access.log"
+          decisions.path = "DIRECTORY/decisions.log"
           answers.store = memory
           tracing.endpoint = "http://127.0.0.1:9"
           lmcache { controller = "http://127.0.0.1:9", coordinator = "http://127.0.0.1:9" }
@@ -68,7 +72,7 @@ final class MetricCatalog {
       for (Object collector : registered(registry, "multiCollectors")) {
         ((MultiCollector) collector).getMetricFamilyDescriptors().forEach(family -> add(families, family));
       }
-      return new MetricCatalog(families);
+      return new MetricCatalog(families, registry.scrape());
     }
   }
 
@@ -106,6 +110,14 @@ final class MetricCatalog {
         .filter(family -> family != null
             && (family.type() == MetricType.HISTOGRAM || family.type() == MetricType.SUMMARY))
         .findAny();
+  }
+
+  /** Whether a node has a series of a counter before anything has happened, by one of its labels. */
+  boolean hasAtStart(String counter, String label, String value) {
+    return atStart.stream()
+        .filter(family -> (family.getMetadata().getPrometheusName() + "_total").equals(counter))
+        .flatMap(family -> family.getDataPoints().stream())
+        .anyMatch(point -> value.equals(point.getLabels().get(label)));
   }
 
   /** The labels of what a name in a query selects; of buckets {@code le}, too. */
