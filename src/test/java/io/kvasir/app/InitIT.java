@@ -65,6 +65,24 @@ final class InitIT {
   }
 
   @Test
+  void keysBesideTheConfiguration_areThoseOfItsClients() throws Exception {
+    try (SimEngine engine = SimEngine.start(settings().build())) {
+      Path keys = directory.resolve("keys.json");
+      TestCommand made = TestCommand.run("keys", "create", "me", "--tenant", "me", "--file", keys.toString());
+      assertThat(made.status()).as(made.err()).isZero();
+      Path file = directory.resolve("my.conf");
+      TestCommand init = init("--out", file.toString(), engine.url().toString());
+      assertThat(init.status()).as(init.err()).isZero();
+      Config written = ConfigFactory.parseFile(file.toFile()).getConfig("kvasir");
+      assertThat(written.getString("access.keys-file")).isEqualTo(keys.toString());
+      TestCommand validated = TestCommand.run("validate", "--config", file.toString());
+      assertThat(validated.status()).as(validated.err()).isZero();
+
+      assertThat(init(engine.url().toString()).out()).contains("# access.keys-file");
+    }
+  }
+
+  @Test
   void whatVllmDoesNotTell_isThereAsACommentWithTheFlag() throws Exception {
     try (SimEngine engine = SimEngine.start(settings().build())) {
       String written = init(engine.url().toString()).out();

@@ -29,25 +29,28 @@ final class FleetConfiguration {
   private final List<FleetEngine> engines;
   private final List<FleetModel> models;
   private final @Nullable Path keyFile;
+  private final @Nullable Path clientKeys;
   private final HoconText text = new HoconText();
 
   private FleetConfiguration(
-      List<FleetEngine> engines, List<FleetModel> models, @Nullable Path keyFile) {
+      List<FleetEngine> engines, List<FleetModel> models, @Nullable Path keyFile, @Nullable Path clientKeys) {
     this.engines = engines;
     this.models = models;
     this.keyFile = keyFile;
+    this.clientKeys = clientKeys;
   }
 
   /**
    * Writes the configuration, which is valid.
    *
    * @param keyFile the file with the engines' API key, null without one
+   * @param clientKeys the file with the clients' keys, null without one
    * @throws StartException when no router can serve these engines together; the message says what to change
    */
   static LearntConfiguration of(
-      List<FleetEngine> engines, ModelSearch files, @Nullable Path keyFile)
+      List<FleetEngine> engines, ModelSearch files, @Nullable Path keyFile, @Nullable Path clientKeys)
       throws StartException, ConfigException {
-    FleetConfiguration fleet = new FleetConfiguration(engines, FleetModel.of(engines, files), keyFile);
+    FleetConfiguration fleet = new FleetConfiguration(engines, FleetModel.of(engines, files), keyFile, clientKeys);
     fleet.requireBothRoles();
     String text = fleet.written();
     KvasirConfig _ = KvasirConfig.of(ConfigFactory.parseString(text));
@@ -82,9 +85,14 @@ final class FleetConfiguration {
       text.comment("  " + engine.name() + "  " + engine.description().url() + "  " + engine.description().identity());
     }
     text.open("kvasir {");
-    text.comment("Without keys the gateway serves this machine only. \"kvasir keys create NAME --tenant NAME --file"
-        + " keys.json\" makes one.");
-    text.suggestion("access.keys-file = \"keys.json\"").blank();
+    if (clientKeys == null) {
+      text.comment("Without keys the gateway serves this machine only. \"kvasir keys create NAME --tenant NAME --file"
+          + " keys.json\" makes one.");
+      text.suggestion("access.keys-file = \"keys.json\"").blank();
+    } else {
+      text.comment("Clients show one of these keys, from any machine.");
+      text.value("access.keys-file", clientKeys.toString()).blank();
+    }
     if (engines.stream().anyMatch(engine -> KvHandover.of(engine.surveyed()).isPresent())) {
       text.comment("Some of the engines read prompts, others generate.");
       text.choice("routing.profile", "prefill-decode").blank();

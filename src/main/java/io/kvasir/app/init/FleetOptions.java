@@ -51,13 +51,23 @@ public final class FleetOptions {
    * @throws StartException when an engine cannot be asked, or they do not go together; the message has all reasons
    */
   public LearntConfiguration learn(List<String> urls) throws StartException, ConfigException, InterruptedException {
+    return learn(urls, null);
+  }
+
+  /**
+   * The same with keys for clients.
+   *
+   * @param clientKeys their file, null without one
+   */
+  LearntConfiguration learn(List<String> urls, @Nullable Path clientKeys)
+      throws StartException, ConfigException, InterruptedException {
     Map<String, String> environment = System.getenv();
     ModelSearch files = modelSearch(environment);
     try (HttpCalls calls = new HttpCalls(CONNECT_TIMEOUT, tls())) {
       String key = key(environment);
       EngineSurvey survey = new EngineSurvey(calls, TIMEOUT);
       List<FleetEngine> engines = new FleetSurvey(survey, key).survey(urls);
-      return FleetConfiguration.of(engines, files, keyFile == null ? null : keyFile.toAbsolutePath());
+      return FleetConfiguration.of(engines, files, keyFile == null ? null : keyFile.toAbsolutePath(), clientKeys);
     }
   }
 

@@ -20,7 +20,8 @@ import picocli.CommandLine.Parameters;
     name = "init",
     description = {
       "Asks running engines what they are and writes a router's configuration for them.",
-      "Each value says where it was learnt; what an engine does not tell is a comment, with what would tell it."
+      "Each value says where it was learnt; what an engine does not tell is a comment, with what would tell it.",
+      "Clients need a key where there is a file keys.json beside the configuration (kvasir keys create)."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false,
@@ -56,7 +57,7 @@ public final class InitCommand implements Callable<Integer> {
     if (out != null && !force && Files.exists(out)) {
       throw exists(out);
     }
-    LearntConfiguration learnt = fleet.learn(urls);
+    LearntConfiguration learnt = fleet.learn(urls, out == null ? null : clientKeys(out));
     if (out == null) {
       System.out.print(learnt.text());
     } else {
@@ -65,6 +66,12 @@ public final class InitCommand implements Callable<Integer> {
       System.out.printf("written to %s; run it with: kvasir serve --config %s%n", out, out);
     }
     return 0;
+  }
+
+  /** Keys that lie beside the configuration are meant for it: "kvasir keys create" was told to put them there. */
+  private static @Nullable Path clientKeys(Path configuration) {
+    Path keys = configuration.toAbsolutePath().normalize().resolveSibling("keys.json");
+    return Files.isRegularFile(keys) ? keys : null;
   }
 
   private void write(String configuration, Path file) throws StartException {
