@@ -346,6 +346,7 @@ final class ParityTest {
   /** A fault of ours must not look like one of the client's. */
   @Test
   void prepare_faultOfOurs_isLoggedOnceAndCounted() {
+    @SuppressWarnings("unchecked") // Of ObjectNode's own methods.
     ObjectNode body = new ObjectNode(JsonNodeFactory.instance) {
       private static final long serialVersionUID = 1L;
 

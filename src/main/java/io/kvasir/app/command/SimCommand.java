@@ -154,7 +154,7 @@ public final class SimCommand implements Callable<Integer> {
   private @Nullable CommandSpec spec;
 
   @Spec
-  private void setSpec(CommandSpec command) {
+  void setSpec(CommandSpec command) {
     spec = command;
     SimHelp.apply(command);
   }
