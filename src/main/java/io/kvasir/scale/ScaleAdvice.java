@@ -1,7 +1,5 @@
 package io.kvasir.scale;
 
-import java.util.Objects;
-
 /**
  * How many workers a target should have. Immutable.
  *
@@ -20,7 +18,9 @@ public record ScaleAdvice(
     String reason, Activity activity) {
   /** Takes what a node of an earlier version has worked out, too. */
   public ScaleAdvice {
-    activity = Objects.requireNonNullElse(activity, demand.isActive() ? Activity.ACTIVE : Activity.IDLE);
+    if (activity == null) {
+      activity = demand == null || demand.isActive() ? Activity.ACTIVE : Activity.IDLE;
+    }
   }
 
   /** Whether a target has anything to do. */

@@ -136,7 +136,7 @@ final class MainTest {
     "lab --out target/lab --trace gen:shared-prefix?groups=100000&prompts=100000 | prompts, more than",
     "lab --out target/lab --trace gen:sessions?turns=2.7 | turns is '2.7', give a whole number",
     "lab --out target/lab --trace target/none.jsonl | there is no file target/none.jsonl",
-    "replay --profile random target/test-classpath | no decision in the log"
+    "replay --profile random pom.xml | no decision in the log"
   })
   void valueThatMakesNoSense_isNamed(String line, String complaint) {
     assertThat(run(line.split(" "))).isEqualTo(1);
