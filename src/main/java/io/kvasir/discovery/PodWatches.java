@@ -46,6 +46,7 @@ final class PodWatches implements AutoCloseable {
   private Set<String> unreadNamespaces = Set.of();
   private boolean wide;
   private boolean closed;
+  private Runnable listening = () -> {};
 
   /**
    * The pods that are engines.
@@ -73,9 +74,13 @@ final class PodWatches implements AutoCloseable {
   void start() {
     InferenceObjects inference = pools;
     if (inference != null) {
-      inference.onChange(this::follow);
+      listenTo(inference);
     }
     starter.start();
+  }
+
+  private synchronized void listenTo(InferenceObjects inference) {
+    listening = inference.onChange(this::follow);
   }
 
   /** Where there is nothing to watch, no watch says again that there are no pods. */
@@ -185,6 +190,7 @@ final class PodWatches implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
+    listening.run();
     starter.interrupt();
     followed.values().forEach(each -> each.watch.close());
   }

@@ -337,7 +337,7 @@ final class SemanticClustersTest {
         new SemanticSettings.EmbeddingSettings(
             new SemanticSettings.EndpointSettings(url, "embedder", "secret"),
             budget,
-            new SemanticSettings.CallLimits(timeout, Duration.ofMillis(20), concurrency),
+            new SemanticSettings.CallLimits(timeout, Duration.ofMillis(200), concurrency),
             100,
             100),
         List.of(described));

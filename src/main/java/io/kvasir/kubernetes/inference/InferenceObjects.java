@@ -72,9 +72,14 @@ public final class InferenceObjects implements AutoCloseable {
     }
   }
 
-  /** Has a listener run after each change, on a thread that it may hold up for a while. */
-  public void onChange(Runnable listener) {
+  /**
+   * Has a listener run after each change, on a thread that it may hold up for a while.
+   *
+   * @return ends that
+   */
+  public Runnable onChange(Runnable listener) {
     listeners.add(listener);
+    return () -> listeners.remove(listener);
   }
 
   /** Whether it reads the objects of all namespaces. */
