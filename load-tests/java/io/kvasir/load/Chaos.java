@@ -150,7 +150,7 @@ final class Chaos implements Callable<Integer> {
         drive(client, cases, requests, seconds, tally, progress);
       }
       fleet.awaitHealthy();
-      ChaosFootprint after = settled(fleet, shows);
+      ChaosFootprint after = settledTo(before, fleet, shows);
       return new Result(tally, fleet.reserved(), before, after, trouble.summary(), fleet.transferred());
     }
   }
@@ -233,6 +233,16 @@ final class Chaos implements Callable<Integer> {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
     }
     return ChaosFootprint.now();
+  }
+
+  /** What is held when that is as little as it was before, or after half a minute: what is idle goes by and by. */
+  private static ChaosFootprint settledTo(ChaosFootprint before, ChaosFleet fleet, boolean patiently) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    ChaosFootprint after = settled(fleet, patiently);
+    while (after.grewSince(before) && System.nanoTime() - deadline < 0) {
+      after = settled(fleet, patiently);
+    }
+    return after;
   }
 
   /** How much of the run is over, by its requests or its time, whichever ends it first. */
