@@ -48,14 +48,17 @@ final class IssuerKeys implements AutoCloseable {
    */
   record IssuerKey(@Nullable String id, @Nullable String algorithm, PublicKey key) {}
 
+  /** Keys that are in use together, and the tokens that were verified with them: they go when the keys do. */
+  record KeySet(List<IssuerKey> keys, VerifiedTokens verified) {}
+
   private final KeySource source;
   private final Duration minInterval;
-  private final Runnable onChange;
+  private final int remembered;
   private final Counter refreshes;
   private final HttpCalls calls = new HttpCalls();
   private final BlockingQueue<Boolean> wake = new ArrayBlockingQueue<>(1);
   private final Thread reader;
-  private volatile @Nullable List<IssuerKey> keys;
+  private volatile @Nullable KeySet current;
   private volatile boolean reading = true;
   private volatile long readNanos;
   private volatile String fault = "";
@@ -64,12 +67,12 @@ final class IssuerKeys implements AutoCloseable {
    * Starts to read.
    *
    * @param minInterval between readings that unknown keys bring about
-   * @param onChange runs when the keys have become others
+   * @param remembered how many tokens are remembered that have been verified with the keys
    */
-  IssuerKeys(KeySource source, Duration minInterval, Runnable onChange, Metrics metrics) {
+  IssuerKeys(KeySource source, Duration minInterval, int remembered, Metrics metrics) {
     this.source = source;
     this.minInterval = minInterval;
-    this.onChange = onChange;
+    this.remembered = remembered;
     this.refreshes =
         Counter.builder()
             .name("kvasir_jwks_refreshes_total")
@@ -82,8 +85,8 @@ final class IssuerKeys implements AutoCloseable {
   }
 
   /** The keys, null before they have been read. */
-  @Nullable List<IssuerKey> keys() {
-    return keys;
+  @Nullable KeySet current() {
+    return current;
   }
 
   /** Has the keys read again, unless they were a moment ago; returns whether they are being read. */
@@ -101,7 +104,7 @@ final class IssuerKeys implements AutoCloseable {
     return open.isEmpty()
         ? Optional.empty()
         : Optional.of(new Problem(
-            keys == null ? Problem.Severity.ERROR : Problem.Severity.WARNING,
+            current == null ? Problem.Severity.ERROR : Problem.Severity.WARNING,
             "the public keys of tokens cannot be read: " + open,
             "see that kvasir.access.jwt is right and that this node can read them; it is tried again"));
   }
@@ -128,14 +131,13 @@ final class IssuerKeys implements AutoCloseable {
   private void read() throws InterruptedException {
     try {
       List<IssuerKey> read = usable(JWKSet.parse(text()));
-      boolean changed = !read.equals(keys);
-      keys = read;
+      KeySet before = current;
+      if (before == null || !read.equals(before.keys)) {
+        current = new KeySet(read, new VerifiedTokens(remembered));
+        LOG.info("{} public keys of tokens are in use", read.size());
+      }
       fault = "";
       refreshes.labelValues("read").inc();
-      if (changed) {
-        LOG.info("{} public keys of tokens are in use", read.size());
-        onChange.run();
-      }
     } catch (IOException | ParseException | RuntimeException failed) {
       refreshes.labelValues("failed").inc();
       fault = String.valueOf(failed.getMessage());

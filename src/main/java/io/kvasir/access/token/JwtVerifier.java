@@ -16,6 +16,7 @@ import io.kvasir.access.KeyDigest;
 import io.kvasir.access.Limits;
 import io.kvasir.access.TokenVerifier;
 import io.kvasir.access.token.IssuerKeys.IssuerKey;
+import io.kvasir.access.token.IssuerKeys.KeySet;
 import io.kvasir.access.token.TokenSettings.Role;
 import io.kvasir.access.token.VerifiedTokens.Verified;
 import io.kvasir.telemetry.Metrics;
@@ -67,7 +68,6 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
   private final TokenSettings settings;
   private final InstantSource clock;
   private final IssuerKeys keys;
-  private final VerifiedTokens verified = new VerifiedTokens(MAX_REMEMBERED);
   private final DefaultJWSVerifierFactory verifiers = new DefaultJWSVerifierFactory();
   private final Semaphore processors = new Semaphore(Math.max(1, Runtime.getRuntime().availableProcessors() / 2));
 
@@ -95,13 +95,13 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
   JwtVerifier(TokenSettings settings, InstantSource clock, Duration minRefreshInterval, Metrics metrics) {
     this.settings = settings;
     this.clock = clock;
-    this.keys = new IssuerKeys(settings.keys(), minRefreshInterval, verified::clear, metrics);
+    this.keys = new IssuerKeys(settings.keys(), minRefreshInterval, MAX_REMEMBERED, metrics);
   }
 
   @Override
   public Authentication verify(String token, KeyDigest digest) {
-    VerifiedTokens.Generation remembered = verified.current();
-    Verified known = remembered.find(digest);
+    KeySet current = keys.current();
+    Verified known = current == null ? null : current.verified().find(digest);
     if (known != null) {
       return clock.millis() > known.expiryMillis() ? EXPIRED : known.accepted();
     }
@@ -112,8 +112,10 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
       return BUSY;
     }
     try {
-      Verified checked = check(token);
-      remembered.put(digest, checked);
+      Verified checked = check(token, current);
+      if (current != null) {
+        current.verified().put(digest, checked);
+      }
       return checked.accepted();
     } catch (RefusedException refused) {
       return refused.answer;
@@ -132,7 +134,7 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
     keys.close();
   }
 
-  private Verified check(String token) throws RefusedException {
+  private Verified check(String token, @Nullable KeySet current) throws RefusedException {
     SignedJWT jwt;
     JWTClaimsSet claims;
     try {
@@ -148,7 +150,7 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
       throw new RefusedException("has a signature of another kind than RSA's or EC's");
     }
     long expiry = checkClaims(claims);
-    checkSignature(jwt);
+    checkSignature(jwt, current);
     return new Verified(new Accepted(caller(claims)), expiry);
   }
 
@@ -178,13 +180,12 @@ public final class JwtVerifier implements TokenVerifier, AutoCloseable {
     return end;
   }
 
-  private void checkSignature(SignedJWT jwt) throws RefusedException {
+  private void checkSignature(SignedJWT jwt, @Nullable KeySet current) throws RefusedException {
     JWSHeader header = jwt.getHeader();
-    List<IssuerKey> all = keys.keys();
-    if (all == null) {
+    if (current == null) {
       throw new RefusedException(KEYS_UNREAD);
     }
-    IssuerKey key = key(all, header);
+    IssuerKey key = key(current.keys(), header);
     if (key == null) {
       if (keys.refresh()) {
         throw new RefusedException(KEYS_UNREAD);

@@ -6,18 +6,21 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tokens that have been verified of late, by digest. When there are many, those that have not been used for the
- * longest time are forgotten, half of them at a time. Thread-safe; a lookup takes no lock.
+ * The tokens that have been verified of late with one set of keys, by digest. When there are many, those that have not
+ * been used for the longest time are forgotten, half of them at a time. Thread-safe; a lookup takes no lock.
  */
 final class VerifiedTokens {
   /** A token's caller, and until when. */
   record Verified(Accepted accepted, long expiryMillis) {}
 
+  private record Halves(
+      ConcurrentHashMap<KeyDigest, Verified> recent, ConcurrentHashMap<KeyDigest, Verified> older) {}
+
   private final int capacity;
-  private volatile Generation current = new Generation();
+  private volatile Halves halves = new Halves(new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
 
   /**
-   * An empty cache.
+   * None yet.
    *
    * @param capacity how many tokens it may hold, about
    */
@@ -25,58 +28,34 @@ final class VerifiedTokens {
     this.capacity = capacity;
   }
 
-  /** What is remembered now. To be taken before a token is verified that may be put into it. */
-  Generation current() {
-    return current;
-  }
-
-  /** Forgets all, also what is put into earlier generations from now on. */
-  synchronized void clear() {
-    current = new Generation();
-  }
-
-  private synchronized void turn(Generation full) {
-    if (current == full) {
-      current = new Generation(full.recent);
-    }
-  }
-
-  /**
-   * The tokens that are remembered until there are too many, or all are to be forgotten. One that is found or verified
-   * meanwhile is put where it was looked for, and so does not outlive the others.
-   */
-  final class Generation {
-    private final ConcurrentHashMap<KeyDigest, Verified> recent = new ConcurrentHashMap<>();
-    private final ConcurrentHashMap<KeyDigest, Verified> older;
-
-    private Generation() {
-      this(new ConcurrentHashMap<>());
-    }
-
-    private Generation(ConcurrentHashMap<KeyDigest, Verified> older) {
-      this.older = older;
-    }
-
-    @Nullable Verified find(KeyDigest digest) {
-      Verified found = recent.get(digest);
-      if (found == null) {
-        found = older.get(digest);
-        if (found != null) {
-          put(digest, found);
-        }
-      }
-      return found;
-    }
-
-    void put(KeyDigest digest, Verified token) {
-      recent.put(digest, token);
-      if (recent.mappingCount() >= capacity / 2) {
-        turn(this);
+  @Nullable Verified find(KeyDigest digest) {
+    Halves now = halves;
+    Verified found = now.recent.get(digest);
+    if (found == null) {
+      found = now.older.get(digest);
+      if (found != null) {
+        put(digest, found);
       }
     }
+    return found;
+  }
 
-    long size() {
-      return recent.mappingCount() + older.mappingCount();
+  void put(KeyDigest digest, Verified token) {
+    Halves now = halves;
+    now.recent.put(digest, token);
+    if (now.recent.mappingCount() >= capacity / 2) {
+      turn(now);
     }
+  }
+
+  private synchronized void turn(Halves full) {
+    if (halves.recent == full.recent) {
+      halves = new Halves(new ConcurrentHashMap<>(), full.recent);
+    }
+  }
+
+  long size() {
+    Halves now = halves;
+    return now.recent.mappingCount() + now.older.mappingCount();
   }
 }
