@@ -13,11 +13,8 @@ final class VerifiedTokens {
   /** A token's caller, and until when. */
   record Verified(Accepted accepted, long expiryMillis) {}
 
-  private record Halves(
-      ConcurrentHashMap<KeyDigest, Verified> recent, ConcurrentHashMap<KeyDigest, Verified> older) {}
-
   private final int capacity;
-  private volatile Halves halves = new Halves(new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
+  private volatile Halves halves = new Halves(new ConcurrentHashMap<>());
 
   /**
    * None yet.
@@ -49,13 +46,22 @@ final class VerifiedTokens {
   }
 
   private synchronized void turn(Halves full) {
-    if (halves.recent == full.recent) {
-      halves = new Halves(new ConcurrentHashMap<>(), full.recent);
+    if (halves == full) {
+      halves = new Halves(full.recent);
     }
   }
 
   long size() {
     Halves now = halves;
     return now.recent.mappingCount() + now.older.mappingCount();
+  }
+
+  private static final class Halves {
+    private final ConcurrentHashMap<KeyDigest, Verified> recent = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<KeyDigest, Verified> older;
+
+    Halves(ConcurrentHashMap<KeyDigest, Verified> older) {
+      this.older = older;
+    }
   }
 }
