@@ -1,5 +1,6 @@
 package io.kvasir.telemetry;
 
+import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.instrumentation.jvm.JvmMetrics;
@@ -30,6 +31,11 @@ public final class Metrics {
   public Metrics withJvm() {
     JvmMetrics.builder().register(registry);
     return this;
+  }
+
+  /** Registers a counter; its name ends in {@code _total}. */
+  public Counter counter(String name, String help, String... labels) {
+    return Counter.builder().name(name).help(help).labelNames(labels).register(registry);
   }
 
   /** Adds to what scrapers read what is derived of it, such as the same metrics by other names. */

@@ -29,48 +29,41 @@ public final class CellMetrics {
     PrometheusRegistry registry = metrics.registry();
     programs = new ProgramMetrics(registry);
     admission = new AdmissionMetrics(metrics);
-    workers = new WorkerCounters(registry);
+    workers = new WorkerCounters(metrics);
     decisions =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_decisions_total",
             "Decisions by profile, model and result, and by whether the cell's home was this node. When one cell"
                 + " of a model has no worker for a request, another decides too and is counted again.",
             "profile", "model", "result", "home");
     fallbacks =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_fallback_decisions_total",
             "Decisions made from the roster alone, because the cell's home did not answer, by the profile that"
                 + " would have decided, model and result.",
             "profile", "model", "result");
     choices =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_cell_choices_total",
             "Requests for models of several cells by the cell they were sent to and why: the preferred one, or"
                 + " another because that was under pressure or refused.",
             "cell", "choice");
     handOvers =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_cell_hand_overs_total",
             "Cells whose home this node became, by kind: planned (to a warm replica), standby (a replica took over"
                 + " from a home that was lost), cold (without a replica), first (they had no home before).",
             "kind");
     snapshots =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_standby_snapshots_total",
             "Snapshots of a worker's state sent to a replica of its cell on another node.");
     repairs =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_standby_gaps_repaired_total",
             "Times changes that were sent to a replica were lost and sent again.");
     reclaimed =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_reservations_reclaimed_total",
             "Reservations of other nodes that were given back though their end had not come, by why: the node declared"
                 + " that it has them no more, or their lease ended without a declaration.",
@@ -87,10 +80,6 @@ public final class CellMetrics {
             .classicUpperBounds(1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5)
             .register(registry);
     registry.register(gauges);
-  }
-
-  private static Counter counter(PrometheusRegistry registry, String name, String help, String... labels) {
-    return Counter.builder().name(name).help(help).labelNames(labels).register(registry);
   }
 
   /** Those of the cells' programs. */

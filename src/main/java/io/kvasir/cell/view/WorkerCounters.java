@@ -5,8 +5,8 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.Member;
+import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.core.metrics.Counter;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -34,63 +34,54 @@ public final class WorkerCounters {
   private Set<String> missingBefore = Set.of();
 
   /** Registers the counters. */
-  WorkerCounters(PrometheusRegistry registry) {
+  WorkerCounters(Metrics metrics) {
     outcomes =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_requests_total",
             "Requests that ended on a worker, by how: unknown_model when it answered that it does not serve a model"
                 + " that it was said to have.",
             "worker", "outcome");
     hitPredictions =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_promises_total",
             "Answers that reported how much was cached of a prompt with a predicted hit: kept,"
                 + " broken when too much of it was not, or overtaken when the engine evicted it while the prompt"
                 + " waited.",
             "worker", "result");
     expectedTokens =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_promised_tokens_total",
             "Tokens that were predicted to be cached, in answers that reported it: found there, or missing.",
             "worker", "result");
     hintedChunks =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_hinted_chunks_total",
             "Chunks that a cache beside the engine had reported as stored (LMCache, which reports no removals), in"
                 + " answers that showed what became of them: found, or missing.",
             "worker", "result");
     pulledTokens =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_pulled_tokens_total",
             "Tokens that a worker was to take from another one's memory, in answers that reported what was cached:"
                 + " found there, or missing and computed.",
             "worker", "result");
     resyncs =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_resyncs_total",
             "Times a worker's index was dropped and read again, because its answers proved it wrong.",
             "worker");
     healthChanges =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_health_changes_total",
             "Times a worker became healthy, unhealthy (not reached, or its circuit open) or wedged.",
             "worker", "health");
     reports =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_engine_reports_total",
             "Polls of pods for their engines' own load reports: read, or none because there was none.",
             "pod", "result");
     streamFailures =
-        counter(
-            registry,
+        metrics.counter(
             "kvasir_worker_stream_failures_total",
             "Times a worker's event stream failed and was opened again.",
             "worker");
@@ -104,10 +95,6 @@ public final class WorkerCounters {
             resyncs,
             healthChanges,
             streamFailures);
-  }
-
-  private static Counter counter(PrometheusRegistry registry, String name, String help, String... labels) {
-    return Counter.builder().name(name).help(help).labelNames(labels).register(registry);
   }
 
   /**

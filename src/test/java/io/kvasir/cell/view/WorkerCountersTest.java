@@ -2,6 +2,7 @@ package io.kvasir.cell.view;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvasir.telemetry.Metrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
 import java.util.List;
@@ -11,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** Counters of fleets that have ever new workers. */
 final class WorkerCountersTest {
   private final PrometheusRegistry registry = new PrometheusRegistry();
-  private final WorkerCounters counters = new WorkerCounters(registry);
+  private final WorkerCounters counters = new WorkerCounters(new Metrics(registry));
 
   @Test
   void whatIsGoneIsDroppedAtTheSecondLook_andWhatComesBackIsKept() {
