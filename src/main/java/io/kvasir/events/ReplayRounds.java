@@ -13,6 +13,7 @@ final class ReplayRounds {
   private int emptyRounds;
   private int truncatedRounds;
   private boolean hasReply;
+  private boolean silent;
   private boolean progressed;
   private boolean skipped;
   private boolean atFirst;
@@ -23,6 +24,7 @@ final class ReplayRounds {
     emptyRounds = 0;
     truncatedRounds = 0;
     hasReply = false;
+    silent = false;
   }
 
   /** Begins a round of the replay. */
@@ -38,9 +40,9 @@ final class ReplayRounds {
     hasReply = true;
   }
 
-  /** Whether the engine has replied in any round. */
-  boolean hasReply() {
-    return hasReply;
+  /** Whether the engine has replied, and was asked again, and had nothing more: it need not have marked that. */
+  boolean isExhausted() {
+    return hasReply && silent;
   }
 
   /** Notes that the first message of the round proved the history to be the same. */
@@ -54,6 +56,7 @@ final class ReplayRounds {
   void progressed() {
     progressed = true;
     emptyRounds = 0;
+    silent = false;
   }
 
   /** Notes that the round brought a new message for which there was no room. */
@@ -90,9 +93,11 @@ final class ReplayRounds {
   /**
    * Ends a round; returns whether there should be another.
    *
+   * @param reached whether there was a connection to the engine in it
    * @param settled whether the engine marked the end, and no later message is buffered
    */
-  boolean needsAnother(boolean settled) {
+  boolean needsAnother(boolean reached, boolean settled) {
+    silent |= reached && !progressed;
     emptyRounds = progressed ? 0 : emptyRounds + 1;
     return rounds < MAX_ROUNDS && (progressed || (emptyRounds < TRIES && !settled));
   }

@@ -317,7 +317,7 @@ final class Sequencer {
       }
       return;
     }
-    if (rounds.needsAnother(marked && delivery.holdsNothing())) {
+    if (rounds.needsAnother(reached, marked && delivery.holdsNothing())) {
       round(next());
     } else if (!delivery.holdsNothing()) {
       boolean more = rounds.mayFetchSkipped();
@@ -330,7 +330,7 @@ final class Sequencer {
       } else {
         finish();
       }
-    } else if (marked || (reached && rounds.hasReply())) {
+    } else if (marked || rounds.isExhausted()) {
       finish();
     } else {
       stayUnverified();

@@ -49,7 +49,7 @@ final class TestStream implements AutoCloseable {
   String next() {
     try {
       String word = words.poll(60, TimeUnit.SECONDS);
-      assertThat(word).as("something in 30 seconds").isNotNull();
+      assertThat(word).as("something in a minute").isNotNull();
       return Objects.requireNonNull(word).equals(ignored) ? next() : Objects.requireNonNull(word);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
