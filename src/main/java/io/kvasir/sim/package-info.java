@@ -2,11 +2,11 @@
  * A simulated inference engine: the OpenAI API over HTTP, vLLM's events over ZMQ, a paged prefix cache and the time a
  * real engine would take. The demo, the tests and the load tests run against it.
  *
- * <p>The path of a request: {@code http.SimHttpServer} reads it on the connection's thread; {@code HttpApi} turns it
- * into token ids and a {@code GenerationRequest}; {@code RequestDispatcher} picks a rank and submits a
- * {@code GeneratedSequence} per answer to its {@code EngineCore}. That is one thread per rank, which plans steps with
- * {@code lab.engine.Scheduler} over {@code lab.engine.PagedCache}, lets their time pass, publishes the cache's changes
- * through {@code publisher.EventPublisher} and delivers the new tokens; {@code GenerationResponse} writes them out in a
+ * <p>The path of a request: {@code http.SimHttpServer} reads it on its thread; {@code HttpApi} turns it into token ids
+ * and a {@code GenerationRequest}; {@code RequestDispatcher} picks a rank and submits a {@code GeneratedSequence} per
+ * answer to its {@code EngineCore}. That is one thread per rank, which plans steps with {@code lab.engine.Scheduler}
+ * over {@code lab.engine.PagedCache}, lets their time pass, publishes the cache's changes through
+ * {@code publisher.EventPublisher} and delivers the new tokens; {@code GenerationResponse} writes them out in a
  * {@code ResponseFormat}. Answers are {@code SyntheticText}: words of one token each, so that they are found in the
  * cache when they come back as history.
  *

@@ -3,8 +3,8 @@ package io.kvasir.sim.http;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The order in which requests came to a server. Those of engines read on one thread and give on in that order; here the
- * threads of connections may overtake each other. Thread-safe.
+ * The order in which requests came to a server. Those of engines read and give on on one thread; here the threads that
+ * answer may overtake each other. Thread-safe.
  */
 final class ArrivalOrder {
   private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);

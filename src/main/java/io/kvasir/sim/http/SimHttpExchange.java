@@ -1,31 +1,23 @@
 package io.kvasir.sim.http;
 
+import io.kvasir.sim.http.SimHttpReader.ReadRequest;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.net.Socket;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** An HTTP request and its response. Used by the handler's thread, but for {@link #cancel()}. */
 public final class SimHttpExchange {
-  private static final Logger LOG = LoggerFactory.getLogger(SimHttpExchange.class);
   private static final byte[] CRLF = {'\r', '\n'};
   private static final byte[] LAST_CHUNK = "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
-  private final String method;
+  private final ReadRequest request;
   private final String path;
   private final String query;
-  private final Map<String, String> headers;
-  private final byte[] body;
-  private final Socket socket;
-  private final boolean keepAlive;
+  private final SimHttpSocket socket;
   private final ArrivalOrder.Place place;
   private final AtomicReference<@Nullable Runnable> cancelAction = new AtomicReference<>();
   private volatile boolean cancelled;
@@ -33,23 +25,19 @@ public final class SimHttpExchange {
   private boolean ended;
   private byte[] chunk = new byte[512];
 
-  SimHttpExchange(
-      String method, String target, Map<String, String> headers, byte[] body, Socket socket, boolean keepAlive,
-      ArrivalOrder.Place place) {
+  SimHttpExchange(ReadRequest request, SimHttpSocket socket, ArrivalOrder.Place place) {
+    String target = request.target();
     int mark = target.indexOf('?');
-    this.method = method;
+    this.request = request;
     this.path = mark < 0 ? target : target.substring(0, mark);
     this.query = mark < 0 ? "" : target.substring(mark + 1);
-    this.headers = headers;
-    this.body = body;
     this.socket = socket;
-    this.keepAlive = keepAlive;
     this.place = place;
   }
 
   /** The request's method, as sent. */
   public String method() {
-    return method;
+    return request.method();
   }
 
   /** The request's path, without the query. */
@@ -81,12 +69,12 @@ public final class SimHttpExchange {
 
   /** A header's value, or null; {@code name} in lower case. */
   public @Nullable String header(String name) {
-    return headers.get(name);
+    return request.headers().get(name);
   }
 
   /** The request's body; empty when it has none. */
   public byte[] body() {
-    return body;
+    return request.body();
   }
 
   /** Waits until every request that came earlier, on whichever connection, is answered or lets later ones pass. */
@@ -121,13 +109,13 @@ public final class SimHttpExchange {
     StringBuilder head = head(status, contentType);
     head.append("content-length: ").append(content.length).append("\r\n\r\n");
     byte[] headBytes = head.toString().getBytes(StandardCharsets.ISO_8859_1);
-    boolean bodiless = method.equals("HEAD");
+    boolean bodiless = method().equals("HEAD");
     byte[] all = new byte[headBytes.length + (bodiless ? 0 : content.length)];
     System.arraycopy(headBytes, 0, all, 0, headBytes.length);
     if (!bodiless) {
       System.arraycopy(content, 0, all, headBytes.length, content.length);
     }
-    out().write(all);
+    socket.write(all, all.length);
     ended = true;
   }
 
@@ -136,7 +124,8 @@ public final class SimHttpExchange {
     started = true;
     StringBuilder head = head(status, contentType);
     head.append("transfer-encoding: chunked\r\n\r\n");
-    out().write(head.toString().getBytes(StandardCharsets.ISO_8859_1));
+    byte[] headBytes = head.toString().getBytes(StandardCharsets.ISO_8859_1);
+    socket.write(headBytes, headBytes.length);
   }
 
   /** Sends a part of the answer now, as one chunk. Nothing for an empty part. */
@@ -154,33 +143,28 @@ public final class SimHttpExchange {
     at = put(CRLF, at);
     at = put(content, at);
     at = put(CRLF, at);
-    out().write(chunk, 0, at);
+    socket.write(chunk, at);
   }
 
   /** Ends an answer begun with {@link #start}. */
   public void end() throws IOException {
-    out().write(LAST_CHUNK);
+    socket.write(LAST_CHUNK, LAST_CHUNK.length);
     ended = true;
   }
 
   /** Drops the connection in the middle of the answer. */
   public void dropConnection() {
-    closeQuietly(socket);
+    socket.close();
   }
 
   /** Drops the connection with a reset, as a process that dies with unread data does. */
   public void reset() {
-    try {
-      socket.setSoLinger(true, 0);
-    } catch (IOException e) {
-      // closed already
-    }
-    closeQuietly(socket);
+    socket.reset();
   }
 
   /** Whether the answer is whole and the connection may carry another request. */
   boolean complete() {
-    return ended && keepAlive && !socket.isClosed();
+    return ended && request.keepAlive() && socket.isOpen();
   }
 
   /** Answers an unexpected failure if nothing was sent yet. */
@@ -201,23 +185,11 @@ public final class SimHttpExchange {
     runCancelAction();
   }
 
-  static void closeQuietly(Socket socket) {
-    try {
-      socket.close();
-    } catch (IOException e) {
-      LOG.trace("A socket could not be closed", e);
-    }
-  }
-
   private void runCancelAction() {
     Runnable action = cancelAction.getAndSet(null);
     if (action != null) {
       action.run();
     }
-  }
-
-  private OutputStream out() throws IOException {
-    return socket.getOutputStream();
   }
 
   private int put(byte[] part, int at) {
@@ -232,7 +204,7 @@ public final class SimHttpExchange {
     if (!contentType.isEmpty()) {
       head.append("content-type: ").append(contentType).append("\r\n");
     }
-    if (!keepAlive) {
+    if (!request.keepAlive()) {
       head.append("connection: close\r\n");
     }
     return head;
