@@ -17,6 +17,7 @@ import io.opentelemetry.proto.trace.v1.Span;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -26,6 +27,7 @@ import java.util.Queue;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPInputStream;
@@ -94,6 +96,7 @@ public final class OtlpCollector implements AutoCloseable {
   public final BlockingQueue<Received> received = new LinkedBlockingQueue<>();
   private final BlockingQueue<CollectedSpan> spans = new LinkedBlockingQueue<>();
   private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
+  private volatile CountDownLatch held = new CountDownLatch(0);
   private final HttpServer server;
   private final String scheme;
 
@@ -128,6 +131,13 @@ public final class OtlpCollector implements AutoCloseable {
 
   public String url() {
     return scheme + "://127.0.0.1:" + server.getAddress().getPort();
+  }
+
+  /** Takes what comes and answers nothing until what is returned has been counted down. */
+  CountDownLatch hold() {
+    CountDownLatch answering = new CountDownLatch(1);
+    held = answering;
+    return answering;
   }
 
   /** Answers the next request with this status, and with when to come back if that is not empty. */
@@ -186,6 +196,11 @@ public final class OtlpCollector implements AutoCloseable {
               span -> spans.add(new CollectedSpan(ofResource.getResource(), ofScope.getScope().getName(), span)));
         }
       }
+    }
+    try {
+      held.await();
+    } catch (InterruptedException stopped) {
+      throw new InterruptedIOException();
     }
     received.add(new Received(nanos, exchange.getRequestURI().getPath(), headers, message, answer.status()));
     if (!answer.retryAfter().isEmpty()) {
