@@ -191,17 +191,25 @@ final class SharedLocations {
     CompletableFuture<@Nullable WorkerLocation> first = new CompletableFuture<>();
     AtomicInteger outstanding = new AtomicInteger(queried.size());
     for (Peer peer : queried) {
-      AskPattern.<LocationMessage, Found>ask(peer.keeper(), replyTo -> new Find(name, replyTo), limits.timeout(), timer)
-          .whenComplete((found, failure) -> {
-            boolean _ = failure == null ? peer.breaker().onSuccess() : peer.breaker().onFailure("no answer");
-            if (failure == null && found.location() != null) {
-              first.complete(found.location());
-            } else if (outstanding.decrementAndGet() == 0) {
-              first.complete(null);
-            }
-          });
+      CompletableFuture<Found> _ = answer(peer, name, timer).whenComplete((found, failure) -> {
+        boolean _ = failure == null ? peer.breaker().onSuccess() : peer.breaker().onFailure("no answer");
+        if (failure == null && found.location() != null) {
+          first.complete(found.location());
+        } else if (outstanding.decrementAndGet() == 0) {
+          first.complete(null);
+        }
+      });
     }
-    return first.completeOnTimeout(null, 2 * limits.timeout().toMillis(), TimeUnit.MILLISECONDS).join();
+    return first.join();
+  }
+
+  /** The system's timer may be late where cores are busy: who has not answered by twice the timeout never will. */
+  private CompletableFuture<Found> answer(Peer peer, String name, Scheduler timer) {
+    return AskPattern.<LocationMessage, Found>ask(
+            peer.keeper(), replyTo -> new Find(name, replyTo), limits.timeout(), timer)
+        .toCompletableFuture()
+        .copy()
+        .orTimeout(2 * limits.timeout().toMillis(), TimeUnit.MILLISECONDS);
   }
 
   /** The other nodes in the order in which they remember a name: all nodes agree on it (rendezvous hashing). */
