@@ -6,7 +6,7 @@ import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.node.Node;
 import io.kvasir.app.node.StartException;
 import io.kvasir.cell.WorkerStatus;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;

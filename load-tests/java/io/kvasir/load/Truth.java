@@ -1,8 +1,8 @@
 package io.kvasir.load;
 
 import io.kvasir.app.terminal.ProgressBar;
-import io.kvasir.lab.engine.CacheGroup;
-import io.kvasir.lab.engine.Speculation;
+import io.kvasir.enginemodel.CacheGroup;
+import io.kvasir.enginemodel.Speculation;
 import io.kvasir.sim.EngineCondition;
 import java.io.IOException;
 import java.net.URI;

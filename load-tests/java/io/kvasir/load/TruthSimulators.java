@@ -1,7 +1,7 @@
 package io.kvasir.load;
 
-import io.kvasir.lab.engine.CacheGroup;
-import io.kvasir.lab.engine.Speculation;
+import io.kvasir.enginemodel.CacheGroup;
+import io.kvasir.enginemodel.Speculation;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;

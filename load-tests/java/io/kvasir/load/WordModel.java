@@ -3,7 +3,7 @@ package io.kvasir.load;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.enginemodel.CacheGroup;
 import io.kvasir.prompt.tokens.Tokenizer;
 import java.io.IOException;
 import java.io.InputStream;

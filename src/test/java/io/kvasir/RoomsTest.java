@@ -53,6 +53,7 @@ final class RoomsTest {
           .layer("limits").definedBy("io.kvasir.limits..")
           .layer("peer").definedBy("io.kvasir.peer..")
           .layer("programs").definedBy("io.kvasir.programs..")
+          .layer("enginemodel").definedBy("io.kvasir.enginemodel..")
           .layer("lab").definedBy("io.kvasir.lab..")
           .layer("engines").definedBy("io.kvasir.engines..")
           .layer("vllm").definedBy("io.kvasir.vllm..")
@@ -112,7 +113,10 @@ final class RoomsTest {
               "index", "answers", "locations", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
           .whereLayer("programs").mayOnlyBeAccessedByLayers("cell", "gateway", "lab", "app")
-          .whereLayer("lab").mayOnlyAccessLayers("scale", "programs", "prompt", "routing", "index", "telemetry", "time")
+          .whereLayer("enginemodel").mayNotAccessAnyLayer()
+          .whereLayer("enginemodel").mayOnlyBeAccessedByLayers("lab", "sim", "app")
+          .whereLayer("lab").mayOnlyAccessLayers(
+              "enginemodel", "scale", "programs", "prompt", "routing", "index", "telemetry", "time")
           .whereLayer("engines").mayOnlyAccessLayers("vllm", "http", "time")
           .whereLayer("engines").mayOnlyBeAccessedByLayers("discovery", "doctor", "app")
           .whereLayer("vllm").mayNotAccessAnyLayer()
@@ -121,7 +125,7 @@ final class RoomsTest {
               "engines", "events", "prompt", "index", "routing", "execution", "http", "telemetry", "time")
           .whereLayer("doctor").mayOnlyBeAccessedByLayers("app")
           .whereLayer("sim").mayOnlyAccessLayers(
-              "lab", "events", "prompt", "routing", "index", "telemetry", "time", "vllm")
+              "enginemodel", "events", "prompt", "routing", "index", "telemetry", "time", "vllm")
           .withOptionalLayers(true)
         .check(HOUSE);
   }
@@ -264,8 +268,8 @@ final class RoomsTest {
   void plainJava() {
     ArchRuleDefinition.noClasses()
           .that().resideInAnyPackage(
-              "io.kvasir.index..", "io.kvasir.prompt..", "io.kvasir.routing..", "io.kvasir.lab..", "io.kvasir.time..",
-              "io.kvasir.admission..")
+              "io.kvasir.index..", "io.kvasir.prompt..", "io.kvasir.routing..", "io.kvasir.lab..",
+              "io.kvasir.enginemodel..", "io.kvasir.time..", "io.kvasir.admission..")
           .should().dependOnClassesThat().resideInAnyPackage("org.apache.pekko..")
           .because("the laboratory replays traces through these rooms without actors or HTTP")
         .check(HOUSE);

@@ -1,8 +1,8 @@
 package io.kvasir.lab;
 
+import io.kvasir.enginemodel.CacheListener;
+import io.kvasir.enginemodel.Sequence;
 import io.kvasir.index.BlockHash;
-import io.kvasir.lab.engine.CacheListener;
-import io.kvasir.lab.engine.Sequence;
 
 /** A cache listener that receives blocks as an engine's events describe them: by key, after a parent's key. */
 abstract class BlockEvents implements CacheListener {

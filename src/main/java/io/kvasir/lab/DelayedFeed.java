@@ -1,6 +1,6 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.enginemodel.CacheListener;
 import java.util.ArrayDeque;
 import java.util.Queue;
 

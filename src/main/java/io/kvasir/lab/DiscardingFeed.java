@@ -1,7 +1,7 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.CacheListener;
-import io.kvasir.lab.engine.Sequence;
+import io.kvasir.enginemodel.CacheListener;
+import io.kvasir.enginemodel.Sequence;
 
 /** A feed that discards all events, for engines without any. */
 final class DiscardingFeed implements IndexFeed {

@@ -1,6 +1,6 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.enginemodel.EngineModel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;

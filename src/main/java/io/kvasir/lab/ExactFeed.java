@@ -1,6 +1,6 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.enginemodel.CacheListener;
 
 /** A feed that applies every event at once. */
 final class ExactFeed implements IndexFeed {

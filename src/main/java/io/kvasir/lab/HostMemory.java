@@ -1,9 +1,9 @@
 package io.kvasir.lab;
 
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.HostTier;
+import io.kvasir.enginemodel.Sequence;
 import io.kvasir.index.BlockHash;
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.HostTier;
-import io.kvasir.lab.engine.Sequence;
 import org.jspecify.annotations.Nullable;
 
 /** The host memory beside an engine's cache, whose blocks the router learns of as the engine copies and drops them. */

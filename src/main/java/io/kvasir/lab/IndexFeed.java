@@ -1,6 +1,6 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.CacheListener;
+import io.kvasir.enginemodel.CacheListener;
 import java.util.SplittableRandom;
 
 /** The feed of engines' cache events into the router's index, in one of the {@link IndexMode}s. One thread. */

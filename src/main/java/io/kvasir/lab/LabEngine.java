@@ -1,14 +1,14 @@
 package io.kvasir.lab;
 
+import io.kvasir.enginemodel.CacheListener;
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.EngineStep;
+import io.kvasir.enginemodel.HostLink;
+import io.kvasir.enginemodel.HostTier;
+import io.kvasir.enginemodel.PagedCache;
+import io.kvasir.enginemodel.Scheduler;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.index.Chain;
-import io.kvasir.lab.engine.CacheListener;
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.EngineStep;
-import io.kvasir.lab.engine.HostLink;
-import io.kvasir.lab.engine.HostTier;
-import io.kvasir.lab.engine.PagedCache;
-import io.kvasir.lab.engine.Scheduler;
-import io.kvasir.lab.engine.StepTime;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 

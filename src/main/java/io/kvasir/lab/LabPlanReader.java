@@ -1,6 +1,6 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.enginemodel.EngineModel;
 import io.kvasir.lab.trace.TraceFormat;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -1,6 +1,6 @@
 package io.kvasir.lab;
 
-import io.kvasir.lab.engine.Sequence;
+import io.kvasir.enginemodel.Sequence;
 import io.kvasir.routing.Booking;
 
 /** A request on its engine. Blocks of the answer that are not in the trace have unique content. */

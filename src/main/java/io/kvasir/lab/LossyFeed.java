@@ -1,7 +1,7 @@
 package io.kvasir.lab;
 
+import io.kvasir.enginemodel.CacheListener;
 import io.kvasir.index.BlockHash;
-import io.kvasir.lab.engine.CacheListener;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;

@@ -5,7 +5,7 @@
  * {@link io.kvasir.lab.Lab} executes each as a {@code LabRun}, a discrete-event simulation: a {@code WorkloadTrace}
  * (read from a file by {@link io.kvasir.lab.trace}, or made by a {@code TraceGenerator}) sends requests; the production
  * routing classes choose among the workers of a {@code LabFleet}; {@code LabEngine}s compute the requests in simulated
- * time with the scheduler, cache and step times of {@link io.kvasir.lab.engine}; an {@code IndexFeed} brings their
+ * time with the scheduler, cache and step times of {@link io.kvasir.enginemodel}; an {@code IndexFeed} brings their
  * cache events into the router's index, exactly, late or with losses. Each run yields a {@link
  * io.kvasir.lab.RunReport}; {@link io.kvasir.lab.LabReport} writes all of them as JSON, as a table and as a page with
  * plots.

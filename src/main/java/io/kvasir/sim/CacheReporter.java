@@ -1,11 +1,11 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.CacheGroup;
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.GroupListener;
-import io.kvasir.lab.engine.HostTier;
-import io.kvasir.lab.engine.Sequence;
-import io.kvasir.lab.engine.Speculation;
+import io.kvasir.enginemodel.CacheGroup;
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.GroupListener;
+import io.kvasir.enginemodel.HostTier;
+import io.kvasir.enginemodel.Sequence;
+import io.kvasir.enginemodel.Speculation;
 import io.kvasir.sim.lmcache.CacheEventReporter;
 import io.kvasir.sim.lmcache.CacheWorker;
 import io.kvasir.sim.lmcache.ChunkNames;

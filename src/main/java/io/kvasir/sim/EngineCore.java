@@ -1,14 +1,14 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.EngineStep;
-import io.kvasir.lab.engine.HostLink;
-import io.kvasir.lab.engine.HostTier;
-import io.kvasir.lab.engine.PagedCache;
-import io.kvasir.lab.engine.Scheduler;
-import io.kvasir.lab.engine.Speculation;
-import io.kvasir.lab.engine.StepTime;
-import io.kvasir.sim.publisher.EventFormat.Encoding;
+import io.kvasir.enginemodel.EngineStep;
+import io.kvasir.enginemodel.HostLink;
+import io.kvasir.enginemodel.HostTier;
+import io.kvasir.enginemodel.PagedCache;
+import io.kvasir.enginemodel.Scheduler;
+import io.kvasir.enginemodel.Speculation;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.sim.lmcache.CacheEventReporter;
+import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.publisher.EventPublisher;
 import java.util.List;
 import java.util.Queue;

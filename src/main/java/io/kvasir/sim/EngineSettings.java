@@ -1,9 +1,9 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.CacheGroup;
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.Speculation;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.CacheGroup;
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.Speculation;
+import io.kvasir.enginemodel.StepTime;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,7 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.KeyChain;
-import io.kvasir.lab.engine.Sequence;
+import io.kvasir.enginemodel.KeyChain;
+import io.kvasir.enginemodel.Sequence;
 import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.HostLink;
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.HostLink;
 import io.kvasir.sim.lmcache.ControllerAddress;
 import io.kvasir.sim.lmcache.NoneHash;
 import java.net.URI;

@@ -1,9 +1,9 @@
 package io.kvasir.sim;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.KeyChain;
-import io.kvasir.lab.engine.Speculation;
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.KeyChain;
+import io.kvasir.enginemodel.Speculation;
 import io.kvasir.sim.http.SimHttpExchange;
 import io.kvasir.sim.transfer.ConnectorRequest;
 import io.kvasir.sim.transfer.TransferAgent;

@@ -1,8 +1,8 @@
 package io.kvasir.sim;
 
-import io.kvasir.lab.engine.CacheGroup;
-import io.kvasir.lab.engine.Speculation;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.CacheGroup;
+import io.kvasir.enginemodel.Speculation;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import io.kvasir.sim.transfer.TransferDialect;

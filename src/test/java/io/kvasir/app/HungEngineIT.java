@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.node.Node;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.sim.EngineCondition;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;

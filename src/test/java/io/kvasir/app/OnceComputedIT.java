@@ -12,7 +12,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
 import io.kvasir.cell.ClusterStatus;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.load.Ports;
 import io.kvasir.picker.TestStream;
 import io.kvasir.sim.EventSettings;

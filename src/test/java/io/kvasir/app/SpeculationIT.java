@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
-import io.kvasir.lab.engine.Speculation;
+import io.kvasir.enginemodel.Speculation;
 import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;

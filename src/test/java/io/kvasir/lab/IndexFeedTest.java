@@ -3,10 +3,10 @@ package io.kvasir.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvasir.enginemodel.CacheListener;
+import io.kvasir.enginemodel.EngineModel;
 import io.kvasir.index.BlockIndex;
 import io.kvasir.index.Chain;
-import io.kvasir.lab.engine.CacheListener;
-import io.kvasir.lab.engine.EngineModel;
 import io.kvasir.routing.Booking;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;

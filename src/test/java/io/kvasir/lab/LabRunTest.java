@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.kvasir.lab.engine.EngineModel;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.EngineModel;
+import io.kvasir.enginemodel.StepTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

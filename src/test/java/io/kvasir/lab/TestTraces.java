@@ -1,7 +1,7 @@
 package io.kvasir.lab;
 
 import com.typesafe.config.ConfigFactory;
-import io.kvasir.lab.engine.EngineModel;
+import io.kvasir.enginemodel.EngineModel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

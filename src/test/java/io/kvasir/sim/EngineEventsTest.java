@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.enginemodel.CacheGroup;
 import io.kvasir.sim.publisher.EventFormat;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
 import java.io.IOException;

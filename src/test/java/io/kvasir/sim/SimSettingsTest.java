@@ -3,7 +3,7 @@ package io.kvasir.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.kvasir.lab.engine.CacheGroup;
+import io.kvasir.enginemodel.CacheGroup;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.lmcache.ControllerAddress;
 import io.kvasir.sim.publisher.EventFormat;

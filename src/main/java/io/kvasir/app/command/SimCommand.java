@@ -1,9 +1,9 @@
 package io.kvasir.app.command;
 
 import io.kvasir.app.node.StartException;
-import io.kvasir.lab.engine.CacheGroup;
-import io.kvasir.lab.engine.Speculation;
-import io.kvasir.lab.engine.StepTime;
+import io.kvasir.enginemodel.CacheGroup;
+import io.kvasir.enginemodel.Speculation;
+import io.kvasir.enginemodel.StepTime;
 import io.kvasir.routing.Role;
 import io.kvasir.sim.CachedTokensUsage;
 import io.kvasir.sim.EngineApi;
