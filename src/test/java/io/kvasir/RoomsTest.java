@@ -113,7 +113,7 @@ final class RoomsTest {
               "index", "answers", "locations", "tracing", "telemetry", "time")
           .whereLayer("programs").mayOnlyAccessLayers("index")
           .whereLayer("programs").mayOnlyBeAccessedByLayers("cell", "gateway", "lab", "app")
-          .whereLayer("enginemodel").mayNotAccessAnyLayer()
+          .whereLayer("enginemodel").mayOnlyAccessLayers("routing")
           .whereLayer("enginemodel").mayOnlyBeAccessedByLayers("lab", "sim", "app")
           .whereLayer("lab").mayOnlyAccessLayers(
               "enginemodel", "scale", "programs", "prompt", "routing", "index", "telemetry", "time")

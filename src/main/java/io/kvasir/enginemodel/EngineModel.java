@@ -2,6 +2,7 @@ package io.kvasir.enginemodel;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.kvasir.routing.cost.CostModel;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -20,6 +21,7 @@ import java.util.TreeMap;
  * @param kvBytesPerToken bytes a token's keys and values take, all layers
  */
 public record EngineModel(String name, StepTime stepTime, int kvTokens, int kvBytesPerToken) {
+  /** Beside the router's cost model, which reads it, too. */
   private static final String RESOURCE = "engine_coefficients.json";
 
   /** The names of the bundled models. */
@@ -44,7 +46,7 @@ public record EngineModel(String name, StepTime stepTime, int kvTokens, int kvBy
     static final SortedMap<String, EngineModel> MODELS = Collections.unmodifiableSortedMap(read());
 
     private static SortedMap<String, EngineModel> read() {
-      try (InputStream in = EngineModel.class.getResourceAsStream(RESOURCE)) {
+      try (InputStream in = CostModel.class.getResourceAsStream(RESOURCE)) {
         if (in == null) {
           throw new IllegalStateException("The resource " + RESOURCE + " is missing from the jar");
         }
