@@ -1,7 +1,7 @@
 package io.kvasir.load;
 
-import io.kvasir.sim.EngineCondition;
-import io.kvasir.sim.InjectedFault;
+import io.kvasir.sim.settings.EngineCondition;
+import io.kvasir.sim.settings.InjectedFault;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

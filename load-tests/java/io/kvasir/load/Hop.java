@@ -2,9 +2,9 @@ package io.kvasir.load;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.SimSettings;
 import java.io.IOException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.load.LmcacheFleet.Hardware;
 import io.kvasir.load.LongSessions.Request;
-import io.kvasir.sim.EngineStats;
+import io.kvasir.sim.core.EngineStats;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,11 +1,11 @@
 package io.kvasir.load;
 
-import io.kvasir.sim.EngineStats;
-import io.kvasir.sim.EventSettings;
-import io.kvasir.sim.HostTierSettings;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.core.EngineStats;
 import io.kvasir.sim.lmcache.ControllerAddress;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.HostTierSettings;
+import io.kvasir.sim.settings.SimSettings;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;

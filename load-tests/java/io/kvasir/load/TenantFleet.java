@@ -1,10 +1,10 @@
 package io.kvasir.load;
 
-import io.kvasir.sim.EngineApi;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
 import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.sim.settings.EngineApi;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.SimSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -3,7 +3,7 @@ package io.kvasir.load;
 import io.kvasir.app.terminal.ProgressBar;
 import io.kvasir.enginemodel.CacheGroup;
 import io.kvasir.enginemodel.Speculation;
-import io.kvasir.sim.EngineCondition;
+import io.kvasir.sim.settings.EngineCondition;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

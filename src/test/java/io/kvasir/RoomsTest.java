@@ -241,6 +241,48 @@ final class RoomsTest {
         .check(HOUSE);
   }
 
+  /** The rooms within the simulated engine's, from its face down to its server. */
+  @Test
+  void arrowsWithinTheSimulator() {
+    layeredArchitecture()
+          .consideringOnlyDependenciesInAnyPackage("io.kvasir.sim..")
+          .layer("engine").definedBy("io.kvasir.sim")
+          .layer("api").definedBy("io.kvasir.sim.api")
+          .layer("operations").definedBy("io.kvasir.sim.operations")
+          .layer("core").definedBy("io.kvasir.sim.core")
+          .layer("text").definedBy("io.kvasir.sim.text")
+          .layer("json").definedBy("io.kvasir.sim.json")
+          .layer("settings").definedBy("io.kvasir.sim.settings")
+          .layer("lmcache").definedBy("io.kvasir.sim.lmcache")
+          .layer("transfer").definedBy("io.kvasir.sim.transfer")
+          .layer("publisher").definedBy("io.kvasir.sim.publisher")
+          .layer("http").definedBy("io.kvasir.sim.http")
+          .whereLayer("http").mayNotAccessAnyLayer()
+          .whereLayer("publisher").mayNotAccessAnyLayer()
+          .whereLayer("transfer").mayOnlyAccessLayers("http")
+          .whereLayer("lmcache").mayOnlyAccessLayers("http")
+          .whereLayer("settings").mayOnlyAccessLayers("publisher", "transfer", "lmcache")
+          .whereLayer("json").mayOnlyAccessLayers("http")
+          .whereLayer("text").mayOnlyAccessLayers("json")
+          .whereLayer("core").mayOnlyAccessLayers(
+              "text", "json", "settings", "lmcache", "transfer", "publisher", "http")
+          .whereLayer("operations").mayOnlyAccessLayers("core", "json", "settings", "transfer", "publisher", "http")
+          .whereLayer("api").mayOnlyAccessLayers("operations", "core", "text", "json", "settings", "transfer", "http")
+          .whereLayer("engine").mayNotBeAccessedByAnyLayer()
+        .check(HOUSE);
+  }
+
+  @Test
+  void simulatorFromOutside() {
+    ArchRuleDefinition.noClasses()
+          .that().resideOutsideOfPackage("io.kvasir.sim..")
+          .should().dependOnClassesThat().resideInAnyPackage(
+              "io.kvasir.sim.api..", "io.kvasir.sim.operations..", "io.kvasir.sim.core..", "io.kvasir.sim.text..",
+              "io.kvasir.sim.json..")
+          .because("an engine is started by its settings, and how it answers is its own business")
+        .check(HOUSE);
+  }
+
   @Test
   void onlyHashesOutsideTheIndex() {
     ArchRuleDefinition.noClasses()

@@ -1,10 +1,27 @@
 package io.kvasir.sim;
 
+import io.kvasir.sim.api.EncoderCache;
+import io.kvasir.sim.api.FaultInjector;
+import io.kvasir.sim.api.HttpApi;
+import io.kvasir.sim.core.EngineCore;
+import io.kvasir.sim.core.EngineMetrics;
+import io.kvasir.sim.core.RequestDispatcher;
 import io.kvasir.sim.http.SimHttpLimits;
 import io.kvasir.sim.http.SimHttpServer;
 import io.kvasir.sim.lmcache.CacheEventReporter;
 import io.kvasir.sim.lmcache.CoordinatorMember;
+import io.kvasir.sim.operations.ControlApi;
+import io.kvasir.sim.operations.ControlServer;
+import io.kvasir.sim.operations.IdentityPages;
+import io.kvasir.sim.operations.LoadPublisher;
+import io.kvasir.sim.operations.OperationsApi;
 import io.kvasir.sim.publisher.EventPublisher;
+import io.kvasir.sim.settings.EngineCondition;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.HostTierSettings;
+import io.kvasir.sim.settings.SimSettings;
+import io.kvasir.sim.text.ModelText;
+import io.kvasir.sim.text.SyntheticText;
 import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;

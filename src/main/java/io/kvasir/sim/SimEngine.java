@@ -1,5 +1,16 @@
 package io.kvasir.sim;
 
+import io.kvasir.sim.api.EncoderStats;
+import io.kvasir.sim.api.FaultInjector;
+import io.kvasir.sim.core.EngineCore;
+import io.kvasir.sim.core.EngineStats;
+import io.kvasir.sim.operations.ControlApi;
+import io.kvasir.sim.operations.EngineControls;
+import io.kvasir.sim.operations.IdentityPages;
+import io.kvasir.sim.settings.EngineCondition;
+import io.kvasir.sim.settings.InjectedFault;
+import io.kvasir.sim.settings.SimSettings;
+import io.kvasir.sim.text.ModelText;
 import io.kvasir.sim.transfer.TransferStats;
 import java.io.IOException;
 import java.net.URI;

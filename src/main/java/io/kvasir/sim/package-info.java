@@ -2,25 +2,26 @@
  * A simulated inference engine: the OpenAI API over HTTP, vLLM's events over ZMQ, a paged prefix cache and the time a
  * real engine would take. The demo, the tests and the load tests run against it.
  *
- * <p>The path of a request: {@code http.SimHttpServer} reads it on its thread; {@code HttpApi} turns it into token ids
- * and a {@code GenerationRequest}; {@code RequestDispatcher} picks a rank and submits a {@code GeneratedSequence} per
- * answer to its {@code EngineCore}. That is one thread per rank, which plans steps with {@code enginemodel.Scheduler}
- * over {@code enginemodel.PagedCache}, lets their time pass, publishes the cache's changes through
- * {@code publisher.EventPublisher} and delivers the new tokens; {@code GenerationResponse} writes them out in a
- * {@code ResponseFormat}. Answers are {@code SyntheticText}: words of one token each, so that they are found in the
- * cache when they come back as history.
+ * <p>{@link io.kvasir.sim.SimEngine#start} starts an engine of given {@link io.kvasir.sim.settings.SimSettings}, which
+ * can crash and start again. What it has from a start to a crash is an {@code EngineProcess}, put together from these
+ * rooms, of which each knows only those named after it:
  *
- * <p>A request's transfers with other engines (prefill on one, decode on another) are read by
- * {@code transfer.TransferAgent} and carried out by {@code RequestTransfer}.
+ * <ol>
+ *   <li>{@code sim.api}: the APIs that generate. A request becomes token ids there and a {@code GenerationRequest}.
+ *   <li>{@code sim.operations}: everything else that is asked of an engine: its health, its load, what it is, and the
+ *       paths that make it misbehave.
+ *   <li>{@code sim.core}: the request is given to a rank, computed with {@link io.kvasir.enginemodel} while the time
+ *       passes that this takes, and answered token by token.
+ *   <li>{@code sim.text}: the model's tokenizer and template, and the words that it answers with.
+ *   <li>{@code sim.json}: bodies and errors as the engine's API has them.
+ *   <li>{@code sim.settings}: what an engine is started with, from its speed to its faults.
+ *   <li>{@code sim.lmcache}, {@code sim.transfer} and {@code sim.publisher}: what it does with KV blocks beyond its own
+ *       cache. Host memory is reported to LMCache, blocks are handed over to other engines, and the cache's events
+ *       published.
+ *   <li>{@code sim.http}: the server.
+ * </ol>
  *
- * <p>With {@code enginemodel.CacheGroup}s it serves a hybrid model, whose windows and states take blocks of their own.
- *
- * <p>With host memory ({@code enginemodel.HostTier}) prompts that the device has evicted are loaded back instead of
- * computed; {@code CacheReporter} reports its content to LMCache's controller and coordinator ({@code lmcache}).
- *
- * <p>{@code ControlApi} makes a running engine misbehave, {@code FaultInjector} single requests.
- *
- * <p>{@link io.kvasir.sim.SimEngine#start} starts an engine of given {@link io.kvasir.sim.SimSettings}.
+ * <p>To start an engine, this package and the settings are enough.
  */
 @NullMarked
 package io.kvasir.sim;

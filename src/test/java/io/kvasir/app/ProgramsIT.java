@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.app.command.DemoCommand;
 import io.kvasir.app.node.Node;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
+import io.kvasir.sim.settings.EventSettings;
 import java.net.http.HttpResponse;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;

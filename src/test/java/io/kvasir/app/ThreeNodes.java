@@ -2,9 +2,9 @@ package io.kvasir.app;
 
 import io.kvasir.app.node.Node;
 import io.kvasir.load.Ports;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.SimSettings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.app.node.Node;
 import io.kvasir.load.Ports;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.SimSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

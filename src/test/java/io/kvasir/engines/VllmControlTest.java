@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.grpc.Status;
 import io.kvasir.engines.TestControl.Answer;
-import io.kvasir.http.HttpCallException.Kind;
 import io.kvasir.http.HttpCallException;
+import io.kvasir.http.HttpCallException.Kind;
 import io.kvasir.http.HttpCalls;
 import io.kvasir.http.TestTls;
 import io.kvasir.http.client.ScriptedPod;
 import io.kvasir.load.Ports;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.SimSettings;
 import io.kvasir.vllm.GetKvEventSourcesResponse;
 import io.kvasir.vllm.KvEventSource;
 import java.io.IOException;

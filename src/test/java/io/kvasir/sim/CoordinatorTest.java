@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.load.Ports;
 import io.kvasir.sim.lmcache.CacheCoordinator;
+import io.kvasir.sim.settings.HostTierSettings;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;

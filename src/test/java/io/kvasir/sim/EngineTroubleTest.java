@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.enginemodel.StepTime;
 import io.kvasir.routing.Role;
+import io.kvasir.sim.settings.EngineCondition;
+import io.kvasir.sim.settings.InjectedFault;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.BufferedReader;

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.sim.core.EngineStats;
 import io.kvasir.sim.lmcache.CacheController;
 import io.kvasir.sim.lmcache.ControllerBinding;
 import io.kvasir.sim.lmcache.NoneHash;
+import io.kvasir.sim.settings.HostTierSettings;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.kvasir.app.command;
 
-import io.kvasir.sim.EngineApi;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.EngineApi;
+import io.kvasir.sim.settings.SimSettings;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;

@@ -1,8 +1,8 @@
 package io.kvasir.app.command;
 
-import io.kvasir.sim.EngineApi;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.publisher.EventFormat;
+import io.kvasir.sim.settings.EngineApi;
+import io.kvasir.sim.settings.EventSettings;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

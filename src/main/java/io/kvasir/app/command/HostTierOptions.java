@@ -1,7 +1,7 @@
 package io.kvasir.app.command;
 
-import io.kvasir.sim.HostTierSettings;
 import io.kvasir.sim.lmcache.ControllerAddress;
+import io.kvasir.sim.settings.HostTierSettings;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.kvasir.app.command;
 
 import io.kvasir.routing.Role;
-import io.kvasir.sim.EngineApi;
+import io.kvasir.sim.settings.EngineApi;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.nio.file.Path;

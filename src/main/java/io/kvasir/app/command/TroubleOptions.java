@@ -1,8 +1,8 @@
 package io.kvasir.app.command;
 
-import io.kvasir.sim.EngineCondition;
-import io.kvasir.sim.InjectedFault;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.EngineCondition;
+import io.kvasir.sim.settings.InjectedFault;
+import io.kvasir.sim.settings.SimSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;

@@ -3,8 +3,8 @@ package io.kvasir.app.command;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.routing.Role;
-import io.kvasir.sim.EngineApi;
 import io.kvasir.sim.publisher.EventFormat.Encoding;
+import io.kvasir.sim.settings.EngineApi;
 import io.kvasir.sim.transfer.TransferDialect;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.util.ArrayList;

@@ -3,9 +3,9 @@ package io.kvasir.doctor.exam;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.http.HttpCalls;
-import io.kvasir.sim.EventSettings;
 import io.kvasir.sim.SimEngine;
-import io.kvasir.sim.SimSettings;
+import io.kvasir.sim.settings.EventSettings;
+import io.kvasir.sim.settings.SimSettings;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;

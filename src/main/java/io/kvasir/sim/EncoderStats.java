@@ -1,9 +1,0 @@
-package io.kvasir.sim;
-
-/**
- * The images and sounds in an engine's requests.
- *
- * @param loaded taken from an encoder
- * @param encoded encoded by itself
- */
-public record EncoderStats(long loaded, long encoded) {}

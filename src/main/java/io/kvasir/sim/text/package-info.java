@@ -1,0 +1,9 @@
+/**
+ * A simulated model's language. {@link io.kvasir.sim.text.ModelText} makes tokens of texts and conversations, with the
+ * model's files and the router's own {@code io.kvasir.prompt}; {@link io.kvasir.sim.text.SyntheticText} chooses the
+ * words of answers: of one token each, so that they are found in the cache when they come back as history.
+ */
+@NullMarked
+package io.kvasir.sim.text;
+
+import org.jspecify.annotations.NullMarked;
