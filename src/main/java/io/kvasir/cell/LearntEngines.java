@@ -20,13 +20,23 @@ public final class LearntEngines {
    * @param blockSize tokens in one of its KV blocks, 0 while that is not known
    * @param splitApis the APIs beside chats and completions whose requests it can share with another, one computing the
    *     prompt and the other the answer
+   * @param models what it tells of the models and LoRA adapters that it serves, by their names
    */
   public record LearntEngine(
       @Nullable String preparation, boolean sharesOnceComputed, boolean reportsCacheUse, boolean prefixesAdapters,
-      int blockSize, Set<ApiPath> splitApis) {
+      int blockSize, Set<ApiPath> splitApis, Map<String, LearntModel> models) {
     /** Nothing. */
-    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, false, 0, Set.of());
+    public static final LearntEngine UNKNOWN = new LearntEngine(null, false, false, false, 0, Set.of(), Map.of());
   }
+
+  /**
+   * What an engine tells of a model or LoRA adapter.
+   *
+   * @param root the directory or repository that it was loaded from, null when it does not tell
+   * @param parent the model that an adapter belongs to, null for a model
+   * @param contextLength tokens of a prompt and its answer together at most, 0 when it does not tell
+   */
+  public record LearntModel(@Nullable String root, @Nullable String parent, int contextLength) {}
 
   /** What is known from now on, by the pods' names. */
   public void replace(Map<String, LearntEngine> engines) {

@@ -72,8 +72,17 @@ final class ServeEngineIT {
         assertCachedAsPromised(node.gatewayUrl(), "acme/sglang");
         assertCachedAsPromised(node.gatewayUrl(), "acme/simulator");
         assertCachedAsPromised(node.gatewayUrl(), "acme/dynamo");
+        for (String model : List.of("kvasir-demo", "acme/sglang", "acme/dynamo")) {
+          await("the longest prompt of " + model, () -> listed(node, model).path("max_model_len").asInt() > 0);
+          assertThat(listed(node, model).path("root").textValue()).isEqualTo(model);
+        }
       }
     }
+  }
+
+  private static JsonNode listed(Node node, String model) throws Exception {
+    HttpRequest.Builder request = HttpRequest.newBuilder(TestNodes.gateway(node, "/v1/models/" + model));
+    return JSON.readTree(TestNodes.send(request).body());
   }
 
   /** Tools are printed otherwise than vLLM has them; and nothing but texts is tokenised there. */

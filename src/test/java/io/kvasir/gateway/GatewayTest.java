@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.kvasir.cell.Decision;
+import io.kvasir.cell.LearntEngines.LearntEngine;
+import io.kvasir.cell.LearntEngines.LearntModel;
 import io.kvasir.cell.Outcome;
 import io.kvasir.gateway.forwarding.ForwardingSettings;
 import io.kvasir.gateway.forwarding.ReservedFields;
@@ -24,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
@@ -451,6 +454,50 @@ final class GatewayTest {
       assertThat(JSON.readTree(router.get(path).body()).get("id").textValue()).isEqualTo("org/other");
     }
     assertThat(router.get("/v1/models/none").statusCode()).isEqualTo(404);
+  }
+
+  /** As vLLM's list has it: its benchmark takes the tokenizer from there, and agents how long a prompt may be. */
+  @Test
+  void models_haveWhatTheirEnginesTellOfThem() throws Exception {
+    router.cells.worker("w1", pod.url(), "m", "adapter", "untold");
+    router.cells.engines.put("w0", telling(Map.of("m", new LearntModel("org/m", null, 32_768))));
+    router.cells.engines.put(
+        "w1",
+        telling(Map.of(
+            "m", new LearntModel("org/m", null, 16_384),
+            "adapter", new LearntModel("/adapters/a", "m", 16_384),
+            "unlisted", new LearntModel("org/unlisted", null, 16_384))));
+
+    JsonNode list = JSON.readTree(router.get("/v1/models").body()).get("data");
+
+    assertThat(list).extracting(model -> model.get("id").textValue()).containsExactly("adapter", "m", "untold");
+    assertThat(list).extracting(model -> model.get("root").textValue())
+        .containsExactly("/adapters/a", "org/m", "untold");
+    assertThat(list).extracting(model -> model.get("parent").textValue()).containsExactly("m", null, null);
+    assertThat(list).extracting(model -> model.path("max_model_len").asInt())
+        .as("what every engine takes").containsExactly(16_384, 16_384, 0);
+    assertThat(list.get(2).has("max_model_len")).isFalse();
+    assertThat(JSON.readTree(router.get("/v1/models/m").body())).isEqualTo(list.get(1));
+    JsonNode anthropic = JSON.readTree(router.get("/v1/models/m", "anthropic-version", "2023-06-01").body());
+    assertThat(anthropic.path("max_input_tokens").asInt()).isEqualTo(16_384);
+  }
+
+  @Test
+  void models_whoseEnginesDoNotAgree_haveTheirNameForTheirOrigin() throws Exception {
+    router.cells.worker("w1", pod.url(), "m");
+    router.cells.worker("w2", pod.url(), "m");
+    router.cells.engines.put("w0", telling(Map.of("m", new LearntModel("/models/a", null, 0))));
+    router.cells.engines.put("w1", telling(Map.of("m", new LearntModel("/models/b", null, 8192))));
+    router.cells.engines.put("w2", telling(Map.of("m", new LearntModel("/models/b", null, 0))));
+
+    JsonNode model = JSON.readTree(router.get("/v1/models/m").body());
+
+    assertThat(model.get("root").textValue()).isEqualTo("m");
+    assertThat(model.get("max_model_len").asInt()).isEqualTo(8192);
+  }
+
+  private static LearntEngine telling(Map<String, LearntModel> models) {
+    return new LearntEngine(null, false, false, false, 0, Set.of(), models);
   }
 
   @Test

@@ -21,6 +21,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -140,7 +141,7 @@ final class SplitEnginesTest {
   @Test
   void responsesAndMessages_areSplitAsTheyAre_whereBothEnginesSplitThem() throws Exception {
     LearntEngine both =
-        new LearntEngine(null, false, false, false, 0, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
+        new LearntEngine(null, false, false, false, 0, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES), Map.of());
     router.cells.engines.put("p", both);
     router.cells.engines.put("d", both);
 

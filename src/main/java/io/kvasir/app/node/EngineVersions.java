@@ -2,14 +2,17 @@ package io.kvasir.app.node;
 
 import io.kvasir.cell.Cells;
 import io.kvasir.cell.LearntEngines.LearntEngine;
+import io.kvasir.cell.LearntEngines.LearntModel;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.Pods;
 import io.kvasir.cell.WorkerStatus;
 import io.kvasir.cell.WorkerSummary;
 import io.kvasir.engines.EngineAddress;
+import io.kvasir.engines.EngineDescription;
 import io.kvasir.engines.EngineIdentity;
 import io.kvasir.engines.EngineClient;
 import io.kvasir.engines.EngineKind;
+import io.kvasir.engines.ServedModel;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.HttpCallException;
 import io.kvasir.http.HttpCalls;
@@ -43,10 +46,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The makes and versions of pods' engines, on which depends how they prepare prompts, and the size of their blocks. A
- * pod is asked when it is new and when it is healthy for the first time, once more when it was lost or described anew,
- * and now and then since its engine may have been replaced; until it answers it is what was learnt of it when it was
- * added, if anything was. One thread asks; any may read.
+ * The makes and versions of pods' engines, on which depends how they prepare prompts, the size of their blocks, and
+ * what they tell of their models. A pod is asked when it is new and when it is healthy for the first time, once more
+ * when it was lost or described anew, and now and then since its engine may have been replaced; until it answers it is
+ * what was learnt of it when it was added, if anything was. One thread asks; any may read.
  */
 final class EngineVersions {
   private static final Logger LOG = LoggerFactory.getLogger(EngineVersions.class);
@@ -85,24 +88,25 @@ final class EngineVersions {
    * @param identity as it told of itself, null when it has not answered
    * @param version null when nothing is known of it
    * @param blockSize tokens in one of its KV blocks, 0 where it has not said, {@link #UNASKED}
+   * @param models what it tells of each of its models, by their names
    * @param healthy whether its pod was when it was asked
    * @param losses how often its pod had been lost by then
    * @param described what its pod's description has of it
    */
   private record Engine(
-      @Nullable EngineIdentity identity, @Nullable EngineVersion version, int blockSize, boolean healthy, int losses,
-      Description described) {
+      @Nullable EngineIdentity identity, @Nullable EngineVersion version, int blockSize,
+      Map<String, LearntModel> models, boolean healthy, int losses, Description described) {
     @Nullable EngineGroup group() {
       return version == null ? null : EngineGroup.of(version);
     }
 
     Engine answering(EngineIdentity now) {
       EngineVersion is = EngineVersion.of(now.kind().label(), now.version(), now.reasoningParser());
-      return new Engine(now, described.inItsRole(is), UNASKED, healthy, losses, described);
+      return new Engine(now, described.inItsRole(is), UNASKED, models, healthy, losses, described);
     }
 
-    Engine withBlockSize(int size) {
-      return new Engine(identity, version, size, healthy, losses, described);
+    Engine withDescription(int size, Map<String, LearntModel> told) {
+      return new Engine(identity, version, size, told, healthy, losses, described);
     }
 
     boolean isAnswered() {
@@ -128,7 +132,7 @@ final class EngineVersions {
       EngineKind kind = identity == null ? described.kind() : identity.kind();
       return new LearntEngine(
           group == null ? null : group.name(), kind.sharesOnceComputed(), kind.reportsCacheUse(),
-          kind.prefixesAdapters(), Math.max(0, blockSize), splitApis());
+          kind.prefixesAdapters(), Math.max(0, blockSize), splitApis(), models);
     }
   }
 
@@ -254,17 +258,17 @@ final class EngineVersions {
    */
   private static Engine known(WorkerSummary worker, @Nullable Engine before, Description description) {
     return before == null || !before.described.equals(description)
-        ? new Engine(null, description.version(), 0, isHealthy(worker), worker.losses(), description)
+        ? new Engine(null, description.version(), 0, Map.of(), isHealthy(worker), worker.losses(), description)
         : new Engine(
             before.losses == worker.losses() ? before.identity : null, before.version, before.blockSize,
-            isHealthy(worker), worker.losses(), description);
+            before.models, isHealthy(worker), worker.losses(), description);
   }
 
   private Engine answered(WorkerSummary worker, Engine known) {
     try {
       EngineIdentity before = known.identity;
       if (before != null && !known.isAnswered()) {
-        return known.withBlockSize(blockSize(worker, before));
+        return described(worker, known, before);
       }
       EngineIdentity now = client.identity(worker.url(), keys.of(worker.url()), before);
       return now.equals(before) ? known : known.answering(now);
@@ -277,16 +281,26 @@ final class EngineVersions {
     }
   }
 
-  /** Tokens in one of an engine's blocks, 0 when it does not say: its version is known all the same. */
-  private int blockSize(WorkerSummary worker, EngineIdentity engine) throws InterruptedException {
+  /** An engine with its blocks and models, as far as it tells: its version is known all the same. */
+  private Engine described(WorkerSummary worker, Engine known, EngineIdentity identity) throws InterruptedException {
     try {
-      Integer size =
-          client.describe(EngineAddress.of(worker.url()), keys.of(worker.url()), engine).cache().blockSize();
-      return size == null ? 0 : size;
+      EngineDescription told =
+          client.describe(EngineAddress.of(worker.url()), keys.of(worker.url()), identity);
+      Integer size = told.cache().blockSize();
+      return known.withDescription(size == null ? 0 : size, models(told));
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell the size of its blocks: {}", worker.pod(), silent.getMessage());
-      return 0;
+      return known.withDescription(0, Map.of());
     }
+  }
+
+  private static Map<String, LearntModel> models(EngineDescription told) {
+    Map<String, LearntModel> models = new HashMap<>();
+    for (ServedModel model : told.models()) {
+      Integer length = model.contextLength();
+      models.put(model.name(), new LearntModel(model.root(), model.parent(), length == null ? 0 : length));
+    }
+    return Map.copyOf(models);
   }
 
   /** The versions of a model's healthy engines: that of most first, of each way to prepare prompts one. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.app.node.EngineVersions.Round;
 import io.kvasir.cell.LearntEngines.LearntEngine;
+import io.kvasir.cell.LearntEngines.LearntModel;
 import io.kvasir.cell.PodSpec;
 import io.kvasir.cell.TestPods;
 import io.kvasir.execution.FakeCells;
@@ -57,7 +58,8 @@ final class EngineVersionsTest {
   }
 
   private static SimEngine engine(EngineApi api) throws IOException {
-    return SimEngine.start(SimSettings.builder().port(0).speed(0).api(api).events(EventSettings.OFF).build());
+    return SimEngine.start(
+        SimSettings.builder().port(0).speed(0).api(api).maxModelLen(8192).events(EventSettings.OFF).build());
   }
 
   private static ScriptedPod vllm(String version) throws IOException {
@@ -86,9 +88,11 @@ final class EngineVersionsTest {
       assertThat(engines.of("another model")).containsExactly(older);
       assertThat(engines.pod(MODEL, older)).isEqualTo(vllm.url());
       engines.refresh(Round.NEW);
-      LearntEngine learntVllm = new LearntEngine(name(older), false, true, false, 16, Set.of());
+      Map<String, LearntModel> models =
+          Map.of("kvasir-demo", new LearntModel("kvasir-demo", null, 8192));
+      LearntEngine learntVllm = new LearntEngine(name(older), false, true, false, 16, Set.of(), models);
       LearntEngine learntSglang =
-          new LearntEngine(name(newer), true, true, true, 16, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES));
+          new LearntEngine(name(newer), true, true, true, 16, Set.of(ApiPath.RESPONSES, ApiPath.MESSAGES), models);
       assertThat(engines.learnt()).isEqualTo(Map.of(
           "a", learntVllm, "b", learntSglang, "c", learntSglang, "d", learntVllm));
       cells.setIll("b", true);

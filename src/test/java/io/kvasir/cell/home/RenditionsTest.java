@@ -54,7 +54,7 @@ final class RenditionsTest {
   }
 
   private static LearntEngine prepares(String preparation) {
-    return new LearntEngine(preparation, false, false, false, 0, Set.of());
+    return new LearntEngine(preparation, false, false, false, 0, Set.of(), Map.of());
   }
 
   private static Chain chain(int seed, int blocks) {

@@ -23,6 +23,7 @@ import io.kvasir.time.ManualClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -94,7 +95,7 @@ final class StrandedRequestsTest {
     cells.wedge("a");
     assertThat(leaves(worker)).isFalse();
 
-    cells.engines.put("a", new LearntEngine("vLLM 0.32", false, true, false, 16, Set.of()));
+    cells.engines.put("a", new LearntEngine("vLLM 0.32", false, true, false, 16, Set.of(), Map.of()));
     clock.advance(Duration.ofSeconds(1));
     assertThat(leaves(worker)).isTrue();
   }
