@@ -32,6 +32,8 @@ final class SimEngineTest extends EngineTest {
     JsonNode answer = ask(engine, "/v1/chat/completions", chat("Hello").put("max_tokens", 8).toString());
 
     assertThat(answer.path("object").asText()).isEqualTo("chat.completion");
+    assertThat(answer.at("/choices/0/message").fieldNames()).toIterable().as("as vLLM 0.32 has them, without calls")
+        .containsExactly("role", "content", "refusal", "annotations", "audio", "function_call", "reasoning");
     assertThat(answer.path("id").asText()).startsWith("chatcmpl-");
     assertThat(answer.path("model").asText()).isEqualTo("kvasir-demo");
     assertThat(answer.at("/choices/0/message/role").asText()).isEqualTo("assistant");

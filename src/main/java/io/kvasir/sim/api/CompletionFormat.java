@@ -131,8 +131,7 @@ final class CompletionFormat implements ResponseFormat {
         message.put("role", "assistant");
         message.put("content", choice.text());
         message.putNull("refusal").putNull("annotations").putNull("audio").putNull("function_call");
-        message.putArray("tool_calls");
-        message.putNull("reasoning_content");
+        message.putNull("reasoning");
       } else {
         json.put("text", choice.text());
       }
