@@ -30,11 +30,14 @@ import io.kvasir.sim.transfer.TransferSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -152,6 +155,34 @@ final class ResumeTest {
 
     assertThat(router.metric("kvasir_resumes", "resumed")).isEqualTo(2);
     assertThat(router.metric("kvasir_resumes_refused", "most")).isEqualTo(1);
+  }
+
+  /** Clients' libraries raise their own error for that, where a broken connection alone is one of their transport's. */
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      CHAT + "|data: {\"error\":{\"message\":\"%s\",\"type\":\"server_error\",\"param\":null,\"code\":502}}",
+      "/v1/completions|data: {\"error\":{\"message\":\"%s\",\"type\":\"server_error\",\"param\":null,\"code\":502}}",
+      MESSAGES + "|event: error,data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"%s\"}}",
+      RESPONSES + "|event: error,data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"%s\",\"param\":null,"
+          + "\"error\":{\"type\":\"server_error\",\"code\":\"server_error\",\"message\":\"%s\",\"param\":null}}"})
+  void cutStream_thatNobodyContinues_endsCutBehindAnError(String path, String error) throws Exception {
+    String begun = "data: {\"type\":\"begun\",\"choices\":[]}\n\n";
+    pods.add(new ScriptedPod((request, out) -> out.events().chunk(begun + "data: {\"type\":\"hal").reset()));
+    router.cells.worker("a", pods.getLast().url(), "m");
+    ByteArrayOutputStream read = new ByteArrayOutputStream();
+
+    String request = path.equals(MESSAGES) ? MESSAGE : path.equals(RESPONSES) ? RESPONSE : body(path);
+    InputStream body = router.client()
+        .send(
+            HttpRequest.newBuilder(router.url(path)).header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(request)).build(),
+            BodyHandlers.ofInputStream())
+        .body();
+    assertThatThrownBy(() -> body.transferTo(read)).isInstanceOf(IOException.class);
+
+    String why = "the engine has cut its stream, and no other one continues it: the answer is not whole";
+    assertThat(read.toString(StandardCharsets.UTF_8))
+        .isEqualTo(begun + error.replace("%s", why).replace("error,data", "error\ndata") + "\n\n");
   }
 
   @Test

@@ -38,7 +38,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A stream that is continued by another worker when its own cuts it: the same request, longer by what the client
  * already has, is decided again without that worker and carried out as any other. To the client, and to the call's
- * listener, it is one stream. When no worker can continue it, it ends truncated, as it would have without.
+ * listener, it is one stream. When no worker can continue it, it ends truncated, as it would have without,
+ * behind an error in its API's form.
  *
  * <p>Confined to the thread that relays it.
  */
@@ -199,7 +200,7 @@ final class Resumption implements StreamingBody {
       } else {
         stream.truncated();
         current = next(stream, report, resumes);
-        if (current == null && !stream.done()) {
+        if (current == null && !stream.done() && !cancellation.isCancelled()) {
           stream.abandoned();
         }
       }

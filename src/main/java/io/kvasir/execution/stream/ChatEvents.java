@@ -6,6 +6,7 @@ import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.SseEvents;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,12 @@ import org.jspecify.annotations.Nullable;
 final class ChatEvents implements StitchedEvents {
   /** Bytes of the first event that are kept as they are, and the members that are kept of a longer one. */
   private static final int MAX_HEAD = 4 << 10;
+
+  /** As vLLM ends a stream that fails. */
+  private static final byte[] CUT_ERROR =
+      SseEvents.event(
+          ("{\"error\":{\"message\":\"" + CUT + "\",\"type\":\"server_error\",\"param\":null,\"code\":502}}")
+              .getBytes(StandardCharsets.UTF_8));
 
   private static final Set<String> HEAD = Set.of("id", "object", "created", "model", "system_fingerprint");
 
@@ -65,6 +72,11 @@ final class ChatEvents implements StitchedEvents {
   @Override
   public void nextWorker(RestOfStream rest) {
     continued = new ContinuedEvents(answer, rest, chat, withoutUsage, first);
+  }
+
+  @Override
+  public byte[] cut() {
+    return CUT_ERROR;
   }
 
   @Override

@@ -14,6 +14,13 @@ import org.jspecify.annotations.Nullable;
  * that it knows. As they are numbered from the first, their numbers go on. One thread at a time.
  */
 final class ResponseEvents implements StitchedEvents {
+  /** With its code and message twice, as OpenAI documents the event and as its client reads it. */
+  private static final byte[] CUT_ERROR =
+      ("event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"" + CUT
+              + "\",\"param\":null,\"error\":{\"type\":\"server_error\",\"code\":\"server_error\",\"message\":\"" + CUT
+              + "\",\"param\":null}}\n\n")
+          .getBytes(StandardCharsets.UTF_8);
+
   private final PartialAnswer answer;
   private final EventData reader = new EventData();
   private String id = "";
@@ -40,6 +47,11 @@ final class ResponseEvents implements StitchedEvents {
   public void nextWorker(RestOfStream rest) {
     requestedAgain = true;
     repeated = 0;
+  }
+
+  @Override
+  public byte[] cut() {
+    return CUT_ERROR;
   }
 
   /** Nothing: only an engine ends a response, which has all of the answer. */

@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
  * One thread at a time.
  */
 sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvents {
+  /** What the error of a stream that was cut says. */
+  String CUT = "the engine has cut its stream, and no other one continues it: the answer is not whole";
+
   /** A worker's stream begins, which {@code tap} reads. */
   default void begin(AnswerTap tap) {}
 
@@ -34,6 +37,9 @@ sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvent
     System.arraycopy(bytes, from, all, begun.length, to - from);
     return all;
   }
+
+  /** The error by which the client learns that the answer ends here, though no engine has ended it. */
+  byte[] cut();
 
   /**
    * The end of an answer of which nothing is left to be generated, and whose terminator has not come.

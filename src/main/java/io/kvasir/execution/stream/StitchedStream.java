@@ -200,9 +200,13 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
     beginStream(new AnswerTap(AnswerTap.Form.EVENTS));
   }
 
-  /** No worker goes on from the text so far: the client gets what the one that was cut told of its failure, if any. */
+  /**
+   * No worker goes on from the text so far: the client gets what the one that was cut told of its failure, or else an
+   * error that says so. None where it has an event that was too long to be held: perhaps not all of it.
+   */
   public void abandoned() throws IOException {
-    pass(lastFailure, 0, lastFailure.length);
+    byte[] error = lastFailure.length > 0 || tooLong ? lastFailure : events.cut();
+    pass(error, 0, error.length);
   }
 
   /**
