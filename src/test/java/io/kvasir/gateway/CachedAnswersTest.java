@@ -117,7 +117,8 @@ final class CachedAnswersTest {
       if (reset) {
         assertThatThrownBy(() -> router().post(CHAT, body)).isInstanceOf(IOException.class);
       } else {
-        assertThat(whole).startsWith(router().post(CHAT, body).body());
+        String truncated = router().post(CHAT, body).body();
+        assertThat(whole).startsWith(truncated.substring(0, truncated.indexOf("data: {\"error\":")));
       }
       await("the request to be over", () -> router().metric("kvasir_requests_in_flight") == 0);
       pod.script((request, out) -> out.stream(EVENTS));

@@ -30,9 +30,7 @@ import io.kvasir.sim.transfer.TransferSettings;
 import io.kvasir.telemetry.Metrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpRequest;
@@ -169,20 +167,20 @@ final class ResumeTest {
     String begun = "data: {\"type\":\"begun\",\"choices\":[]}\n\n";
     pods.add(new ScriptedPod((request, out) -> out.events().chunk(begun + "data: {\"type\":\"hal").reset()));
     router.cells.worker("a", pods.getLast().url(), "m");
-    ByteArrayOutputStream read = new ByteArrayOutputStream();
-
     String request = path.equals(MESSAGES) ? MESSAGE : path.equals(RESPONSES) ? RESPONSE : body(path);
-    InputStream body = router.client()
-        .send(
-            HttpRequest.newBuilder(router.url(path)).header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString(request)).build(),
-            BodyHandlers.ofInputStream())
-        .body();
-    assertThatThrownBy(() -> body.transferTo(read)).isInstanceOf(IOException.class);
+
+    String answer;
+    // Java's client may lose what came just before the end.
+    try (Socket socket = new Socket(router.url("").getHost(), router.url("").getPort())) {
+      String head = "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+          + request.length() + "\r\n\r\n";
+      socket.getOutputStream().write((head + request).getBytes(StandardCharsets.UTF_8));
+      answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
 
     String why = "the engine has cut its stream, and no other one continues it: the answer is not whole";
-    assertThat(read.toString(StandardCharsets.UTF_8))
-        .isEqualTo(begun + error.replace("%s", why).replace("error,data", "error\ndata") + "\n\n");
+    assertThat(answer).contains("Transfer-Encoding: chunked", begun).doesNotContain("hal")
+        .endsWith(error.replace("%s", why).replace("error,data", "error\ndata") + "\n\n\r\n");
   }
 
   @Test
