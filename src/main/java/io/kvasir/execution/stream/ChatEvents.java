@@ -21,7 +21,7 @@ final class ChatEvents implements StitchedEvents {
   /** As vLLM ends a stream that fails. */
   private static final byte[] CUT_ERROR =
       SseEvents.event(
-          ("{\"error\":{\"message\":\"" + CUT + "\",\"type\":\"server_error\",\"param\":null,\"code\":502}}")
+          ("{\"error\":{\"message\":\"" + CUT_MESSAGE + "\",\"type\":\"server_error\",\"param\":null,\"code\":502}}")
               .getBytes(StandardCharsets.UTF_8));
 
   private static final Set<String> HEAD = Set.of("id", "object", "created", "model", "system_fingerprint");
@@ -75,7 +75,7 @@ final class ChatEvents implements StitchedEvents {
   }
 
   @Override
-  public byte[] cut() {
+  public byte[] cutError() {
     return CUT_ERROR;
   }
 

@@ -21,7 +21,7 @@ final class MessageEvents implements StitchedEvents {
 
   private static final byte[] CUT_ERROR =
       ascii(
-          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"" + CUT
+          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"" + CUT_MESSAGE
               + "\"}}\n\n");
 
   private final PartialAnswer answer;
@@ -81,7 +81,7 @@ final class MessageEvents implements StitchedEvents {
   }
 
   @Override
-  public byte[] cut() {
+  public byte[] cutError() {
     return CUT_ERROR;
   }
 

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 final class ResponseEvents implements StitchedEvents {
   /** With its code and message twice, as OpenAI documents the event and as its client reads it. */
   private static final byte[] CUT_ERROR =
-      ("event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"" + CUT
-              + "\",\"param\":null,\"error\":{\"type\":\"server_error\",\"code\":\"server_error\",\"message\":\"" + CUT
-              + "\",\"param\":null}}\n\n")
+      ("event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"" + CUT_MESSAGE
+              + "\",\"param\":null,\"error\":{\"type\":\"server_error\",\"code\":\"server_error\",\"message\":\""
+              + CUT_MESSAGE + "\",\"param\":null}}\n\n")
           .getBytes(StandardCharsets.UTF_8);
 
   private final PartialAnswer answer;
@@ -50,7 +50,7 @@ final class ResponseEvents implements StitchedEvents {
   }
 
   @Override
-  public byte[] cut() {
+  public byte[] cutError() {
     return CUT_ERROR;
   }
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvents {
   /** What the error of a stream that was cut says. */
-  String CUT = "the engine has cut its stream, and no other one continues it: the answer is not whole";
+  String CUT_MESSAGE = "the engine has cut its stream, and no other one continues it: the answer is not whole";
 
   /** A worker's stream begins, which {@code tap} reads. */
   default void begin(AnswerTap tap) {}
@@ -39,7 +39,7 @@ sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvent
   }
 
   /** The error by which the client learns that the answer ends here, though no engine has ended it. */
-  byte[] cut();
+  byte[] cutError();
 
   /**
    * The end of an answer of which nothing is left to be generated, and whose terminator has not come.

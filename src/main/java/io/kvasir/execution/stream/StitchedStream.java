@@ -205,7 +205,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
    * error that says so. None where it has an event that was too long to be held: perhaps not all of it.
    */
   public void abandoned() throws IOException {
-    byte[] error = lastFailure.length > 0 || tooLong ? lastFailure : events.cut();
+    byte[] error = lastFailure.length > 0 || tooLong ? lastFailure : events.cutError();
     pass(error, 0, error.length);
   }
 

@@ -145,7 +145,7 @@ final class SimHttpReader {
 
   /** Makes room for the next part of the body. */
   private void expect(int length) throws ProtocolException {
-    if (bodyBytes + length > maxBodyBytes) {
+    if (length > maxBodyBytes - bodyBytes) {
       throw tooLarge();
     }
     expectedBytes = bodyBytes + length;

@@ -14,6 +14,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +34,12 @@ public final class SimHttpServer implements AutoCloseable {
 
   /** Read of one connection before the next one is read, as much as Python's event loops. */
   private static final int BUFFER_BYTES = 256 * 1024;
+
+  /** For the thread to do what it is told; it waits for nobody. */
+  private static final int TASK_SECONDS = 30;
+
+  /** After a connection that could not be accepted, as for want of descriptors: the next try would come at once. */
+  private static final long ACCEPT_PAUSE_NANOS = 50_000_000;
 
   private final InetSocketAddress address;
   private final SimHttpHandler handler;
@@ -95,11 +104,13 @@ public final class SimHttpServer implements AutoCloseable {
     tasks.add(task);
     selector.wakeup();
     try {
-      Void _ = task.get();
+      Void _ = task.get(TASK_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
       throw new IOException(e.getCause());
+    } catch (TimeoutException e) {
+      throw new IOException("the server's thread does not answer", e);
     }
   }
 
@@ -141,7 +152,7 @@ public final class SimHttpServer implements AutoCloseable {
       listening.close();
       connections().forEach(SimHttpConnection::close);
       int _ = selector.selectNow();
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       LOG.error("The server on port {} has ended", port(), e);
     }
   }
@@ -183,6 +194,7 @@ public final class SimHttpServer implements AutoCloseable {
     } catch (IOException e) {
       if (listening.isOpen()) {
         LOG.warn("A connection could not be accepted", e);
+        LockSupport.parkNanos(ACCEPT_PAUSE_NANOS);
       }
     }
   }
