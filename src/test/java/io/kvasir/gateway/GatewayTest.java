@@ -242,6 +242,7 @@ final class GatewayTest {
     "GET %s HTTP/1.1|Host : x||, 400, bad_request",
     "BREW %s HTTP/1.1|Host: x||, 501, bad_request",
     "POST %s HTTP/1.1|Host: x|Transfer-Encoding: gzip||, 501, bad_request",
+    "POST %s HTTP/2.0|Host: x||, 505, bad_request",
     "POST %s HTTP/1.1|Host: x|Transfer-Encoding: chunked||x, 400, bad_request",
     "POST %s HTTP/1.1|Host: x|Content-Length: 99999999999||, 413, request_too_large",
     "POST %s HTTP/1.1|Host: x|Content-Encoding: br|Connection: close|Content-Length: 1||x, 415, unsupported_encoding",
@@ -250,7 +251,7 @@ final class GatewayTest {
     String text = request.replace("|", "\r\n").replace("LONG", "x".repeat(17_000));
     JsonNode openAi = refusal(text.formatted("/v1/chat/completions"), status);
     assertThat(openAi.at("/error/code").textValue()).isEqualTo(code);
-    assertThat(openAi.at("/error/type").textValue()).isEqualTo(status < 500 ? "invalid_request_error" : "server_error");
+    assertThat(openAi.at("/error/type").textValue()).isEqualTo("invalid_request_error");
     assertThat(openAi.at("/error/message").textValue()).isNotBlank();
     if (status != 414) {
       // Of a path that is too long nothing is known.

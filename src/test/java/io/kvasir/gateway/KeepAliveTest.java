@@ -172,7 +172,9 @@ final class KeepAliveTest {
     try (Socket client = ask("/v1/responses", BODY)) {
       TestRouter.readTo(client, COMMENT);
       released.countDown();
-      assertThat(rest(client)).contains("event: error\ndata: {\"type\":\"error\",\"code\":\"worker_failed\"");
+      assertThat(rest(client))
+          .contains("event: error\ndata: {\"type\":\"error\",\"code\":\"worker_failed\"")
+          .contains("\"sequence_number\":0,\"error\":{\"message\":");
     }
   }
 

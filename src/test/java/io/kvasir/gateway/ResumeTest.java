@@ -163,7 +163,8 @@ final class ResumeTest {
       "/v1/completions|data: {\"error\":{\"message\":\"%s\",\"type\":\"server_error\",\"param\":null,\"code\":502}}",
       MESSAGES + "|event: error,data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"%s\"}}",
       RESPONSES + "|event: error,data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"%s\",\"param\":null,"
-          + "\"error\":{\"type\":\"server_error\",\"code\":\"server_error\",\"message\":\"%s\",\"param\":null}}"})
+          + "\"sequence_number\":1,"
+          + "\"error\":{\"message\":\"%s\",\"type\":\"server_error\",\"param\":null,\"code\":502}}"})
   void cutStream_thatNobodyContinues_endsCutBehindAnError(String path, String error) throws Exception {
     String begun = "data: {\"type\":\"begun\",\"choices\":[]}\n\n";
     pods.add(new ScriptedPod((request, out) -> out.events().chunk(begun + "data: {\"type\":\"hal").reset()));

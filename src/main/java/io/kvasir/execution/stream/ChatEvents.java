@@ -6,7 +6,6 @@ import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.SseEvents;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -17,12 +16,6 @@ import org.jspecify.annotations.Nullable;
 final class ChatEvents implements StitchedEvents {
   /** Bytes of the first event that are kept as they are, and the members that are kept of a longer one. */
   private static final int MAX_HEAD = 4 << 10;
-
-  /** As vLLM ends a stream that fails. */
-  private static final byte[] CUT_ERROR =
-      SseEvents.event(
-          ("{\"error\":{\"message\":\"" + CUT_MESSAGE + "\",\"type\":\"server_error\",\"param\":null,\"code\":502}}")
-              .getBytes(StandardCharsets.UTF_8));
 
   private static final Set<String> HEAD = Set.of("id", "object", "created", "model", "system_fingerprint");
 
@@ -72,11 +65,6 @@ final class ChatEvents implements StitchedEvents {
   @Override
   public void nextWorker(RestOfStream rest) {
     continued = new ContinuedEvents(answer, rest, chat, withoutUsage, first);
-  }
-
-  @Override
-  public byte[] cutError() {
-    return CUT_ERROR;
   }
 
   @Override

@@ -19,11 +19,6 @@ final class MessageEvents implements StitchedEvents {
   private static final String LENGTH = "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}";
   private static final byte[] STOP = ascii("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 
-  private static final byte[] CUT_ERROR =
-      ascii(
-          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"" + CUT_MESSAGE
-              + "\"}}\n\n");
-
   private final PartialAnswer answer;
   private final BlockScan blocks;
   private final EventData reader = new EventData();
@@ -78,11 +73,6 @@ final class MessageEvents implements StitchedEvents {
     }
     translate(MessagesTranslation.rest(this::take, blocks.block()), error);
     return taken();
-  }
-
-  @Override
-  public byte[] cutError() {
-    return CUT_ERROR;
   }
 
   @Override

@@ -14,13 +14,6 @@ import org.jspecify.annotations.Nullable;
  * that it knows. As they are numbered from the first, their numbers go on. One thread at a time.
  */
 final class ResponseEvents implements StitchedEvents {
-  /** With its code and message twice, as OpenAI documents the event and as its client reads it. */
-  private static final byte[] CUT_ERROR =
-      ("event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"" + CUT_MESSAGE
-              + "\",\"param\":null,\"error\":{\"type\":\"server_error\",\"code\":\"server_error\",\"message\":\""
-              + CUT_MESSAGE + "\",\"param\":null}}\n\n")
-          .getBytes(StandardCharsets.UTF_8);
-
   private final PartialAnswer answer;
   private final EventData reader = new EventData();
   private String id = "";
@@ -28,6 +21,7 @@ final class ResponseEvents implements StitchedEvents {
   private int passed;
 
   private int repeated;
+  private int numbered;
   /** Whether the current worker got the request again. */
   private boolean requestedAgain;
 
@@ -40,6 +34,7 @@ final class ResponseEvents implements StitchedEvents {
   public byte @Nullable [] edit(byte[] bytes, int from, int to, AnswerTap tap) throws IOException {
     byte[] instead = requestedAgain ? editAgain(bytes, from, to, tap) : noteFirst(bytes, from, to, tap);
     answer.eventPassed(tap);
+    numbered += instead == null || instead.length > 0 ? 1 : 0;
     return instead;
   }
 
@@ -50,8 +45,8 @@ final class ResponseEvents implements StitchedEvents {
   }
 
   @Override
-  public byte[] cutError() {
-    return CUT_ERROR;
+  public int numbered() {
+    return numbered;
   }
 
   /** Nothing: only an engine ends a response, which has all of the answer. */

@@ -9,9 +9,6 @@ import org.jspecify.annotations.Nullable;
  * One thread at a time.
  */
 sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvents {
-  /** What the error of a stream that was cut says. */
-  String CUT_MESSAGE = "the engine has cut its stream, and no other one continues it: the answer is not whole";
-
   /** A worker's stream begins, which {@code tap} reads. */
   default void begin(AnswerTap tap) {}
 
@@ -38,8 +35,10 @@ sealed interface StitchedEvents permits ChatEvents, MessageEvents, ResponseEvent
     return all;
   }
 
-  /** The error by which the client learns that the answer ends here, though no engine has ended it. */
-  byte[] cutError();
+  /** The events that the client has been given of those that are numbered from 0; 0 where they are not. */
+  default int numbered() {
+    return 0;
+  }
 
   /**
    * The end of an answer of which nothing is left to be generated, and whose terminator has not come.

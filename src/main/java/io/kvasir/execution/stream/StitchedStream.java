@@ -1,5 +1,6 @@
 package io.kvasir.execution.stream;
 
+import io.kvasir.execution.dialect.ErrorEvent;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.ByteSink;
@@ -20,6 +21,10 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
   /** Bytes of an engine's failure, and of what follows it, that are kept from the client; a longer one passes. */
   static final int MAX_FAILURE = 8 << 10;
 
+  /** What a client is told whose stream was cut. */
+  private static final String CUT =
+      "the engine has cut its stream, and no other one continues it: the answer is not whole";
+
   private static final byte[] NONE = {};
   private static final byte[] BLANK_LINE = "\n\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -28,6 +33,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
 
   private final ByteSink client;
   private final Permission permission;
+  private final ApiPath api;
   private final TextBudget budget;
   private final EventData reader = new EventData();
   private final PartialAnswer answer;
@@ -78,6 +84,7 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
       ByteSink client, Permission permission, ApiPath api, boolean withoutUsage, TextBudget budget) {
     this.client = client;
     this.permission = permission;
+    this.api = api;
     this.budget = budget;
     this.answer = new PartialAnswer(budget);
     this.events =
@@ -205,7 +212,9 @@ public final class StitchedStream implements TappedSink, AutoCloseable {
    * error that says so. None where it has an event that was too long to be held: perhaps not all of it.
    */
   public void abandoned() throws IOException {
-    byte[] error = lastFailure.length > 0 || tooLong ? lastFailure : events.cutError();
+    byte[] error = lastFailure.length > 0 || tooLong
+        ? lastFailure
+        : ErrorEvent.of(api, 502, CUT, events.numbered());
     pass(error, 0, error.length);
   }
 

@@ -1,10 +1,9 @@
 package io.kvasir.gateway.error;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kvasir.execution.dialect.ErrorEvent;
 import io.kvasir.execution.dialect.MessagesTranslation;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
@@ -52,22 +51,7 @@ public enum ErrorFormat {
    * @param requestId null where the answer is a part of another
    */
   public Response.Buffered answer(ApiError error, @Nullable String requestId) {
-    ObjectNode body = JsonNodeFactory.instance.objectNode();
-    switch (this) {
-      case OPENAI -> body.putObject("error")
-          .put("message", error.message())
-          .put("type", error.type() == null ? openAiType(error.status()) : error.type())
-          .put("param", error.param())
-          .put("code", error.code());
-      case ANTHROPIC -> {
-        body.put("type", "error").putObject("error")
-            .put("type", MessagesTranslation.errorType(error.status()))
-            .put("message", error.message());
-        if (requestId != null) {
-          body.put("request_id", requestId);
-        }
-      }
-    }
+    ObjectNode body = body(error, requestId);
     Headers.Builder headers = Headers.builder().add("Content-Type", "application/json");
     GateRefusal refusal = error.refusal();
     if (refusal != null) {
@@ -95,25 +79,39 @@ public enum ErrorFormat {
     return new Response.Buffered(error.status(), headers.build(), body.toString().getBytes(StandardCharsets.UTF_8));
   }
 
+  private ObjectNode body(ApiError error, @Nullable String requestId) {
+    ObjectNode body = JsonNodeFactory.instance.objectNode();
+    switch (this) {
+      case OPENAI -> body.putObject("error")
+          .put("message", error.message())
+          .put("type", error.type() == null ? openAiType(error.status()) : error.type())
+          .put("param", error.param())
+          .put("code", error.code());
+      case ANTHROPIC -> {
+        body.put("type", "error").putObject("error")
+            .put("type", MessagesTranslation.errorType(error.status()))
+            .put("message", error.message());
+        if (requestId != null) {
+          body.put("request_id", requestId);
+        }
+      }
+    }
+    return body;
+  }
+
   /**
    * An error as an event inside a stream whose head has been sent, and the stream's end.
    *
    * @param answer the answer it would have been otherwise, perhaps a worker's
    */
   public byte[] event(String path, Response.Buffered answer) {
-    ObjectNode body = object(answer.body());
-    if (body == null) {
-      body = object(answer(ApiError.of(
-          answer.status(), "worker_failed", "The worker answered with status " + answer.status() + "."), null).body());
-    }
-    String data = String.valueOf(body);
-    String event = switch (this) {
-      case OPENAI -> path.equals(ApiPath.RESPONSES.path())
-          ? "event: error\ndata: " + responsesError(body) + "\n\n"
-          : "data: " + data + "\n\ndata: [DONE]\n\n";
-      case ANTHROPIC -> "event: error\ndata: " + data + "\n\n";
-    };
-    return event.getBytes(StandardCharsets.UTF_8);
+    ObjectNode theirs = object(answer.body());
+    ObjectNode body = theirs != null ? theirs
+        : body(ApiError.of(
+            answer.status(), "worker_failed", "The worker answered with status " + answer.status() + "."), null);
+    return ErrorEvent.only(
+        this == ANTHROPIC ? ApiPath.MESSAGES : path.equals(ApiPath.RESPONSES.path()) ? ApiPath.RESPONSES : ApiPath.CHAT,
+        body);
   }
 
   /** An empty event or comment that may stand between two events of a stream. */
@@ -132,24 +130,13 @@ public enum ErrorFormat {
     }
   }
 
-  /** The Responses API's error event is flat. */
-  private static ObjectNode responsesError(@Nullable ObjectNode body) {
-    JsonNode error = body == null ? MissingNode.getInstance() : body.path("error");
-    JsonNode details = error.isObject() || body == null ? error : body;
-    ObjectNode event = JsonNodeFactory.instance.objectNode();
-    event.put("type", "error");
-    event.put("code", details.path("code").asText(null));
-    event.put("message", details.path("message").asText("the request failed"));
-    event.put("param", details.path("param").asText(null));
-    event.put("sequence_number", 0);
-    return event;
-  }
-
   private static String openAiType(int status) {
     return switch (status) {
       case 403 -> "permission_error";
       case 404 -> "not_found_error";
       case 429 -> "rate_limit_error";
+      // The method, encoding and version of HTTP are the client's.
+      case 501, 505 -> "invalid_request_error";
       // 401, too: OpenAI's own API has it so.
       default -> status < 500 ? "invalid_request_error" : "server_error";
     };
