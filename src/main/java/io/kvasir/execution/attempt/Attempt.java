@@ -215,15 +215,17 @@ public final class Attempt {
       return new AttemptResult.Aborted(Objects.requireNonNull(exchange.abortReason()));
     }
     AbortReason why = exchange.abortReason();
-    Cause cause = why == AbortReason.STRANDED ? Cause.DISCONNECT : why != null ? Cause.TIMEOUT : switch (e.kind()) {
+    Cause cause = why == AbortReason.STRANDED ? Cause.STRANDED : why != null ? Cause.TIMEOUT : switch (e.kind()) {
       case CONNECT, UNSENT -> Cause.CONNECTION;
       case RESET, TRUNCATED -> Cause.DISCONNECT;
       case HEAD_TIMEOUT, IDLE_TIMEOUT -> Cause.TIMEOUT;
       case PROTOCOL, ABORTED -> Cause.ANSWER;
     };
-    String name = why == AbortReason.STRANDED ? AttemptResult.Failed.STRANDED
-        : cause == Cause.TIMEOUT ? "timeout"
-        : e.kind().name().toLowerCase(Locale.ROOT);
+    String name = switch (cause) {
+      case STRANDED -> "stranded";
+      case TIMEOUT -> "timeout";
+      case ANSWER, CONNECTION, DISCONNECT -> e.kind().name().toLowerCase(Locale.ROOT);
+    };
     boolean retryable =
         why != AbortReason.TOTAL_TIMEOUT && (cause == Cause.CONNECTION || task.handling().rules().retryable());
     return new AttemptResult.Failed(name, detail, cause, retryable, null);

@@ -27,9 +27,6 @@ public sealed interface AttemptResult {
     /** The kind of failure of a worker that answers with an error. */
     public static final String ERROR = "error";
 
-    /** The kind of failure of a worker that a {@link Rescue} took the request from, with the retry that it needs. */
-    static final String STRANDED = "stranded";
-
     /** What failed. */
     public enum Cause {
       /** The worker's answer, or the router's own part. */
@@ -41,6 +38,11 @@ public sealed interface AttemptResult {
        * worker.
        */
       DISCONNECT,
+      /**
+       * A {@link Rescue} took the request from its worker, of which nothing came, and has taken the retry that it
+       * needs: the request may be what hangs the worker.
+       */
+      STRANDED,
       /** A deadline passed. */
       TIMEOUT
     }
@@ -55,9 +57,14 @@ public sealed interface AttemptResult {
       return (cause == Cause.ANSWER && why.equals(ERROR)) || cause == Cause.TIMEOUT;
     }
 
+    /** Whether the request is suspected to have ended or to hang the worker. */
+    boolean isSuspect() {
+      return cause == Cause.DISCONNECT || cause == Cause.STRANDED;
+    }
+
     /** Whether the connection failed, and so the whole pod. */
     public boolean transport() {
-      return cause == Cause.CONNECTION || cause == Cause.DISCONNECT;
+      return cause == Cause.CONNECTION || isSuspect();
     }
   }
 

@@ -122,7 +122,7 @@ public final class RetryPolicy {
       // The model is unknown to two workers: so it will be to others, and retries are few.
       return null;
     }
-    boolean acquired = failure.why().equals(AttemptResult.Failed.STRANDED);
+    boolean acquired = failure.cause() == AttemptResult.Failed.Cause.STRANDED;
     if (isLastDisconnect(state)) {
       release(acquired);
       metrics.retryRefused("disconnects");

@@ -107,7 +107,7 @@ public record RetryState(
 
   /** The state after a worker's failure, which excludes the worker. */
   public RetryState withFailure(Worker worker, AttemptResult.Failed failure) {
-    Counts next = failure.cause() == AttemptResult.Failed.Cause.DISCONNECT ? counts.withDisconnect()
+    Counts next = failure.isSuspect() ? counts.withDisconnect()
         : failure.why().equals(UnknownModel.WHY) ? counts.withUnknownModel()
         : counts;
     return new RetryState(

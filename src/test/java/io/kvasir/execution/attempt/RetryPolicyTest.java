@@ -78,8 +78,7 @@ final class RetryPolicyTest {
   void whatLeavesItsWorkerTakesItsRetryThenAndNotAgain() {
     RetryPolicy policy = policy(1, 1);
     RetryState state = state(policy).withTry(WORKER);
-    AttemptResult.Failed stranded =
-        new AttemptResult.Failed(AttemptResult.Failed.STRANDED, "", Cause.DISCONNECT, true, null);
+    AttemptResult.Failed stranded = new AttemptResult.Failed("stranded", "", Cause.STRANDED, true, null);
     int left = 0;
     while (policy.acquireLeaving(state)) {
       left++;
