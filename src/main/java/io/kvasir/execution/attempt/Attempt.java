@@ -4,7 +4,6 @@ import io.kvasir.cell.Decision;
 import io.kvasir.cell.Outcome;
 import io.kvasir.execution.CallListener;
 import io.kvasir.execution.Result;
-import io.kvasir.execution.attempt.AttemptResult.Failed.Cause;
 import io.kvasir.execution.dialect.Translation;
 import io.kvasir.execution.stream.AnswerTap;
 import io.kvasir.http.StreamingBody;
@@ -12,7 +11,6 @@ import io.kvasir.http.client.PodException;
 import io.kvasir.http.client.PodResponse;
 import io.kvasir.http.client.PodTunnel;
 import io.kvasir.telemetry.RedactedException;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -69,7 +67,7 @@ public final class Attempt {
       retries.call().logIds().in(LOG.atWarn()).setCause(RedactedException.of(e))
           .log("a request to worker {} failed within the router", worker);
       exchange.settle(new Outcome.Cancelled());
-      result = AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), true);
+      result = AttemptResult.Failed.of(FailureKind.INTERNAL, e.getClass().getSimpleName(), true);
     } finally {
       if (!streaming) {
         // Whatever the router failed in is not the worker's fault.
@@ -78,7 +76,8 @@ public final class Attempt {
     }
     if (result instanceof AttemptResult.Failed failure) {
       retries.call().logIds().in(LOG.atWarn())
-          .log("try {} at worker {} failed ({}): {}", retries.tries(), worker, failure.why(), failure.detail());
+          .log("try {} at worker {} failed ({}): {}",
+              retries.tries(), worker, failure.kind().label(), failure.detail());
     }
     return result;
   }
@@ -129,7 +128,7 @@ public final class Attempt {
     Outcome outcome = busy ? new Outcome.Refused(status) : new Outcome.Failed(false, "status " + status);
     exchange.settle(outcome);
     return new AttemptResult.Failed(
-        busy ? "busy" : AttemptResult.Failed.ERROR, "status " + status, Cause.ANSWER,
+        busy ? FailureKind.BUSY : FailureKind.ERROR, "status " + status,
         busy || task.handling().rules().retryable(), buffered(task, response, body, outcome));
   }
 
@@ -170,7 +169,7 @@ public final class Attempt {
     }
     if (streams && handling.rules().hasTerminator() && response.status() < 300) {
       exchange.settle(new Outcome.Failed(false, "an empty stream"));
-      return AttemptResult.Failed.of("truncated", "an empty stream", handling.rules().retryable());
+      return AttemptResult.Failed.of(FailureKind.EMPTY, "an empty stream", handling.rules().retryable());
     }
     if (handling.rules().namesModel() && UnknownModel.isPossible(response.status())
         && UnknownModel.isReported(response.status(), firstBytes.bytes(), task.request().target())) {
@@ -184,7 +183,7 @@ public final class Attempt {
         : exchange.completed(task);
     exchange.settle(outcome);
     if (handling.forRouter() && outcome instanceof Outcome.Failed(boolean _, String detail)) {
-      return AttemptResult.Failed.of(AttemptResult.Failed.ERROR, detail, handling.rules().retryable());
+      return AttemptResult.Failed.of(FailureKind.ERROR, detail, handling.rules().retryable());
     }
     return new AttemptResult.Responded(buffered(task, response, firstBytes.bytes(), outcome));
   }
@@ -194,8 +193,7 @@ public final class Attempt {
     exchange.settle(outcome);
     // It has done nothing with the request.
     return new AttemptResult.Failed(
-        UnknownModel.WHY, outcome.detail(), Cause.ANSWER, true,
-        buffered(task, response, firstBytes.bytes(), outcome));
+        FailureKind.UNKNOWN_MODEL, outcome.detail(), true, buffered(task, response, firstBytes.bytes(), outcome));
   }
 
   private Result.Buffered buffered(Task task, PodResponse response, byte[] body, Outcome outcome) {
@@ -215,19 +213,11 @@ public final class Attempt {
       return new AttemptResult.Aborted(Objects.requireNonNull(exchange.abortReason()));
     }
     AbortReason why = exchange.abortReason();
-    Cause cause = why == AbortReason.STRANDED ? Cause.STRANDED : why != null ? Cause.TIMEOUT : switch (e.kind()) {
-      case CONNECT, UNSENT -> Cause.CONNECTION;
-      case RESET, TRUNCATED -> Cause.DISCONNECT;
-      case HEAD_TIMEOUT, IDLE_TIMEOUT -> Cause.TIMEOUT;
-      case PROTOCOL, ABORTED -> Cause.ANSWER;
-    };
-    String name = switch (cause) {
-      case STRANDED -> "stranded";
-      case TIMEOUT -> "timeout";
-      case ANSWER, CONNECTION, DISCONNECT -> e.kind().name().toLowerCase(Locale.ROOT);
-    };
+    FailureKind kind = why == null ? FailureKind.of(e)
+        : why == AbortReason.STRANDED ? FailureKind.STRANDED
+        : FailureKind.TIMEOUT;
     boolean retryable =
-        why != AbortReason.TOTAL_TIMEOUT && (cause == Cause.CONNECTION || task.handling().rules().retryable());
-    return new AttemptResult.Failed(name, detail, cause, retryable, null);
+        why != AbortReason.TOTAL_TIMEOUT && (kind.isBeforeRequest() || task.handling().rules().retryable());
+    return AttemptResult.Failed.of(kind, detail, retryable);
   }
 }

@@ -118,11 +118,11 @@ public final class RetryPolicy {
     if (!failure.retryable() || state.tries() >= limits.tries()) {
       return null;
     }
-    if (failure.why().equals(UnknownModel.WHY) && state.counts().unknownModels() > 1) {
+    if (failure.kind() == FailureKind.UNKNOWN_MODEL && state.counts().unknownModels() > 1) {
       // The model is unknown to two workers: so it will be to others, and retries are few.
       return null;
     }
-    boolean acquired = failure.cause() == AttemptResult.Failed.Cause.STRANDED;
+    boolean acquired = failure.kind() == FailureKind.STRANDED;
     if (isLastDisconnect(state)) {
       release(acquired);
       metrics.retryRefused("disconnects");
@@ -139,7 +139,7 @@ public final class RetryPolicy {
       metrics.retryRefused("budget");
       return null;
     }
-    metrics.retried(failure.why());
+    metrics.retried(failure.kind().label());
     return Duration.ofNanos(pause);
   }
 

@@ -107,11 +107,11 @@ public record RetryState(
 
   /** The state after a worker's failure, which excludes the worker. */
   public RetryState withFailure(Worker worker, AttemptResult.Failed failure) {
-    Counts next = failure.isSuspect() ? counts.withDisconnect()
-        : failure.why().equals(UnknownModel.WHY) ? counts.withUnknownModel()
+    Counts next = failure.kind().isSuspect() ? counts.withDisconnect()
+        : failure.kind() == FailureKind.UNKNOWN_MODEL ? counts.withUnknownModel()
         : counts;
     return new RetryState(
-        call, deadline, next, excluding(worker, failure.transport()), failedReceivers, worker, failure,
+        call, deadline, next, excluding(worker, failure.kind().isOfTransport()), failedReceivers, worker, failure,
         failure.errorResponse() == null ? lastErrorResponse : failure.errorResponse());
   }
 
@@ -178,7 +178,7 @@ public record RetryState(
     return lastErrorResponse != null
         ? lastErrorResponse
         : new Result.Unreachable(
-            failure.cause() == AttemptResult.Failed.Cause.TIMEOUT, failure.why(), report(failed(failure)));
+            failure.kind() == FailureKind.TIMEOUT, failure.kind().label(), report(failed(failure)));
   }
 
   /** The result of a request that no further worker may get, as it may be what ended those that had it. */
@@ -191,7 +191,7 @@ public record RetryState(
   }
 
   private static Outcome failed(AttemptResult.Failed failure) {
-    return new Outcome.Failed(failure.transport(), failure.detail());
+    return new Outcome.Failed(failure.kind().isOfTransport(), failure.detail());
   }
 
   private Report report(@Nullable Outcome outcome) {

@@ -12,9 +12,6 @@ import java.util.regex.Pattern;
  * said to serve both, so it is the worker that is not what it should be; another one may be.
  */
 final class UnknownModel {
-  /** The kind of such a failure, as metrics name it. */
-  static final String WHY = "unknown_model";
-
   private static final int NOT_FOUND = 404;
   private static final int BAD_REQUEST = 400;
   /** Errors are shorter; what is longer is not looked at. */

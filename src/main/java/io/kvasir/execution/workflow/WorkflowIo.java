@@ -12,6 +12,7 @@ import io.kvasir.execution.attempt.Attempt;
 import io.kvasir.execution.attempt.AttemptResult;
 import io.kvasir.execution.attempt.DecisionTrace;
 import io.kvasir.execution.attempt.ExecutionServices;
+import io.kvasir.execution.attempt.FailureKind;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.attempt.Task;
@@ -122,7 +123,7 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
     } catch (PodException e) {
       call.logIds().in(LOG.atWarn()).log("bootstrap server {} failed: {}", server, e.getMessage());
       return new WorkflowEvent.BootstrapFailed(
-          AttemptResult.Failed.of("bootstrap", String.valueOf(e.getMessage()), true));
+          AttemptResult.Failed.of(FailureKind.BOOTSTRAP, String.valueOf(e.getMessage()), true));
     }
   }
 
@@ -163,7 +164,8 @@ record WorkflowIo(Services services, Call call, CallListener listener) {
       attempt.abandon();
       return new WorkflowEvent.RequestEnded(
           effect.run().id(), request,
-          AttemptResult.Failed.of("internal", e.getClass().getSimpleName(), e instanceof RuntimeException), null);
+          AttemptResult.Failed.of(FailureKind.INTERNAL, e.getClass().getSimpleName(), e instanceof RuntimeException),
+          null);
     }
   }
 

@@ -5,6 +5,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.FailureKind;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.attempt.RetryState;
 import io.kvasir.execution.dialect.ClientRequest;
@@ -139,7 +140,7 @@ final class WorkflowTransitions {
   private void bootstrapFailed(AttemptResult.Failed failure) {
     Decision.Chosen prefill = state().steps().reserved(RoutingPlan.PREFILL);
     if (prefill != null) {
-      next.release(prefill, new Outcome.Failed(failure.transport(), failure.detail()));
+      next.release(prefill, new Outcome.Failed(failure.kind().isOfTransport(), failure.detail()));
       failed(prefill, failure);
     }
   }
@@ -177,7 +178,7 @@ final class WorkflowTransitions {
       case AttemptResult.Responded _ -> {
         next.add(new WorkflowEffect.AbandonResponse(ended.run(), ended.request()));
         next.stop(run, AbortReason.NOT_NEEDED);
-        failed(run.chosen(), AttemptResult.Failed.of("protocol", "an answer without end", true));
+        failed(run.chosen(), AttemptResult.Failed.of(FailureKind.PROTOCOL, "an answer without end", true));
       }
     }
   }
@@ -228,14 +229,14 @@ final class WorkflowTransitions {
       failed(
           run.chosen(),
           new AttemptResult.Failed(
-              AttemptResult.Failed.ERROR, "status " + response.status(), AttemptResult.Failed.Cause.ANSWER, false,
+              FailureKind.ERROR, "status " + response.status(), false,
               response));
     }
   }
 
   private void failed(Decision.Chosen chosen, AttemptResult.Failed failure) {
     PlanState plan = state().requirePlan();
-    boolean receiver = plan.receives(chosen) && failure.isErrorOrTimeout();
+    boolean receiver = plan.receives(chosen) && failure.kind().isErrorOrTimeout();
     RetryState failed = state().retries().withFailure(chosen.worker(), failure);
     next.set(state().with(receiver ? failed.withFailedReceiver(chosen.worker()) : failed));
     URI server = plan.bootstrapServer();
@@ -264,8 +265,8 @@ final class WorkflowTransitions {
         steps.decideAfter(pause, new FullPlan(orDecodeOnly, plan.shape().singleWorker()));
       }
       case Recovery.RetryStep(Duration pause) -> steps.decideAfter(pause, new SingleStep(name));
-      case Recovery.SkipStep() when concurrent -> steps.decide(new DecodeOnly(failure.why()));
-      case Recovery.SkipStep() -> steps.skip(name, failure.why());
+      case Recovery.SkipStep() when concurrent -> steps.decide(new DecodeOnly(failure.kind().label()));
+      case Recovery.SkipStep() -> steps.skip(name, failure.kind().label());
       case Recovery.FailRequest() -> next.finish(rules.retries().exhausted(state().retries(), failure));
     }
   }
@@ -276,7 +277,7 @@ final class WorkflowTransitions {
       next.add(new WorkflowEffect.Count.RequestEnded(plan.dialectName(), run.name(), switch (result) {
         case AttemptResult.Responded(Result.Buffered response) when response.status() >= 300 -> "refused";
         case AttemptResult.Responded _ -> "answered";
-        case AttemptResult.Failed failed -> failed.why();
+        case AttemptResult.Failed failed -> failed.kind().label();
         case AttemptResult.Aborted _ -> "stopped";
       }));
     }

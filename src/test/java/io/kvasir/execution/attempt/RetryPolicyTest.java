@@ -10,7 +10,6 @@ import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.execution.Report;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
-import io.kvasir.execution.attempt.AttemptResult.Failed.Cause;
 import io.kvasir.http.Headers;
 import io.kvasir.index.Chain;
 import io.kvasir.routing.PreparedSlots;
@@ -29,7 +28,7 @@ import org.junit.jupiter.api.Test;
 
 /** {@link RetryPolicy} and the {@link RetryState} it decides on: five tries, 100 ms doubling up to a second. */
 final class RetryPolicyTest {
-  private static final AttemptResult.Failed FAILED = AttemptResult.Failed.of("error", "status 500", true);
+  private static final AttemptResult.Failed FAILED = AttemptResult.Failed.of(FailureKind.ERROR, "status 500", true);
   private static final Worker WORKER = worker("w", "w", 0, 1);
 
   private final ManualClock clock = new ManualClock();
@@ -56,7 +55,7 @@ final class RetryPolicyTest {
     RetryPolicy policy = policy(1, 1);
     RetryState state = state(policy).withTry(WORKER);
     for (int i = 0; i < 100; i++) {
-      assertThat(policy.acquireRetry(state, AttemptResult.Failed.of("error", "", false))).isNull();
+      assertThat(policy.acquireRetry(state, AttemptResult.Failed.of(FailureKind.ERROR, "", false))).isNull();
     }
     assertThat(policy.acquireRetry(state, FAILED)).isNotNull();
   }
@@ -78,7 +77,7 @@ final class RetryPolicyTest {
   void whatLeavesItsWorkerTakesItsRetryThenAndNotAgain() {
     RetryPolicy policy = policy(1, 1);
     RetryState state = state(policy).withTry(WORKER);
-    AttemptResult.Failed stranded = new AttemptResult.Failed("stranded", "", Cause.STRANDED, true, null);
+    AttemptResult.Failed stranded = new AttemptResult.Failed(FailureKind.STRANDED, "", true, null);
     int left = 0;
     while (policy.acquireLeaving(state)) {
       left++;
@@ -107,8 +106,8 @@ final class RetryPolicyTest {
   @Test
   void aModelIsUnknownForGoodOnceTwoWorkersHaveSaidSo() {
     RetryPolicy policy = policy(10, 1);
-    AttemptResult.Failed refused = new AttemptResult.Failed("connect", "", Cause.CONNECTION, true, null);
-    AttemptResult.Failed unknown = new AttemptResult.Failed(UnknownModel.WHY, "", Cause.ANSWER, true, null);
+    AttemptResult.Failed refused = new AttemptResult.Failed(FailureKind.CONNECT, "", true, null);
+    AttemptResult.Failed unknown = new AttemptResult.Failed(FailureKind.UNKNOWN_MODEL, "", true, null);
     RetryState once = state(policy).withTry(WORKER).withFailure(WORKER, refused)
         .withTry(WORKER).withFailure(WORKER, unknown);
     assertThat(policy.acquireRetry(once, unknown)).as("one of two workers").isNotNull();
@@ -134,7 +133,7 @@ final class RetryPolicyTest {
   @Test
   void aRequestIsTriedOnOneMoreWorkerAfterItsFirstWasDisconnected() {
     RetryPolicy policy = policy(10, 1);
-    AttemptResult.Failed cut = new AttemptResult.Failed("reset", "", Cause.DISCONNECT, true, null);
+    AttemptResult.Failed cut = new AttemptResult.Failed(FailureKind.RESET, "", true, null);
     RetryState first = state(policy).withTry(WORKER).withFailure(WORKER, FAILED).withFailure(WORKER, cut);
     assertThat(policy.acquireRetry(first, cut)).isNotNull();
     assertThat(policy.isLastDisconnect(first)).isFalse();
@@ -174,7 +173,7 @@ final class RetryPolicyTest {
     Worker rank = worker("pod#1", "pod", 1, 3);
     assertThat(state.excluded()).containsExactly("never");
     assertThat(state.withFailure(rank, FAILED).excluded()).containsExactlyInAnyOrder("never", "pod#1");
-    AttemptResult.Failed unreachable = new AttemptResult.Failed("connect", "", Cause.CONNECTION, true, null);
+    AttemptResult.Failed unreachable = new AttemptResult.Failed(FailureKind.CONNECT, "", true, null);
     assertThat(state.withFailure(rank, unreachable).excluded())
         .containsExactlyInAnyOrder("never", "pod#0", "pod#1", "pod#2");
   }
@@ -183,7 +182,7 @@ final class RetryPolicyTest {
   void theLatestErrorResponseIsTheResultWhenNothingIsLeft() {
     Result.Buffered response = new Result.Buffered(
         new UpstreamRoute(WORKER, null, ""), 500, Headers.EMPTY, new byte[0], report(1));
-    AttemptResult.Failed refused = new AttemptResult.Failed("error", "status 500", Cause.ANSWER, true, response);
+    AttemptResult.Failed refused = new AttemptResult.Failed(FailureKind.ERROR, "status 500", true, response);
     RetryState state = state(policy(1, 1)).withTry(WORKER).withFailure(WORKER, refused).withFailure(WORKER, FAILED);
     assertThat(state.exhausted(FAILED)).isSameAs(response);
   }

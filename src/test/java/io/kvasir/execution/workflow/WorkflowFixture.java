@@ -15,6 +15,7 @@ import io.kvasir.execution.Result;
 import io.kvasir.execution.UpstreamRoute;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.FailureKind;
 import io.kvasir.execution.attempt.RetryBudget;
 import io.kvasir.execution.attempt.RetryPolicy;
 import io.kvasir.execution.dialect.ClientRequest;
@@ -52,8 +53,8 @@ import org.jspecify.annotations.Nullable;
  * would keep them. Every event checks what holds for all workflows.
  */
 final class WorkflowFixture {
-  static final AttemptResult.Failed FAILED = AttemptResult.Failed.of("error", "status 500", true);
-  static final AttemptResult.Failed NOT_RETRYABLE = AttemptResult.Failed.of("error", "broken", false);
+  static final AttemptResult.Failed FAILED = AttemptResult.Failed.of(FailureKind.ERROR, "status 500", true);
+  static final AttemptResult.Failed NOT_RETRYABLE = AttemptResult.Failed.of(FailureKind.ERROR, "broken", false);
   static final AttemptResult ABORTED = new AttemptResult.Aborted(AbortReason.NOT_NEEDED);
 
   final ManualClock clock = new ManualClock();

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvasir.cell.Decision;
 import io.kvasir.execution.attempt.AttemptResult;
+import io.kvasir.execution.attempt.FailureKind;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.PrefillResult;
@@ -96,7 +97,7 @@ final class WorkflowRandomEventsTest {
           case WorkflowEffect.FetchBootstrap _ -> possible.add(() -> workflow.on(
               random.nextBoolean()
                   ? new WorkflowEvent.BootstrapReceived(JsonMembers.empty())
-                  : new WorkflowEvent.BootstrapFailed(AttemptResult.Failed.of("bootstrap", "silent", true))));
+                  : new WorkflowEvent.BootstrapFailed(AttemptResult.Failed.of(FailureKind.BOOTSTRAP, "silent", true))));
           case WorkflowEffect.Schedule(Duration _, WorkflowEvent event) -> possible.add(() -> workflow.on(event));
           case WorkflowEffect.StartStep start -> {
             for (int request = 0; request < start.work().requests(); request++) {

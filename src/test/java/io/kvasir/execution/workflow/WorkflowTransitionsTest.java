@@ -14,7 +14,7 @@ import io.kvasir.cell.Outcome;
 import io.kvasir.execution.Result;
 import io.kvasir.execution.attempt.AbortReason;
 import io.kvasir.execution.attempt.AttemptResult;
-import io.kvasir.execution.attempt.AttemptResult.Failed.Cause;
+import io.kvasir.execution.attempt.FailureKind;
 import io.kvasir.execution.dialect.EngineRequest;
 import io.kvasir.execution.dialect.JsonMembers;
 import io.kvasir.execution.dialect.PrefillResult;
@@ -114,7 +114,7 @@ final class WorkflowTransitionsTest {
   @Test
   void withoutAnotherWorkerTheLatestErrorResponseIsTheResult() {
     Result.Buffered error = WorkflowFixture.response(500);
-    AttemptResult refused = new AttemptResult.Failed("error", "status 500", Cause.ANSWER, true, error);
+    AttemptResult refused = new AttemptResult.Failed(FailureKind.ERROR, "status 500", true, error);
     WorkflowFixture workflow =
         WorkflowFixture.of(Dialect.VLLM_NIXL).start("whole@w0").ended(WHOLE, refused).elapse().noWorker();
     assertThat(workflow.resultOf()).isSameAs(error);
@@ -512,7 +512,7 @@ final class WorkflowTransitionsTest {
         .containsExactly(new WorkflowEffect.Abort(watch.run(), AbortReason.PREFILLER_LOST));
 
     workflow.ended(
-        DECODE, new AttemptResult.Failed("timeout", "gone", AttemptResult.Failed.Cause.TIMEOUT, true, null));
+        DECODE, new AttemptResult.Failed(FailureKind.TIMEOUT, "gone", true, null));
     workflow.on(new WorkflowEvent.PrefillerChecked(again, true));
     assertThat(workflow.effects).isEmpty();
     workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
@@ -538,7 +538,7 @@ final class WorkflowTransitionsTest {
   void aDecodeWorkerWhoseConnectionEndedIsNotTriedAgain() {
     WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_NIXL).start(SPLIT).prefilled(blocks());
     workflow.ended(
-        DECODE, new AttemptResult.Failed("reset", "cut", AttemptResult.Failed.Cause.DISCONNECT, true, null));
+        DECODE, new AttemptResult.Failed(FailureKind.RESET, "cut", true, null));
     workflow.on(new WorkflowEvent.PauseElapsed(new DecisionQuery.FullPlan(false, false))).noWorker();
     workflow.assertDone();
   }
@@ -587,7 +587,7 @@ final class WorkflowTransitionsTest {
   @Test
   void aFailedBootstrapServerIsItsWorkersFailure() {
     WorkflowFixture workflow = WorkflowFixture.of(Dialect.VLLM_MOONCAKE).start(SPLIT)
-        .on(new WorkflowEvent.BootstrapFailed(AttemptResult.Failed.of("bootstrap", "silent", true)));
+        .on(new WorkflowEvent.BootstrapFailed(AttemptResult.Failed.of(FailureKind.BOOTSTRAP, "silent", true)));
     assertThat(workflow.reservation("p0").closed).containsExactly(new Outcome.Failed(false, "silent"));
     assertThat(workflow.effects).anyMatch(WorkflowEffect.InvalidateBootstrap.class::isInstance);
 
@@ -705,7 +705,7 @@ final class WorkflowTransitionsTest {
     workflow.elapse();
 
     assertThat(workflow.effects).containsExactly(new WorkflowEffect.Abort(run, AbortReason.STEP_TIMEOUT));
-    workflow.ended(PREFILL, new AttemptResult.Failed("timeout", "slow", Cause.TIMEOUT, true, null)).elapse();
+    workflow.ended(PREFILL, new AttemptResult.Failed(FailureKind.TIMEOUT, "slow", true, null)).elapse();
     assertThat(workflow.effect(WorkflowEffect.Decide.class).query())
         .isEqualTo(new DecisionQuery.SingleStep(PREFILL));
     workflow.on(new WorkflowEvent.StepTimedOut(run));
