@@ -45,7 +45,7 @@ final class GuardedArrivals {
     if (guard == null) {
       return true;
     }
-    String program = request.session().isEmpty() ? prefixes.of("", chain) : request.session();
+    String program = request.session().isEmpty() ? prefixes.of(request.tenant(), chain) : request.session();
     programs[index] = program;
     if (program == null) {
       return true;

@@ -23,6 +23,12 @@ public final class Slots {
   /** Name of the program that the request is a turn of; empty when it has none. No plugin fills it. */
   public static final Slot<String> PROGRAM = Slot.of("program", String.class);
 
+  /**
+   * Tenant of a request that names no program: those of other tenants are not its, however equal their prompts. Empty
+   * when it has none. No plugin fills it.
+   */
+  public static final Slot<String> PROGRAM_TENANT = Slot.of("program-tenant", String.class);
+
   /** Name of the program that started that one; empty when it has none. No plugin fills it. */
   public static final Slot<String> PROGRAM_PARENT = Slot.of("program-parent", String.class);
 

@@ -58,6 +58,14 @@ final class ProgramsTest {
     assertThat(sent("", "X-Parent", "s0", "X-Final", "true")).isEqualTo(PreparedSlots.EMPTY);
   }
 
+  @Test
+  void aRequestThatNamesNone_isItsTenants() throws Exception {
+    String tenant = sent("", "Authorization", "Bearer one").get(Slots.PROGRAM_TENANT);
+    assertThat(tenant).startsWith("key-");
+    assertThat(sent("", "Authorization", "Bearer one").get(Slots.PROGRAM_TENANT)).isEqualTo(tenant);
+    assertThat(sent("", "Authorization", "Bearer other").get(Slots.PROGRAM_TENANT)).isNotEqualTo(tenant);
+  }
+
   private PreparedSlots sent(String more, String... headers) throws Exception {
     String body = "{\"model\":\"m\",\"prompt\":\"Hello\"%s}".formatted(more);
     assertThat(router.post("/v1/completions", body, headers).statusCode()).isEqualTo(200);

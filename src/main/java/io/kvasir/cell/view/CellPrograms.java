@@ -59,15 +59,19 @@ public final class CellPrograms {
   }
 
   /**
-   * The program that a request names, or whose prompt it continues; null when there is none. Found once for a request:
-   * while it waits, another one may go on from where its prompt ends.
+   * The program that a request names, or of its tenant's the one whose prompt it continues; null when there is none.
+   * Found once for a request: while it waits, another one may go on from where its prompt ends.
    */
   @Nullable String of(DecisionRequest request) {
     String named = request.prepared().get(Slots.PROGRAM);
     if (named != null && !named.isEmpty()) {
       return named;
     }
-    return request.shape().severalPrompts() ? null : prefixes.of("", request.prompt().chain());
+    if (request.shape().severalPrompts()) {
+      return null;
+    }
+    String tenant = request.prepared().get(Slots.PROGRAM_TENANT);
+    return prefixes.of(tenant == null ? "" : tenant, request.prompt().chain());
   }
 
   /** Whether the guard lets a program's request go. One that it does not is to be looked at again from time to time. */

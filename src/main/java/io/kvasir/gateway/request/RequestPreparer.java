@@ -123,7 +123,7 @@ public final class RequestPreparer {
     context.facts().setTokenSource(
         () -> promptRequest == null ? null : tokens(promptRequest, inbound.exchange(), cancellation));
     ProgramMark mark = programOf(context.facts());
-    PreparedSlots prepared = withProgram(context.prepare(inbound.id(), chain, tokens), mark);
+    PreparedSlots prepared = withProgram(context.prepare(inbound.id(), chain, tokens), mark, context.facts());
     String profile = context.profile().name();
     DecisionRequest decision =
         new DecisionRequest(
@@ -154,9 +154,10 @@ public final class RequestPreparer {
     return programs == null ? ProgramMark.NONE : programs.read(facts::header, facts::field, facts.tenant());
   }
 
-  private static PreparedSlots withProgram(PreparedSlots prepared, ProgramMark mark) {
+  private PreparedSlots withProgram(PreparedSlots prepared, ProgramMark mark, RequestFacts facts) {
     if (mark.program() == null) {
-      return prepared;
+      String tenant = programs == null ? "" : facts.tenant();
+      return tenant.isEmpty() ? prepared : prepared.with(Slots.PROGRAM_TENANT, tenant);
     }
     PreparedSlots named = prepared.with(Slots.PROGRAM, mark.program());
     PreparedSlots related = mark.parent() == null ? named : named.with(Slots.PROGRAM_PARENT, mark.parent());

@@ -95,4 +95,13 @@ final class CellProgramsTest {
     assertThat(programs().programs()).as("the large one, and the conversation").isEqualTo(2);
     went.last().reservation().close(new Outcome.Cancelled());
   }
+
+  @Test
+  void equalPrompts_areOneProgramOfATenant_andAnotherOneOfAnother() {
+    for (String tenant : List.of("t", "u", "t")) {
+      PreparedSlots its = PreparedSlots.EMPTY.with(Slots.PROGRAM_TENANT, tenant);
+      assertThat(attempt(request(128, its))).isInstanceOf(Decision.Planned.class);
+    }
+    assertThat(programs().programs()).isEqualTo(2);
+  }
 }
