@@ -1,7 +1,7 @@
 package io.kvasir.scale;
 
 /**
- * How many workers a target should have. Immutable.
+ * How many workers a target should have, where that {@link #isKnown}. Immutable.
  *
  * @param target what is sized
  * @param demand what its workers have to do
@@ -21,6 +21,11 @@ public record ScaleAdvice(
     if (activity == null) {
       activity = demand == null || demand.isActive() ? Activity.ACTIVE : Activity.IDLE;
     }
+  }
+
+  /** Whether its numbers follow from what was seen: nobody is to go by others. */
+  public boolean isKnown() {
+    return activity != Activity.UNKNOWN;
   }
 
   /** Whether a target has anything to do. */

@@ -61,9 +61,13 @@ public final class ScaleAdvisor {
     int before = history.covers(seconds(goals.settle())) ? desired : Math.max(desired, clamp(demand.workers(), least));
     double deviation = trend.scatter() / Math.sqrt(history.count(LEVEL_SECONDS));
     desired = next(before, ahead, least, deviation);
+    Activity activity = activity(demand);
+    String reason =
+        activity == Activity.UNKNOWN
+            ? "not known yet: none of its workers has been found, and not for long"
+            : reason(need, demand, level, now, ahead, least, rise > 0 ? trend : null);
     return new ScaleAdvice(
-        target, demand, capacity, headroom(demand, capacity), now, ahead, desired,
-        reason(need, demand, level, now, ahead, least, rise > 0 ? trend : null), activity(demand));
+        target, demand, capacity, headroom(demand, capacity), now, ahead, desired, reason, activity);
   }
 
   /** Goes on from a number that another advisor has come to for the same demand. */

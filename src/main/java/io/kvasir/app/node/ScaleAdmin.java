@@ -45,9 +45,9 @@ final class ScaleAdmin implements AdminResource {
     shown
         .put("model", advice.target().model())
         .put("role", advice.target().role().label())
-        .put("desired", advice.desired())
-        .put("now", advice.now())
-        .put("ahead", advice.ahead())
+        .put("desired", known(advice, advice.desired()))
+        .put("now", known(advice, advice.now()))
+        .put("ahead", known(advice, advice.ahead()))
         .put("reason", advice.reason())
         .put("active", demand.isActive())
         .put("workers", demand.workers())
@@ -65,6 +65,10 @@ final class ScaleAdmin implements AdminResource {
         .put("backlog_owed_s", rounded(demand.backlog().owedSeconds()))
         .put("backlog_oldest_s", rounded(demand.backlog().oldestSeconds()))
         .put("refused_per_s", rounded(demand.backlog().refusedPerSecond()));
+  }
+
+  private static @Nullable Integer known(ScaleAdvice advice, int workers) {
+    return advice.isKnown() ? workers : null;
   }
 
   private static double rounded(double figure) {

@@ -12,10 +12,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 
-/** The advice as metrics: every node shows all of it, so a query takes the highest of a series and no sum. */
+/**
+ * The advice as metrics: every node shows all of it, so a query takes the highest of a series and no sum. Numbers of
+ * workers that are not known are left out, as which autoscalers change nothing.
+ */
 public final class ScaleGauges implements MultiCollector {
-  private static final List<Gauge> TARGETS =
+  /** How many workers there should be. */
+  private static final List<Gauge> ADVICE =
       List.of(
           new Gauge(
               "kvasir_scale_desired_workers",
@@ -26,7 +31,11 @@ public final class ScaleGauges implements MultiCollector {
           new Gauge(
               "kvasir_scale_forecast_workers",
               "Workers that are needed by the time that one ordered now would serve.",
-              ScaleAdvice::ahead),
+              ScaleAdvice::ahead));
+
+  /** From what that follows. */
+  private static final List<Gauge> DEMAND =
+      List.of(
           new Gauge("kvasir_scale_workers", "Workers that there are, without draining ones.",
               ofDemand(FleetDemand::workers)),
           new Gauge("kvasir_scale_ready_workers", "Workers that may be sent requests.", ofDemand(FleetDemand::ready)),
@@ -89,17 +98,9 @@ public final class ScaleGauges implements MultiCollector {
   public MetricSnapshots collect() {
     ScaleReport now = report.get();
     MetricSnapshots.Builder all = MetricSnapshots.builder();
-    for (Gauge gauge : TARGETS) {
-      GaugeSnapshot.Builder snapshot = GaugeSnapshot.builder().name(gauge.name()).help(gauge.help());
-      for (ScaleAdvice advice : now.targets()) {
-        snapshot.dataPoint(
-            GaugeDataPointSnapshot.builder()
-                .labels(Labels.of("model", advice.target().model(), "role", advice.target().role().label()))
-                .value(gauge.value().applyAsDouble(advice))
-                .build());
-      }
-      all.metricSnapshot(snapshot.build());
-    }
+    List<ScaleAdvice> known = now.targets().stream().filter(ScaleAdvice::isKnown).toList();
+    ADVICE.forEach(gauge -> all.metricSnapshot(snapshot(gauge, known)));
+    DEMAND.forEach(gauge -> all.metricSnapshot(snapshot(gauge, now.targets())));
     all.metricSnapshot(
         GaugeSnapshot.builder().name(MISSING).help(MISSING_HELP)
             .dataPoint(GaugeDataPointSnapshot.builder().value(now.missingCells().size()).build())
@@ -107,12 +108,23 @@ public final class ScaleGauges implements MultiCollector {
     return all.build();
   }
 
+  private static GaugeSnapshot snapshot(Gauge gauge, List<ScaleAdvice> targets) {
+    GaugeSnapshot.Builder snapshot = GaugeSnapshot.builder().name(gauge.name()).help(gauge.help());
+    for (ScaleAdvice advice : targets) {
+      snapshot.dataPoint(
+          GaugeDataPointSnapshot.builder()
+              .labels(Labels.of("model", advice.target().model(), "role", advice.target().role().label()))
+              .value(gauge.value().applyAsDouble(advice))
+              .build());
+    }
+    return snapshot.build();
+  }
+
   @Override
   public List<MetricFamilyDescriptor> getMetricFamilyDescriptors() {
     List<MetricFamilyDescriptor> all = new ArrayList<>();
-    for (Gauge gauge : TARGETS) {
-      all.add(MetricFamilyDescriptor.gauge(gauge.name()).help(gauge.help()).labelNames("model", "role").build());
-    }
+    Stream.concat(ADVICE.stream(), DEMAND.stream()).forEach(gauge ->
+        all.add(MetricFamilyDescriptor.gauge(gauge.name()).help(gauge.help()).labelNames("model", "role").build()));
     all.add(MetricFamilyDescriptor.gauge(MISSING).help(MISSING_HELP).build());
     return all;
   }

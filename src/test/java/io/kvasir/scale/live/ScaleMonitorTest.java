@@ -12,6 +12,7 @@ import io.kvasir.routing.cost.CostModel;
 import io.kvasir.scale.ScaleGoals;
 import io.kvasir.scale.ScaleTarget;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -190,11 +191,33 @@ final class ScaleMonitorTest {
             gauges.getMetricFamilyDescriptors().stream().map(each -> each.getMetadata().getName()).toList());
   }
 
+  /** An autoscaler that takes a number as it is would end workers that are to be found yet. */
+  @Test
+  void numbersThatAreNotKnownYet_areNotThere() {
+    ScaleGauges gauges = new ScaleGauges(monitor::report);
+    monitor.tick();
+    assertThat(monitor.report().of(ZERO)).hasValueSatisfying(advice ->
+        assertThat(advice.reason()).startsWith("not known yet"));
+    List<String> advised =
+        List.of("kvasir_scale_desired_workers", "kvasir_scale_needed_workers", "kvasir_scale_forecast_workers");
+    assertThat(advised).allSatisfy(name -> assertThat(points(gauges, name)).isEmpty());
+    assertThat(value(gauges, "kvasir_scale_workers")).isZero();
+
+    pass(60);
+    monitor.tick();
+    assertThat(advised).allSatisfy(name -> assertThat(value(gauges, name)).isZero());
+  }
+
   private static double value(ScaleGauges gauges, String name) {
+    GaugeDataPointSnapshot first = points(gauges, name).getFirst();
+    assertThat(first.getLabels().get("role")).isEqualTo("both");
+    return first.getValue();
+  }
+
+  private static List<GaugeDataPointSnapshot> points(ScaleGauges gauges, String name) {
     for (MetricSnapshot snapshot : gauges.collect()) {
       if (snapshot instanceof GaugeSnapshot gauge && gauge.getMetadata().getName().equals(name)) {
-        assertThat(gauge.getDataPoints().getFirst().getLabels().get("role")).isEqualTo("both");
-        return gauge.getDataPoints().getFirst().getValue();
+        return gauge.getDataPoints();
       }
     }
     throw new AssertionError(name + " is not there");
