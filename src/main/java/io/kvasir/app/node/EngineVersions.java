@@ -48,8 +48,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The makes and versions of pods' engines, on which depends how they prepare prompts, the size of their blocks, and
  * what they tell of their models. A pod is asked when it is new and when it is healthy for the first time, once more
- * when it was lost or described anew, and now and then since its engine may have been replaced; until it answers it is
- * what was learnt of it when it was added, if anything was. One thread asks; any may read.
+ * when it was lost or described anew, of its models when it has others, such as LoRA adapters that it has loaded, and
+ * now and then since its engine may have been replaced; until it answers it is what was learnt of it when it was added,
+ * if anything was. One thread asks; any may read.
  */
 final class EngineVersions {
   private static final Logger LOG = LoggerFactory.getLogger(EngineVersions.class);
@@ -89,24 +90,29 @@ final class EngineVersions {
    * @param version null when nothing is known of it
    * @param blockSize tokens in one of its KV blocks, 0 where it has not said, {@link #UNASKED}
    * @param models what it tells of each of its models, by their names
+   * @param names the names of its pod's models when it told
    * @param healthy whether its pod was when it was asked
    * @param losses how often its pod had been lost by then
    * @param described what its pod's description has of it
    */
   private record Engine(
       @Nullable EngineIdentity identity, @Nullable EngineVersion version, int blockSize,
-      Map<String, LearntModel> models, boolean healthy, int losses, Description described) {
+      Map<String, LearntModel> models, Set<String> names, boolean healthy, int losses, Description described) {
     @Nullable EngineGroup group() {
       return version == null ? null : EngineGroup.of(version);
     }
 
     Engine answering(EngineIdentity now) {
       EngineVersion is = EngineVersion.of(now.kind().label(), now.version(), now.reasoningParser());
-      return new Engine(now, described.inItsRole(is), UNASKED, models, healthy, losses, described);
+      return new Engine(now, described.inItsRole(is), UNASKED, models, names, healthy, losses, described);
     }
 
-    Engine withDescription(int size, Map<String, LearntModel> told) {
-      return new Engine(identity, version, size, told, healthy, losses, described);
+    Engine withDescription(int size, Map<String, LearntModel> told, Set<String> its) {
+      return new Engine(identity, version, size, told, its, healthy, losses, described);
+    }
+
+    boolean hasOtherModels(WorkerSummary worker) {
+      return isAnswered() && !names.equals(worker.models());
     }
 
     boolean isAnswered() {
@@ -249,6 +255,7 @@ final class EngineVersions {
         || known.losses != worker.losses()
         || !known.described.equals(description)
         || (known.identity != null && !known.isAnswered())
+        || known.hasOtherModels(worker)
         || (known.identity == null && (round == Round.SILENT || !known.healthy));
   }
 
@@ -258,16 +265,17 @@ final class EngineVersions {
    */
   private static Engine known(WorkerSummary worker, @Nullable Engine before, Description description) {
     return before == null || !before.described.equals(description)
-        ? new Engine(null, description.version(), 0, Map.of(), isHealthy(worker), worker.losses(), description)
+        ? new Engine(
+            null, description.version(), 0, Map.of(), Set.of(), isHealthy(worker), worker.losses(), description)
         : new Engine(
             before.losses == worker.losses() ? before.identity : null, before.version, before.blockSize,
-            before.models, isHealthy(worker), worker.losses(), description);
+            before.models, before.names, isHealthy(worker), worker.losses(), description);
   }
 
   private Engine answered(WorkerSummary worker, Engine known) {
     try {
       EngineIdentity before = known.identity;
-      if (before != null && !known.isAnswered()) {
+      if (before != null && (!known.isAnswered() || known.hasOtherModels(worker))) {
         return described(worker, known, before);
       }
       EngineIdentity now = client.identity(worker.url(), keys.of(worker.url()), before);
@@ -287,10 +295,10 @@ final class EngineVersions {
       EngineDescription told =
           client.describe(EngineAddress.of(worker.url()), keys.of(worker.url()), identity);
       Integer size = told.cache().blockSize();
-      return known.withDescription(size == null ? 0 : size, models(told));
+      return known.withDescription(size == null ? 0 : size, models(told), worker.models());
     } catch (HttpCallException silent) {
       LOG.debug("pod {} did not tell the size of its blocks: {}", worker.pod(), silent.getMessage());
-      return known.withDescription(0, Map.of());
+      return known.isAnswered() ? known : known.withDescription(0, Map.of(), worker.models());
     }
   }
 

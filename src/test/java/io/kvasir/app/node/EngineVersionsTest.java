@@ -269,6 +269,42 @@ final class EngineVersionsTest {
     }
   }
 
+  /** So that clients find where it was loaded from as soon as it is listed. */
+  @Test
+  void adapterThatIsLoadedLater_isDescribedOnceItIsKnown() throws Exception {
+    String adapter = ",{\"id\":\"x\",\"owned_by\":\"vllm\",\"root\":\"/loras/x\",\"parent\":\"m\"}";
+    String[] loaded = {""};
+    boolean[] silent = {false};
+    try (ScriptedPod pod = new ScriptedPod((request, out) -> out.json(silent[0] ? 503 : 200,
+        "{\"version\":\"0.32.0\",\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\",\"root\":\"/m\"}%s]}"
+            .formatted(loaded[0])))) {
+      cells.worker("a", pod.url(), MODEL);
+      EngineVersions engines = engines(PodKeys.NONE);
+      engines.refresh(Round.NEW);
+      engines.refresh(Round.NEW);
+      assertThat(engines.learnt().get("a").models()).containsOnlyKeys("m");
+
+      loaded[0] = adapter;
+      cells.workers.clear();
+      cells.worker("a", pod.url(), MODEL, "x");
+      silent[0] = true;
+      engines.refresh(Round.SILENT);
+      assertThat(engines.learnt().get("a").models()).as("what it told last").containsOnlyKeys("m");
+      silent[0] = false;
+      engines.refresh(Round.SILENT);
+      assertThat(engines.learnt().get("a").models())
+          .containsEntry("x", new LearntModel("/loras/x", "m", 0))
+          .containsKey("m");
+      assertThat(engines.of(MODEL)).containsExactly(new VllmVersion(0, 32));
+
+      loaded[0] = "";
+      cells.workers.clear();
+      cells.worker("a", pod.url(), MODEL);
+      engines.refresh(Round.SILENT);
+      assertThat(engines.learnt().get("a").models()).as("unloaded").containsOnlyKeys("m");
+    }
+  }
+
   /** Which is done ten times a second, of thousands of workers. */
   @Test
   void aFleetThatIsKnown_isNotLookedAt_untilItChanges() throws Exception {
