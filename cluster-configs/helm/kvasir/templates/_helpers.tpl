@@ -308,6 +308,13 @@ picker's another tenth, and one is for rounding. */}}
 {{- if and .Values.gateway.route.parentRefs (not .Values.gateway.enabled) }}
 {{- fail "gateway.route is for gateway.enabled; routes to a pool are its own" }}
 {{- end }}
+{{- /* Options of the JVM lose to the chart's heap, or win and leave the memory limit behind. */}}
+{{- range .Values.extraEnv }}
+{{- $options := has .name (list "KVASIR_JAVA_OPTS" "JAVA_TOOL_OPTIONS" "JDK_JAVA_OPTIONS") }}
+{{- if or (eq (toString .name) "KVASIR_HEAP") (and $options (regexMatch "-Xmx|-XX:Max(HeapSize|RAM)" (toString .value))) }}
+{{- fail (printf "%s in extraEnv sets a heap of which the memory limit does not know: set heap, in MiB, instead" .name) }}
+{{- end }}
+{{- end }}
 {{- range .Values.models }}
 {{- if not .name }}{{ fail "each of models has a name, as requests call it" }}{{ end }}
 {{- end }}
