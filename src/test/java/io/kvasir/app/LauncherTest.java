@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.OperatingSystemMXBean;
+import io.kvasir.Await;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,10 +84,7 @@ final class LauncherTest {
         for i in $(seq 600); do sleep 0.1; done
         """);
     Process launcher = launcher("version").start();
-    long end = System.nanoTime() + SECONDS.toNanos(60);
-    while (!Files.exists(directory.resolve("started")) && System.nanoTime() < end) {
-      Thread.sleep(20);
-    }
+    awaitFile("started");
 
     launcher.destroy();
 
@@ -94,6 +93,48 @@ final class LauncherTest {
     assertThat(directory.resolve("locked")).as("it had its lock to the end").exists();
     assertThat(Files.exists(lock, LinkOption.NOFOLLOW_LINKS)).isFalse();
     assertThat(launcher.exitValue()).isEqualTo(143);
+  }
+
+  /** Services and containers are stopped by SIGTERM: a status of an interrupt looks like somebody's key. */
+  @Test
+  void trainingThatIsStopped_endsAsTheNodeWould_andLeavesNothing() throws Exception {
+    program(jdk.resolve("bin/java"),
+        """
+        trap '' TERM
+        echo $$ >training
+        sleep 600 &
+        echo $! >its-own
+        touch started
+        wait
+        """);
+    ProcessBuilder start = launcher("serve");
+    start.environment().put("KVASIR_AOT", "on");
+    Process launcher = start.directory(directory.toFile()).start();
+    awaitFile("started");
+
+    launcher.destroy();
+
+    assertThat(launcher.waitFor(60, SECONDS)).isTrue();
+    assertThat(launcher.exitValue()).isEqualTo(143);
+    assertThat(isAlive("training")).isFalse();
+    Await.await("what it has started is killed, too, which nobody waits for", () -> !isAlive("its-own"));
+    try (Stream<Path> left = Files.list(directory.resolve("target"))) {
+      assertThat(left.map(file -> file.getFileName().toString())).containsOnly("lib", "kvasir.jar", "aot.log");
+    }
+  }
+
+  /** Whether the process runs that a file names; one that has ended, and was not waited for, does not. */
+  private boolean isAlive(String file) {
+    try {
+      Path status = Path.of("/proc", Files.readString(directory.resolve(file)).strip(), "stat");
+      return !Files.readString(status).contains(") Z ");
+    } catch (IOException gone) {
+      return false;
+    }
+  }
+
+  private void awaitFile(String name) {
+    Await.await(name, () -> Files.exists(directory.resolve(name)));
   }
 
   private long largestHeap(Map<String, String> environment) throws Exception {
