@@ -24,22 +24,34 @@ final class TemplateFailures {
   private final String model;
   private final NanoClock clock;
   private final Set<Kind> logged = EnumSet.noneOf(Kind.class);
-  private @Nullable String last;
+  private @Nullable Failure last;
   private long lastNanos;
   private long reported;
 
+  private static final String ENGINES_TEMPLATE =
+      "send such a conversation to an engine: where it answers, give the model the engine's chat template"
+          + " (chat-template), or mode = engine";
+
   /** What is said in the log once. */
   private enum Kind {
-    FAILED(PromptReason.TEMPLATE_FAILED),
-    LIMIT(PromptReason.TEMPLATE_LIMIT),
-    NO_TEMPLATE(PromptReason.TEMPLATE_FAILED);
+    FAILED(PromptReason.TEMPLATE_FAILED, ENGINES_TEMPLATE),
+    LIMIT(PromptReason.TEMPLATE_LIMIT, ENGINES_TEMPLATE),
+    /** No template is of use where engines render in code of their own, whatever they are started with. */
+    NO_TEMPLATE(
+        PromptReason.TEMPLATE_FAILED,
+        "give the model mode = engine where its engines render without a template, as those of DeepSeek-V3.2 and later"
+            + " do, else the template that they are started with (chat-template)");
 
     private final PromptReason reason;
+    private final String remedy;
 
-    Kind(PromptReason reason) {
+    Kind(PromptReason reason, String remedy) {
       this.reason = reason;
+      this.remedy = remedy;
     }
   }
+
+  private record Failure(Kind kind, String why) {}
 
   TemplateFailures(String model, NanoClock clock) {
     this.model = model;
@@ -61,7 +73,7 @@ final class TemplateFailures {
   private synchronized PromptReason add(Kind kind, String why, int messages) {
     reported = isRecent() ? reported + 1 : 1;
     lastNanos = clock.nanos();
-    last = why;
+    last = new Failure(kind, why);
     if (logged.add(kind)) {
       log.warn(
           "model {}: a conversation of {} messages could not be rendered here, so its engine tokenises it or it is"
@@ -73,13 +85,11 @@ final class TemplateFailures {
 
   /** What operators have to know; nothing without failures of late. */
   synchronized List<Problem> problems() {
-    return !isRecent() ? List.of() : List.of(Problem.warning(
+    Failure its = last;
+    return its == null || !isRecent() ? List.of() : List.of(Problem.warning(
         ("model %s: %d conversations could not be rendered here, so their engine tokenised them or they were routed by"
-                + " their text, the last time because %s").formatted(model, reported, last),
-        "send such a conversation to an engine: where it answers, give the model the engine's chat template"
-            + " (chat-template), or mode = engine where its engines render without one; this is shown for %d minutes"
-                .formatted(REPORTED.toMinutes())
-            + " after the last one"));
+                + " their text, the last time because %s").formatted(model, reported, its.why),
+        "%s; this is shown for %d minutes after the last one".formatted(its.kind.remedy, REPORTED.toMinutes())));
   }
 
   private boolean isRecent() {

@@ -82,5 +82,7 @@ final class ModelFilesTest {
     assertThat(Bodies.prepare(prompts, Api.CHAT, "m", CHAT).reason()).isEqualTo(PromptReason.TEMPLATE_FAILED);
     assertThat(model.problems()).extracting(Problem::what).singleElement().asString()
         .contains("1 conversations").endsWith("because the model's files have no chat template");
+    assertThat(model.problems()).extracting(Problem::remedy).singleElement().asString()
+        .startsWith("give the model mode = engine where its engines render without a template");
   }
 }
