@@ -1,6 +1,7 @@
 package io.kvasir.lab;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import io.kvasir.routing.Selection;
 import io.kvasir.telemetry.DecisionJson;
 import io.kvasir.telemetry.DecisionRecord;
 import java.io.BufferedReader;
@@ -21,8 +22,9 @@ import java.util.zip.GZIPInputStream;
  * A replay of decision logs under profiles: each decision is made once more by the production selector, over the
  * workers and the load that were recorded with it.
  *
- * <p>Depths are those of the log. Texts such as session keys are hashed in a log, so choices by such texts are replayed
- * with the hashes.
+ * <p>Depths are those of the log. What workers could take from each other's memory is in no log: a decision that went
+ * by it is replayed as if they computed it. Texts such as session keys are hashed in a log, so choices by such texts
+ * are replayed with the hashes.
  */
 public final class Replay {
   private static final int FAULTS = 10;
@@ -35,6 +37,7 @@ public final class Replay {
   private long lines;
   private long skipped;
   private long incomplete;
+  private long pulled;
   private long faulty;
 
   private Replay(List<Path> logs, List<ReplayedProfile> profiles) {
@@ -80,7 +83,8 @@ public final class Replay {
     }
     progress.accept(1);
     return new ReplayReport(
-        lines, skipped, incomplete, faulty, List.copyOf(faults), profiles.stream().map(ReplayedProfile::row).toList());
+        lines, skipped, incomplete, pulled, faulty, List.copyOf(faults),
+        profiles.stream().map(ReplayedProfile::row).toList());
   }
 
   /** Reads a log as far as it goes: one that is being written, or was cut, has whole lines before its end. */
@@ -121,6 +125,9 @@ public final class Replay {
       }
       if (decision.passes().getFirst().candidates().stream().anyMatch(each -> each.evictionLoss() == null)) {
         incomplete++;
+      }
+      if (decision.reason().contains(Selection.PULLED)) {
+        pulled++;
       }
     } catch (JsonProcessingException malformed) {
       fault(log, number, malformed.getOriginalMessage());

@@ -15,15 +15,18 @@ import org.jspecify.annotations.Nullable;
  * The results of a replay: how profiles would have decided recorded decisions.
  *
  * @param lines lines that were read
- * @param skipped decisions of several passes, which a profile alone does not make
+ * @param skipped decisions of several passes, as of prefill and decode apart, which a profile alone does not make, and
+ *     of none, where nobody was there to choose from
  * @param incomplete replayed decisions of an earlier version, which recorded neither what workers lose by eviction nor
  *     what their engines report: replayed as if they lost nothing and reported nothing
+ * @param pulled replayed decisions by which a worker took blocks from another one's memory: replayed as if it computed
+ *     them
  * @param faulty lines that could not be read, and ends of files that were cut
  * @param faults the first of those, each with file, line and problem
  * @param rows one row per profile
  */
 public record ReplayReport(
-    long lines, long skipped, long incomplete, long faulty, List<String> faults, List<Row> rows) {
+    long lines, long skipped, long incomplete, long pulled, long faulty, List<String> faults, List<Row> rows) {
 
   /**
    * The results of one profile.
@@ -91,6 +94,7 @@ public record ReplayReport(
             .put("lines", lines)
             .put("skipped", skipped)
             .put("incomplete", incomplete)
+            .put("pulled", pulled)
             .put("faulty", faulty);
     ArrayNode faultTexts = report.putArray("faults");
     faults.forEach(faultTexts::add);

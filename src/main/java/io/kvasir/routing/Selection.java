@@ -7,6 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The result of one pass of a {@link Selector}. */
 public sealed interface Selection {
+  /** What stands before what is pulled, in the reason of a decision by which anything is. */
+  String PULLED = "; pull=";
+
   /**
    * A worker was chosen and the load booked on it.
    *
@@ -59,7 +62,7 @@ public sealed interface Selection {
       String reason =
           profile + "; depth=" + depth + "/" + blocks() + "; cached=" + predictedCachedTokens + "/"
               + booking.promptTokens() + "; candidates=" + candidates + best();
-      String pulled = pull == null ? reason : reason + "; pull=" + pull.tokens() + "@" + pull.worker();
+      String pulled = pull == null ? reason : reason + PULLED + pull.tokens() + "@" + pull.worker();
       return (full == 0 ? pulled : pulled + "; full=" + full) + insteadOf();
     }
 

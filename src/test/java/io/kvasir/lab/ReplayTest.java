@@ -78,6 +78,19 @@ final class ReplayTest {
     assertThat(report.incomplete()).isZero();
   }
 
+  /** The whole prompt was to come from another worker's memory, of which the record says no more. */
+  @Test
+  void run_decisionThatGoesByOthersMemory_isTold() throws IOException {
+    String reason = "some; depth=0/62; cached=992/1000; candidates=2; pull=992@w0";
+    String pulled = line("w1").replace("\"reason\":\"\"", "\"reason\":\"" + reason + "\"");
+    assertThat(pulled).contains(reason);
+
+    ReplayReport report = run(log(pulled, line("w0")), "least-loaded", "expected-cost");
+
+    assertThat(report.pulled()).isEqualTo(1);
+    assertThat(report.rows().getFirst().decisions()).isEqualTo(2);
+  }
+
   @Test
   void run_overload_goesByWhatEnginesReport() throws IOException {
     Path own = Files.writeString(directory.resolve("own.conf"), """

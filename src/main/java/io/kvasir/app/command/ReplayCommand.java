@@ -28,6 +28,7 @@ import picocli.CommandLine.Parameters;
       "",
       "A change is a decision for another worker, unless the profile scores both alike and they had as many requests",
       "in flight: such ties are broken at random. Session keys are hashes in a log, and are replayed as such.",
+      "Decisions for several workers, as of prefill and decode apart, are left out: kvasir lab has fleets of these.",
       "",
       "For example:",
       "  kvasir replay decisions.jsonl --profile expected-cost,prefix-aware,my-profiles.conf"
@@ -67,13 +68,21 @@ public final class ReplayCommand implements Callable<Integer> {
     if (!report.isEmpty()) {
       System.out.print(report.table());
     }
-    System.out.printf("%d lines; %d decisions of several passes left out%n", report.lines(), report.skipped());
+    System.out.printf(
+        "%d lines; %d decisions left out: of several passes, as of prefill and decode apart, or without candidates%n",
+        report.lines(), report.skipped());
     if (report.incomplete() > 0) {
       System.err.printf(
           "%d decisions were recorded by an earlier version, without what workers lose by eviction and what engines"
               + " report (eviction_loss, waiting, kv_use): profiles that go by these, as expected-cost does, would have"
               + " decided otherwise than is shown here%n",
           report.incomplete());
+    }
+    if (report.pulled() > 0) {
+      System.err.printf(
+          "%d decisions sent a request to a worker that took blocks from another one's memory: what workers can take is"
+              + " not recorded, so it is computed here, and others may seem better than they were%n",
+          report.pulled());
     }
     if (report.faulty() > 0) {
       System.err.printf("%d lines could not be read:%n", report.faulty());
