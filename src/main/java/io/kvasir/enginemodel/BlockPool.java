@@ -170,10 +170,14 @@ final class BlockPool {
       ((GroupListener) listener).removed(group, key(block) ^ mark(group));
       return;
     }
+    long key = key(block);
+    if (kept != null && find(key) == NONE) {
+      sessions.forget(key);
+    }
     if (evictions == evicted.length) {
       evicted = Arrays.copyOf(evicted, evictions * 2);
     }
-    evicted[evictions++] = key(block);
+    evicted[evictions++] = key;
   }
 
   private void reportEvictions() {

@@ -2,17 +2,21 @@ package io.kvasir.enginemodel;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The keys of blocks that sessions have used, which are evicted after all others while a session has them. */
+/**
+ * The keys of cached blocks that sessions have used, which are evicted after all others while a session has them. A
+ * session that is never ended is known as long as any of its blocks is cached.
+ */
 final class KeptKeys {
   private final Map<String, Set<Long>> ofSession = new HashMap<>();
 
-  /** How many sessions have a key. */
-  private final Map<Long, Integer> sessions = new HashMap<>();
+  /** The sessions that have a key, at least one. */
+  private final Map<Long, Set<String>> sessions = new HashMap<>();
 
   /** Whether a session has a key. */
   boolean has(long key) {
@@ -21,8 +25,9 @@ final class KeptKeys {
 
   /** A session has used a key's blocks; returns whether none had before. */
   boolean add(String session, long key) {
-    return ofSession.computeIfAbsent(session, _ -> new LinkedHashSet<>()).add(key)
-        && sessions.merge(key, 1, Integer::sum) == 1;
+    ofSession.computeIfAbsent(session, _ -> new LinkedHashSet<>()).add(key);
+    Set<String> its = sessions.computeIfAbsent(key, _ -> new HashSet<>());
+    return its.add(session) && its.size() == 1;
   }
 
   /** A session is over; returns the keys that none has now, as it had used them. */
@@ -31,7 +36,7 @@ final class KeptKeys {
     Set<Long> keys = ofSession.remove(session);
     if (keys != null) {
       for (long key : keys) {
-        if (sessions.merge(key, -1, KeptKeys::less) == null) {
+        if (remove(sessions, key, session)) {
           free.add(key);
         }
       }
@@ -39,9 +44,22 @@ final class KeptKeys {
     return free;
   }
 
-  @SuppressWarnings("NullAway") // null removes the entry
-  private static Integer less(Integer count, Integer one) {
-    return count + one == 0 ? null : count + one;
+  /** A key's blocks are not cached any more: whoever computes them again does so for sessions of its own. */
+  void forget(long key) {
+    Set<String> its = sessions.remove(key);
+    if (its != null) {
+      its.forEach(session -> remove(ofSession, session, key));
+    }
+  }
+
+  /** Removes one of several; returns whether it was the last one. */
+  private static <K, V> boolean remove(Map<K, Set<V>> sets, K of, V one) {
+    Set<V> set = sets.get(of);
+    if (set == null) {
+      return false;
+    }
+    set.remove(one);
+    return set.isEmpty() && sets.remove(of, set);
   }
 
   /** Forgets all sessions. */

@@ -202,6 +202,22 @@ final class SchedulerTest {
     }
   }
 
+  /** As SGLang's tree forgets which session a node was of when it deletes it. */
+  @Test
+  void session_hasNothingMoreOfWhatIsEvicted() {
+    PagedCache cache = PagedCache.ofComputed(12, BLOCK, true, false, DEAF);
+    Scheduler<TestSequence> scheduler = new Scheduler<>(cache, 1_000, 8);
+    run(scheduler, sequence(4 * BLOCK, 1, 1).in("never ended"));
+    run(scheduler, sequence(11 * BLOCK + 1, 1, 2));
+    assertThat(cached(scheduler, 4 * BLOCK, 1)).as("it took all of the memory").isZero();
+
+    for (int seed = 10; seed < 20; seed++) {
+      run(scheduler, sequence(4 * BLOCK, 1, seed));
+    }
+
+    assertThat(cached(scheduler, 4 * BLOCK, 1)).as("what others have computed is nobody's").isZero();
+  }
+
   /** What a prompt finds in the cache, which it changes. */
   private static int cached(Scheduler<TestSequence> scheduler, int length, int seed) {
     TestSequence sequence = sequence(length, 1, seed);
