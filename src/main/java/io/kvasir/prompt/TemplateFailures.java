@@ -21,16 +21,16 @@ final class TemplateFailures {
 
   static final Duration REPORTED = Duration.ofMinutes(10);
 
+  private static final String ENGINES_TEMPLATE =
+      "send such a conversation to an engine: where it answers, give the model the engine's chat template"
+          + " (chat-template), or mode = engine";
+
   private final String model;
   private final NanoClock clock;
   private final Set<Kind> logged = EnumSet.noneOf(Kind.class);
   private @Nullable Failure last;
   private long lastNanos;
   private long reported;
-
-  private static final String ENGINES_TEMPLATE =
-      "send such a conversation to an engine: where it answers, give the model the engine's chat template"
-          + " (chat-template), or mode = engine";
 
   /** What is said in the log once. */
   private enum Kind {
