@@ -2,6 +2,7 @@ package io.kvasir.telemetry;
 
 import io.prometheus.metrics.core.metrics.Counter;
 import java.time.InstantSource;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The log of requests at the gateway: one JSON line for each, see {@link AccessEntry}. Thread-safe; never waits. */
@@ -45,6 +46,11 @@ public final class AccessLog implements AutoCloseable {
       String ended = clock.instant().toString();
       file.put(() -> entry.json(ended));
     }
+  }
+
+  /** What operators have to know: that the file cannot be written. */
+  public List<Problem> problems() {
+    return file == null ? List.of() : file.problems();
   }
 
   @Override

@@ -97,6 +97,11 @@ public final class DecisionLog implements AutoCloseable {
     }
   }
 
+  /** What operators have to know: that the file cannot be written. */
+  public List<Problem> problems() {
+    return file == null ? List.of() : file.problems();
+  }
+
   /** The last decisions that match, newest first, at most {@code limit}. */
   public List<Entry> recent(Predicate<DecisionRecord> filter, int limit) {
     List<Entry> found = new ArrayList<>();

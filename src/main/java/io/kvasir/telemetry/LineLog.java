@@ -29,6 +29,9 @@ final class LineLog implements AutoCloseable {
   private final BlockingQueue<Supplier<? extends JsonNode>> queue = new ArrayBlockingQueue<>(QUEUE);
   private final Thread writer;
 
+  /** Whether nothing has reached the file since a line failed. */
+  private volatile boolean failing;
+
   /**
    * A log, whose file is opened with the first line.
    *
@@ -49,6 +52,15 @@ final class LineLog implements AutoCloseable {
     if (!queue.offer(line)) {
       count("dropped");
     }
+  }
+
+  /** What operators have to know: that the file cannot be written. */
+  List<Problem> problems() {
+    return failing
+        ? List.of(Problem.warning(
+            "the %s log %s cannot be written: its lines are lost".formatted(name, settings.path()),
+            "see that its disk has room and that the node may write there"))
+        : List.of();
   }
 
   /** Writes the queued lines, waiting some seconds at most. */
@@ -80,9 +92,14 @@ final class LineLog implements AutoCloseable {
 
   private void write(RotatingFile file, Supplier<? extends JsonNode> line) {
     try {
-      file.write(line.get().toString(), queue.isEmpty());
+      boolean last = queue.isEmpty();
+      file.write(line.get().toString(), last);
+      if (last) {
+        failing = false;
+      }
       count("written");
     } catch (IOException | RuntimeException failed) {
+      failing = true;
       if (count("failed") == 1) {
         LOG.warn("the {} log {} cannot be written; kvasir_{}_log_lines_total{result=failed} counts the lines lost",
             name, settings.path(), name, failed);

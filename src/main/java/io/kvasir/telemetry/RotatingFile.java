@@ -3,6 +3,8 @@ package io.kvasir.telemetry;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +12,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
-/** A file of lines that is rotated when it reaches its maximum size. One thread. */
+/**
+ * A file of lines that is rotated when it reaches its maximum size. Where it ends in a part of a line, which a full
+ * disk or a killed process leaves, the next line begins below it. One thread.
+ */
 final class RotatingFile implements AutoCloseable {
   private final Path path;
   private final long maxBytes;
@@ -68,10 +73,25 @@ final class RotatingFile implements AutoCloseable {
       file =
           new BufferedOutputStream(
               Files.newOutputStream(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
-      bytes = Files.size(path);
       out = file;
+      bytes = Files.size(path);
+      if (endsInPart()) {
+        file.write('\n');
+        bytes++;
+      }
     }
     return file;
+  }
+
+  /** Whether the file, of {@link #bytes}, ends without the end of a line; not so where that cannot be read. */
+  private boolean endsInPart() throws IOException {
+    if (bytes == 0 || !Files.isReadable(path)) {
+      return false;
+    }
+    try (SeekableByteChannel file = Files.newByteChannel(path)) {
+      ByteBuffer last = ByteBuffer.allocate(1);
+      return file.position(bytes - 1).read(last) == 1 && last.get(0) != '\n';
+    }
   }
 
   private void rotate() throws IOException {

@@ -1,5 +1,6 @@
 package io.kvasir.telemetry;
 
+import static io.kvasir.Await.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -66,6 +67,40 @@ final class DecisionLogTest {
 
     assertThat(lines("failed")).isEqualTo(1);
     assertThat(log.recent(_ -> true, 5)).hasSize(1);
+  }
+
+  @Test
+  void problems_aFileThatCannotBeWritten_isNamedUntilALineReachesIt() throws IOException {
+    Path inTheWay = Files.writeString(directory.resolve("place"), "");
+    DecisionLog log = log(inTheWay.resolve("d.jsonl"), 1, 1 << 20, 1, 10);
+    assertThat(log.problems()).isEmpty();
+
+    log.recordDecision(decision("r1", "w0"));
+    await(() -> !log.problems().isEmpty());
+    assertThat(log.problems()).singleElement().satisfies(problem -> {
+      assertThat(problem.what()).contains("decision log", "d.jsonl", "lost");
+      assertThat(problem.remedy()).contains("disk");
+    });
+
+    Files.delete(inTheWay);
+    log.recordDecision(decision("r2", "w0"));
+    await(() -> log.problems().isEmpty());
+    log.close();
+    assertThat(Files.readAllLines(inTheWay.resolve("d.jsonl"))).singleElement().asString().contains("r2");
+  }
+
+  @Test
+  void write_afterAPartOfALine_beginsBelowIt() throws IOException {
+    Path file = Files.writeString(directory.resolve("d.jsonl"), "{\"kind\":\"deci");
+    DecisionLog log = log(file, 1, 1 << 20, 1, 10);
+
+    log.recordDecision(decision("r1", "w0"));
+    log.recordDecision(decision("r2", "w0"));
+    log.close();
+
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines).hasSize(3).first().isEqualTo("{\"kind\":\"deci");
+    assertThat(DecisionJson.decision(lines.get(1))).isEqualTo(decision("r1", "w0"));
   }
 
   @Test

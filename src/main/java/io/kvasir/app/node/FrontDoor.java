@@ -193,7 +193,12 @@ final class FrontDoor {
 
   private AccessLog accessLog() {
     LogFileSettings file = config.operations().accessLog();
-    return file == null ? AccessLog.off() : resources.own(AccessLog.to(file, InstantSource.system(), metrics));
+    if (file == null) {
+      return AccessLog.off();
+    }
+    AccessLog log = resources.own(AccessLog.to(file, InstantSource.system(), metrics));
+    readiness.degradation(log::problems);
+    return log;
   }
 
   private Tracing tracing() throws StartException {

@@ -95,6 +95,7 @@ public final class Node implements AutoCloseable {
     this.membership = new Membership(system, discovers(), metrics);
     try {
       DecisionLog decisions = cellResources.own(new DecisionLog(config.operations().decisions(), metrics));
+      readiness.degradation(decisions::problems);
       EventStreams events = cellResources.own(new EventStreams(metrics));
       readiness.degradation(events::problems);
       this.peers = peerConnections();
