@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,8 +24,12 @@ final class WarmUp implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(WarmUp.class);
 
+  /** How long the end of the node waits for that of the workload, at most. */
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+
   private final WarmUpConfig settings;
   private final CompletableFuture<Void> over = new CompletableFuture<>();
+  private volatile @Nullable Thread begun;
 
   /** What is done meanwhile, on a thread of its own, which is interrupted when the warm-up is over. */
   @FunctionalInterface
@@ -62,6 +67,7 @@ final class WarmUp implements AutoCloseable {
     Thread worker = Thread.ofPlatform().daemon().name(NAME).unstarted(() -> run(workload));
     var _ = over.completeOnTimeout(null, settings.limit().toNanos(), TimeUnit.NANOSECONDS);
     worker.start();
+    begun = worker;
     var _ = over.thenRun(worker::interrupt);
   }
 
@@ -80,9 +86,20 @@ final class WarmUp implements AutoCloseable {
     }
   }
 
-  /** Ends it. */
+  /** Ends it, and waits some seconds at most until what it has opened is closed: it uses what the node closes next. */
   @Override
   public void close() {
     over.complete(null);
+    Thread worker = begun;
+    if (worker == null) {
+      return;
+    }
+    try {
+      if (!worker.join(CLOSE_TIMEOUT)) {
+        LOG.debug("the warm-up still runs after {}", CLOSE_TIMEOUT);
+      }
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

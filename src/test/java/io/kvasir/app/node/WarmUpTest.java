@@ -70,6 +70,23 @@ final class WarmUpTest {
   }
 
   @Test
+  void closeOfTheNode_waitsUntilWhatItOpenedIsClosed() throws Exception {
+    CountDownLatch release = new CountDownLatch(1);
+    WarmUp warmUp = warmUp(HOUR);
+    warmUp.begin(closing((resources, limit) -> {
+      resources.own(release::await);
+      HANGING.run(resources, limit);
+    }));
+    Thread node = Thread.ofPlatform().start(warmUp::close);
+    await("the wait of the node", () -> node.getState() == Thread.State.TIMED_WAITING);
+    assertThat(closed.getCount()).isOne();
+
+    release.countDown();
+    node.join();
+    assertThat(closed.getCount()).isZero();
+  }
+
+  @Test
   void disabled_isOver_andDoesNotBegin() {
     AtomicBoolean begun = new AtomicBoolean();
     WarmUp warmUp = new WarmUp(new WarmUpConfig(false, HOUR));
