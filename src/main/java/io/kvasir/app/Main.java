@@ -22,6 +22,7 @@ import io.kvasir.app.top.TopCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.MissingParameterException;
@@ -71,6 +72,8 @@ public final class Main implements Runnable {
 
   /** Runs a command and exits with its status: 0 done, 1 failed, 2 not understood. */
   public static void main(String[] args) {
+    // Before anything formats a number: headers and requests have ASCII digits, whatever the system's language.
+    Locale.setDefault(Locale.ENGLISH);
     System.exit(run(args));
   }
 
