@@ -65,7 +65,11 @@ final class WorkerReadiness {
     List<WorkerSummary> known = all.stream().filter(WorkerReadiness::isKnown).toList();
     return known.isEmpty() && !all.isEmpty()
         ? List.of()
-        : Stream.concat(UnservedModels.problems(known, waits).stream(), LostWorkers.problem(known).stream()).toList();
+        : Stream.of(
+                UnservedModels.problems(known, waits).stream(), LostWorkers.problem(known).stream(),
+                DoubledEngines.problem(all).stream())
+            .flatMap(problems -> problems)
+            .toList();
   }
 
   private static boolean isKnown(WorkerSummary worker) {

@@ -97,6 +97,6 @@ final class UnservedModelsTest {
 
   static WorkerSummary worker(String id, Health health, boolean draining, String model) {
     return new WorkerSummary(
-        id, id, URI.create("http://127.0.0.1:1"), Set.of(model), Role.BOTH, Map.of(), draining, health, 0);
+        id, id, URI.create("http://" + id + ":8000"), Set.of(model), Role.BOTH, Map.of(), draining, health, 0);
   }
 }

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvasir.cell.FromZeroSettings;
 import io.kvasir.cell.WorkerStatus.Health;
 import io.kvasir.cell.WorkerSummary;
+import io.kvasir.routing.Role;
 import io.kvasir.telemetry.Problem;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class WorkerReadinessTest {
@@ -85,5 +87,14 @@ final class WorkerReadinessTest {
     workers = List.of();
     assertThat(readiness.degradations()).singleElement().extracting(Problem::what).asString()
         .startsWith("no worker is known");
+  }
+
+  @Test
+  void degradations_anEngineThatIsThereTwice_isNamed() {
+    WorkerSummary again = new WorkerSummary(
+        "again", "again", WELL.url(), WELL.models(), Role.BOTH, Map.of(), false, Health.HEALTHY, 0);
+    workers = List.of(WELL, again);
+    assertThat(readiness.degradations()).singleElement().extracting(Problem::what).asString()
+        .contains(WELL.url() + " (again, well)");
   }
 }
