@@ -348,7 +348,8 @@ final class ConfigSection {
     return instead;
   }
 
-  private String full(String key) {
+  /** The whole path of a key. */
+  String full(String key) {
     return path.isEmpty() ? key : path + "." + key;
   }
 

@@ -20,6 +20,7 @@ import io.kvasir.execution.ExecutionSettings;
 import io.kvasir.http.client.PodClient;
 import io.kvasir.http.client.PodKeys;
 import io.kvasir.http.server.HttpSettings;
+import io.kvasir.peer.PeerSettings;
 import io.kvasir.picker.PickerSettings;
 import io.kvasir.prompt.ModelConfig;
 import io.kvasir.prompt.PromptMode;
@@ -109,6 +110,7 @@ final class KvasirConfigReader {
     ClusterReader clusterReader =
         new ClusterReader(config, cluster, operations.management(), maxPeerMessage(gateway, prompts));
     cluster.rejectUnread();
+    listenerPorts(gateway, operations, clusterReader, picker, scaling);
     root.rejectUnread();
     return new KvasirConfig(
         gateway,
@@ -121,6 +123,28 @@ final class KvasirConfigReader {
         picker,
         scaling,
         new Source(discovery.roles(clusterReader.platform()), file));
+  }
+
+  /** The cluster's own ports are compared with each other where they are read. */
+  private void listenerPorts(
+      GatewayConfig gateway, OperationsConfig operations, ClusterReader cluster, @Nullable PickerSettings picker,
+      ScalingConfig scaling) {
+    ListenerPorts ports = new ListenerPorts();
+    ports.add(root.section("gateway"), "port", gateway.http().host(), gateway.http().port());
+    ports.add(root.section("management"), "port", operations.management().host(), operations.management().port());
+    PeerSettings lines = cluster.settings().peers();
+    int remoting = cluster.platform().getInt("pekko.remote.artery.canonical.port");
+    ports.add(root.section("cluster"), "port", lines.host(), remoting);
+    if (lines.port() != remoting) {
+      ports.add(root.section("cluster"), "line-port", lines.host(), lines.port());
+    }
+    if (picker != null) {
+      ports.add(root.section("picker"), "port", picker.listener().host(), picker.listener().port());
+      ports.add(root.section("picker"), "health-port", picker.listener().host(), picker.listener().healthPort());
+    }
+    if (scaling.keda() != null) {
+      ports.add(root.section("scale").section("keda"), "port", scaling.keda().host(), scaling.keda().port());
+    }
   }
 
   private GatewayConfig gateway(ConfigSection gateway, AccessConfig access) {

@@ -336,6 +336,36 @@ final class KvasirConfigTest {
         .containsExactlyInAnyOrder("kvasir.cluster.port", "kvasir.cluster.seed-nodes");
   }
 
+  @Test
+  void load_onePortForSeveralListeners_isAFaultOfEachButTheFirst() throws Exception {
+    assertThat(
+            faults(
+                """
+                kvasir {
+                  gateway.port = 9000
+                  management { host = "0.0.0.0", port = 9000 }
+                  cluster { port = 9001, line-port = 9000 }
+                  picker { enabled = true, port = 9001, health-port = 9003 }
+                  scale.keda { enabled = true, port = 9003 }
+                }"""))
+        .extracting(ConfigFault::path)
+        .containsExactlyInAnyOrder(
+            "kvasir.management.port", "kvasir.cluster.line-port", "kvasir.picker.port", "kvasir.scale.keda.port");
+    assertThat(faults("kvasir.management.port = 8080"))
+        .singleElement()
+        .extracting(ConfigFault::problem)
+        .isEqualTo("is 8080, which is also kvasir.gateway.port; choose another");
+  }
+
+  @Test
+  void load_onePortOfSeveralAddresses_orAnyFreeOne_isNone() throws Exception {
+    Path file =
+        write("kvasir { gateway { host = 127.0.0.1, port = 9000 }, management { host = 127.0.0.2, port = 9000 } }");
+    assertThat(KvasirConfig.load(file).operations().management().port()).isEqualTo(9000);
+    Path free = write("kvasir { gateway.port = 0, management.port = 0 }");
+    assertThat(KvasirConfig.load(free).gateway().http().port()).isZero();
+  }
+
   /** A list from elsewhere is read as the configuration's own, and tells its faults with their lines. */
   @Test
   void podsReader_readsListsFromElsewhere() throws Exception {
