@@ -122,6 +122,8 @@ final class SocketPodCall implements PodCall, RunningCall {
       throw failed(Kind.PROTOCOL, "sent a head longer than " + ResponseHead.MAX_BYTES + " bytes", e);
     } catch (MalformedResponseException e) {
       throw failed(Kind.PROTOCOL, "did not answer in HTTP/1.1: " + e.getMessage(), e);
+    } catch (PodException e) {
+      throw e;
     } catch (IOException e) {
       return ended(on, e, unsent == null);
     }

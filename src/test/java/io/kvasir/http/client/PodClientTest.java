@@ -393,7 +393,12 @@ final class PodClientTest {
   @Test
   void freshConnectionThatCloses_isAReset() throws Exception {
     RawPod pod = pod((request, wire) -> wire.close());
-    assertFails(Kind.RESET, () -> post(client(), pod, "a"));
+    assertThatThrownBy(() -> post(client(), pod, "a"))
+        .asInstanceOf(type(PodException.class))
+        .satisfies(failed -> {
+          assertThat(failed.kind()).isEqualTo(Kind.RESET);
+          assertThat(failed.getMessage()).containsOnlyOnce("closed the connection before answering");
+        });
     assertThat(pod.connections()).isEqualTo(1);
   }
 
