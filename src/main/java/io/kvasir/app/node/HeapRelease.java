@@ -65,7 +65,11 @@ public final class HeapRelease {
       }
       settled = heap.committed();
       collections = heap.collections();
-      LOG.info("the heap had grown to {} MiB and has {} MiB now", before / MIB, settled / MIB);
+      if (settled < before) {
+        LOG.info("the heap had grown to {} MiB and has {} MiB now", before / MIB, settled / MIB);
+      } else {
+        LOG.debug("the heap has grown to {} MiB and needs {} MiB", before / MIB, settled / MIB);
+      }
     }
   }
 }
