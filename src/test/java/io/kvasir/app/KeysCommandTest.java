@@ -83,6 +83,14 @@ final class KeysCommandTest {
   }
 
   @Test
+  void fileOfADirectoryThatIsNotThere_isSaidSo() {
+    file = directory.resolve("none/keys.json");
+    TestCommand refused = keys("create", "a", "--tenant", "t");
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.err()).contains(file + " cannot be written; does its directory exist");
+  }
+
+  @Test
   void fileWithComments_isListed_andNotRewritten() throws Exception {
     String written = "# ours\nkeys = [{ id = a, tenant = t, sha256 = %s }]\n".formatted(KeyDigest.of("x").hex());
     Files.writeString(file.resolveSibling("keys.conf"), written);

@@ -83,6 +83,12 @@ final class MainTest {
   }
 
   @Test
+  void validate_aDirectory_saysSo() {
+    assertThat(run("validate", "--config", ".")).isEqualTo(1);
+    assertThat(err).contains(".: is a directory; name a file").doesNotContain("Exception");
+  }
+
+  @Test
   void validateLlmd_printsTheTranslation_andCountsWhatIsLost() {
     String file = "src/test/resources/llmd/without-counterpart.yaml";
     assertThat(run("validate", "--llm-d", file)).isEqualTo(3);

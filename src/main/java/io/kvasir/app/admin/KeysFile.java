@@ -15,6 +15,7 @@ import io.kvasir.app.config.KeyEntryReader;
 import io.kvasir.gateway.admin.KeysAdmin;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -159,6 +160,8 @@ final class KeysFile implements KeysAdmin {
       return new KeyResult.Done(new KnownKey(key, KeySource.FILE), secret, List.of());
     } catch (ConfigException faulty) {
       throw new UneditableException(file + " has faults, and is not changed: " + faulty.getMessage());
+    } catch (NoSuchFileException | AccessDeniedException refused) {
+      throw new UneditableException(file + " cannot be written; does its directory exist, and may you write there?");
     } catch (IOException failed) {
       throw new UneditableException(file + " cannot be written: " + failed.getMessage());
     }

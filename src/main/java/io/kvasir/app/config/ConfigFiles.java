@@ -21,11 +21,12 @@ public final class ConfigFiles {
 
   /** The same; what it includes is read by way of this. */
   static Config parse(Path file, ConfigIncluder included) throws ConfigException {
-    if (!Files.isReadable(file)) {
-      throw new ConfigException(
-          List.of(
-              new ConfigFault(
-                  ConfigPlace.UNKNOWN, file.toString(), "cannot be read; does it exist, and may you read it?")));
+    if (!Files.isReadable(file) || Files.isDirectory(file)) {
+      String why =
+          Files.isDirectory(file)
+              ? "is a directory; name a file"
+              : "cannot be read; does it exist, and may you read it?";
+      throw new ConfigException(List.of(new ConfigFault(ConfigPlace.UNKNOWN, file.toString(), why)));
     }
     try {
       // Absolute: the includes of a file without a directory would not be found.

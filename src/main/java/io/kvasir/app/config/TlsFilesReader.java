@@ -89,6 +89,10 @@ final class TlsFilesReader {
   }
 
   static boolean isReadable(ConfigSection tls, String setting, Path file) {
+    if (Files.isDirectory(file)) {
+      tls.fault(setting, file + " is a directory; name a file");
+      return false;
+    }
     if (Files.isReadable(file)) {
       return true;
     }

@@ -23,6 +23,9 @@ public final class RequestReader {
   /** Where Jackson's message names the method that sets the limit, which is not the client's to call. */
   private static final Pattern FROM_CONSTRAINTS = Pattern.compile(", from `[^`]*`");
 
+  /** Likewise the option of Jackson's that would allow what is no JSON, such as NaN. */
+  private static final Pattern TO_ALLOW = Pattern.compile(": enable `[^`]*` to allow");
+
   private final JsonTreeReader trees = new JsonTreeReader();
 
   /** Looks at a request; what it keeps of it is booked in {@code memory}. */
@@ -149,7 +152,8 @@ public final class RequestReader {
             400,
             "invalid_json",
             "The request body is not valid JSON: %s at line %d, column %d. Send one JSON object.".formatted(
-                e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr())));
+                TO_ALLOW.matcher(e.getOriginalMessage()).replaceFirst(""), e.getLocation().getLineNr(),
+                e.getLocation().getColumnNr())));
   }
 
   private static @Nullable String formModel(ApiPath api, Headers headers, byte[] body) throws ApiException {
