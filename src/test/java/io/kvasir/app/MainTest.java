@@ -29,6 +29,14 @@ final class MainTest {
     assertThat(out).startsWith("kvasir ").contains("JDK 25");
   }
 
+  /** Lists of commands have the first line of each one's description. */
+  @Test
+  void help_ofWorkers_describesEachCommandByWholeSentences() {
+    assertThat(run("admin", "workers", "--help")).isZero();
+    assertThat(out.replaceAll("\\s+", " "))
+        .contains("add Adds a pod's workers. Without --model the engine is asked what it is. drain Lets");
+  }
+
   @Test
   void unknownCommand_suggestsTheNearest() {
     assertThat(run("server")).isEqualTo(2);

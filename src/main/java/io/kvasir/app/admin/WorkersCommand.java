@@ -58,8 +58,9 @@ final class WorkersCommand extends GroupCommand {
   @Command(
       name = "add",
       description = {
-        "Adds a pod's workers. Without --model the engine is asked what it is: its models, KV blocks, ranks, cache",
-        "events and role; options win over what it tells. Otherwise what is left out is as in kvasir.pod-defaults."
+        "Adds a pod's workers. Without --model the engine is asked what it is.",
+        "It tells its models, KV blocks, ranks, cache events and role; options win over that. With --model what is left"
+            + " out is as in kvasir.pod-defaults."
       },
       mixinStandardHelpOptions = true)
   static final class Add extends AdminRequestCommand {
