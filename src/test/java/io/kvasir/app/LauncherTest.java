@@ -53,6 +53,18 @@ final class LauncherTest {
     assertThat(largestHeap(Map.of("KVASIR_HEAP", "3000m"))).isEqualTo(3000);
   }
 
+  /** The JVM would say no more than that it cannot start; the node says how much it needs. */
+  @Test
+  void heap_ofATinyContainer_isOneThatTheJvmTakes() throws Exception {
+    program(programs.resolve("uname"), "echo Darwin");
+    program(programs.resolve("sysctl"), "echo 104857600");
+    ProcessBuilder launcher = launcher("serve");
+    launcher.environment().remove("KVASIR_AOT");
+    String output = output(launcher.start());
+    assertThat(output.lines()).contains("-Xmx50m", "-XX:InitialHeapSize=50m");
+    assertThat(output).as("it makes no cache, with which the JVM would not start").doesNotContain("start faster");
+  }
+
   @Test
   void heap_ofThisMachine_isNoMoreThanHalfOfIt() throws Exception {
     OperatingSystemMXBean machine = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
