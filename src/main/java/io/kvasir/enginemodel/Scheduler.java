@@ -255,9 +255,9 @@ public final class Scheduler<S extends Sequence> {
 
   /** Admits a sequence without blocks; false when too few are free. */
   private boolean admit(S sequence, EngineStep<S> step) {
-    int hits = cache.hits(sequence);
+    int hits = sequence.findsPrefix() ? cache.hits(sequence) : 0;
     int computed = hits * cache.blockSize();
-    int held = Math.max(computed, hostTokens(sequence));
+    int held = sequence.findsPrefix() ? Math.max(computed, hostTokens(sequence)) : 0;
     int remote = sequence.remoteTokens();
     boolean loads = remote > held;
     int chunk = cache.chunk(

@@ -76,6 +76,11 @@ public abstract class Sequence {
    */
   protected void load(int from) {}
 
+  /** Whether what caches have of its beginning is taken from there, and not computed again. */
+  protected boolean findsPrefix() {
+    return true;
+  }
+
   /** Whether its blocks stay held after its end, for another engine to copy, until it is aborted. */
   protected boolean keepsBlocks() {
     return false;
