@@ -22,6 +22,7 @@ import io.kvasir.sim.settings.HostTierSettings;
 import io.kvasir.sim.settings.SimSettings;
 import io.kvasir.sim.text.ModelText;
 import io.kvasir.sim.text.SyntheticText;
+import io.kvasir.sim.text.TokenLogprobs;
 import io.kvasir.sim.transfer.TransferAgent;
 import io.kvasir.sim.transfer.TransferSettings;
 import java.io.IOException;
@@ -92,7 +93,8 @@ final class EngineProcess implements AutoCloseable {
               settings, dispatcher, ranks, metrics, controls,
               new IdentityPages(
                   settings, this::eventsPort, this::replayPort, load == null ? 0 : load.port(), transfer));
-      api = new HttpApi(settings, text, dispatcher, operations, faults, encoders);
+      api = new HttpApi(
+          settings, text, dispatcher, operations, faults, encoders, new TokenLogprobs(text, syntheticText));
       server =
           new SimHttpServer(
               new InetSocketAddress(settings.http().host(), settings.http().port()),

@@ -380,7 +380,8 @@ final class EngineTroubleTest extends EngineTest {
       assertThat(answer(in)).contains("text_completion");
       byte[] body = one.getBytes(StandardCharsets.UTF_8);
       client.getOutputStream().write(
-          ("POST /v1/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+          ("POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+              + "transfer-encoding: chunked\r\n\r\n"
               + Integer.toHexString(5) + "\r\n" + new String(body, 0, 5, StandardCharsets.UTF_8) + "\r\n"
               + Integer.toHexString(body.length - 5) + ";note\r\n"
               + new String(body, 5, body.length - 5, StandardCharsets.UTF_8) + "\r\n0\r\n\r\n")
@@ -444,7 +445,8 @@ final class EngineTroubleTest extends EngineTest {
   private static void send(Socket client, String path, String body, String headers) throws IOException {
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
     String head =
-        "POST " + path + " HTTP/1.1\r\nhost: x\r\n" + headers + "content-length: " + bytes.length + "\r\n\r\n";
+        "POST " + path + " HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n" + headers
+            + "content-length: " + bytes.length + "\r\n\r\n";
     client.getOutputStream().write((head + body).getBytes(StandardCharsets.UTF_8));
   }
 

@@ -2,179 +2,124 @@ package io.kvasir.sim.api;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.sim.core.GeneratedSequence;
 import io.kvasir.sim.core.ResponseFormat;
 import io.kvasir.sim.core.Usage;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/chat/completions} and {@code /v1/completions}, which differ in a few names, in vLLM's shapes. */
+/** {@code /v1/completions} in vLLM's shapes. */
 final class CompletionFormat implements ResponseFormat {
-  private static final String DONE = "data: [DONE]\n\n";
-
-  private final boolean chat;
-  private final String id;
-  private final String model;
-  private final long created;
+  private final AnswerHead head;
+  private final String event;
+  private final List<int[]> prompts;
   private final int choices;
-  private final boolean includeUsage;
-  /** The prompts' tokens, for clients that requested them; else null. */
-  private final @Nullable List<int[]> prompts;
-  private final String head;
+  private final @Nullable Echo echo;
   private final boolean[] started;
+  private final int[] places;
+  private final int[] offsets;
+
+  /**
+   * That answers repeat their prompts.
+   *
+   * @param texts of the prompts
+   * @param alone whether there is nothing behind them
+   */
+  record Echo(List<String> texts, boolean alone) {}
 
   /**
    * The format of one answer.
    *
-   * @param prompts the prompts' tokens when the answer includes token ids; else null
-   * @param choices choices in all, {@code n} for every prompt
+   * @param choices in all, {@code n} for every prompt
+   * @param echo null for none
    */
-  CompletionFormat(
-      boolean chat,
-      String id,
-      String model,
-      long created,
-      int choices,
-      boolean includeUsage,
-      @Nullable List<int[]> prompts) {
-    this.chat = chat;
-    this.id = id;
-    this.model = model;
-    this.created = created;
-    this.choices = choices;
-    this.includeUsage = includeUsage;
+  CompletionFormat(AnswerHead head, List<int[]> prompts, int choices, @Nullable Echo echo) {
+    this.head = head;
+    this.event = head.event("text_completion");
     this.prompts = prompts;
+    this.choices = choices;
+    this.echo = echo;
     this.started = new boolean[choices];
-    StringBuilder start = new StringBuilder("data: {\"id\":");
-    ResponseFormat.quote(start, id);
-    start.append(",\"object\":\"").append(chat ? "chat.completion.chunk" : "text_completion");
-    start.append("\",\"created\":").append(created).append(",\"model\":");
-    ResponseFormat.quote(start, model);
-    head = start.append(",\"choices\":[").toString();
+    this.places = new int[choices];
+    this.offsets = new int[choices];
   }
 
   @Override
-  public void begin(StringBuilder out) {
-    if (!chat) {
-      return;
-    }
-    for (int choice = 0; choice < choices; choice++) {
-      out.append(head).append("{\"index\":").append(choice);
-      out.append(",\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,\"finish_reason\":null}]");
-      if (prompts != null) {
-        out.append(",\"prompt_token_ids\":");
-        ids(out, prompts.getFirst());
-      }
-      out.append("}\n\n");
-    }
-  }
+  public void begin(StringBuilder out) {}
 
   @Override
-  public void delta(
-      StringBuilder out,
-      int choice,
-      String text,
-      int @Nullable [] tokens,
-      GeneratedSequence.@Nullable FinishReason finish,
-      @Nullable Usage usage) {
-    out.append(head).append("{\"index\":").append(choice);
-    out.append(chat ? ",\"delta\":{\"content\":" : ",\"text\":");
-    ResponseFormat.quote(out, text);
-    out.append(chat ? "},\"logprobs\":null,\"finish_reason\":" : ",\"logprobs\":null,\"finish_reason\":");
-    if (finish == null) {
+  public void delta(StringBuilder out, int choice, Delta delta) {
+    boolean first = !started[choice];
+    started[choice] = true;
+    out.append(event).append("{\"index\":").append(choice).append(",\"text\":");
+    ResponseFormat.quote(out, first ? echoed(choice, delta.text()) : echo != null && echo.alone() ? "" : delta.text());
+    out.append(",\"logprobs\":");
+    LogprobsJson logprobs = head.options().logprobs();
+    int[] tokens = delta.tokens();
+    if (logprobs == null || tokens == null) {
       out.append("null");
     } else {
-      out.append('"').append(ResponseFormat.reason(finish)).append("\",\"stop_reason\":null");
+      int[] shown = echo != null && echo.alone() ? new int[0] : tokens;
+      int[] before = first && echo != null ? prompt(choice) : null;
+      out.append(logprobs.completion(before, shown, places[choice], offsets[choice]));
+      offsets[choice] += logprobs.length(shown) + (before == null ? 0 : logprobs.length(before));
+      places[choice] += tokens.length;
     }
-    out.append(",\"token_ids\":");
-    ids(out, tokens);
-    if (!chat && prompts != null && !started[choice]) {
-      started[choice] = true;
+    End end = delta.end();
+    head.endChoice(out, delta, end == null ? "" : end.name());
+    if (first && (head.options().tokenIds() || echo != null)) {
       out.append(",\"prompt_token_ids\":");
-      ids(out, prompts.get(choice * prompts.size() / choices));
+      AnswerHead.appendIds(out, prompt(choice));
     }
-    out.append("}]");
-    if (usage != null) {
-      out.append(",\"usage\":").append(usage.json());
-    }
-    out.append("}\n\n");
+    AnswerHead.endEvent(out, delta);
   }
 
   @Override
   public void end(StringBuilder out, Usage usage) {
-    if (includeUsage) {
-      ObjectNode json = usage.json();
-      if (usage.cached() == null) {
-        json.remove("prompt_tokens_details");
-      }
-      out.append(head).append("],\"usage\":").append(json).append("}\n\n");
-    }
-    out.append(DONE);
+    head.end(out, event, usage);
   }
 
   @Override
   public JsonNode body(List<Choice> all, Usage usage) {
-    ObjectNode answer = JsonNodeFactory.instance.objectNode();
-    answer.put("id", id);
-    answer.put("object", chat ? "chat.completion" : "text_completion");
-    answer.put("created", created);
-    answer.put("model", model);
+    ObjectNode answer = head.body("text_completion");
     ArrayNode list = answer.putArray("choices");
+    AnswerHead.Options options = head.options();
     for (int i = 0; i < all.size(); i++) {
       Choice choice = all.get(i);
       ObjectNode json = list.addObject();
       json.put("index", i);
-      if (chat) {
-        ObjectNode message = json.putObject("message");
-        message.put("role", "assistant");
-        message.put("content", choice.text());
-        message.putNull("refusal").putNull("annotations").putNull("audio").putNull("function_call");
-        message.putNull("reasoning");
-      } else {
-        json.put("text", choice.text());
-      }
-      json.putNull("logprobs");
-      json.put("finish_reason", ResponseFormat.reason(choice.finish()));
-      json.putNull("stop_reason");
-      put(json, "token_ids", prompts == null ? null : choice.tokens());
-      if (!chat) {
-        json.putNull("prompt_logprobs");
-        put(json, "prompt_token_ids", prompts == null ? null : prompts.get(i * prompts.size() / choices));
-      }
+      json.put("text", echoed(i, choice.text()));
+      LogprobsJson logprobs = options.logprobs();
+      json.set("logprobs", logprobs == null ? json.nullNode() : logprobs.completion(
+          echo == null ? null : prompt(i), echo != null && echo.alone() ? new int[0] : choice.tokens(), 0, 0));
+      json.put("finish_reason", choice.end().name());
+      json.set("stop_reason", choice.end().stop());
+      AnswerHead.putIds(json, "token_ids", options.tokenIds() ? choice.tokens() : null);
+      LogprobsJson ofPrompt = options.promptLogprobs();
+      json.set("prompt_logprobs", ofPrompt == null ? json.nullNode() : ofPrompt.prompt(prompt(i)));
+      AnswerHead.putIds(json, "prompt_token_ids", options.tokenIds() ? prompt(i) : null);
     }
     answer.putNull("service_tier");
     answer.putNull("system_fingerprint");
     answer.set("usage", usage.json());
-    if (chat) {
-      answer.putNull("prompt_logprobs");
-      put(answer, "prompt_token_ids", prompts == null ? null : prompts.getFirst());
-    }
     answer.putNull("kv_transfer_params");
     return answer;
   }
 
-  private static void put(ObjectNode json, String name, int @Nullable [] tokens) {
-    if (tokens == null) {
-      json.putNull(name);
-      return;
+  /** Behind the prompt, where answers repeat it; who has its tokens does not get it as text, too. */
+  private String echoed(int choice, String text) {
+    if (echo == null) {
+      return text;
     }
-    ArrayNode array = json.putArray(name);
-    for (int token : tokens) {
-      array.add(token);
-    }
+    String before = head.options().tokenIds() ? "" : echo.texts().get(number(choice));
+    return echo.alone() ? before : before + text;
   }
 
-  private static void ids(StringBuilder out, int @Nullable [] tokens) {
-    if (tokens == null) {
-      out.append("null");
-      return;
-    }
-    out.append('[');
-    for (int i = 0; i < tokens.length; i++) {
-      out.append(i == 0 ? "" : ",").append(tokens[i]);
-    }
-    out.append(']');
+  private int[] prompt(int choice) {
+    return prompts.get(number(choice));
+  }
+
+  private int number(int choice) {
+    return choice * prompts.size() / choices;
   }
 }

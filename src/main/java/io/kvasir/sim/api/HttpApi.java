@@ -3,12 +3,7 @@ package io.kvasir.sim.api;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.kvasir.routing.Role;
-import io.kvasir.sim.core.GeneratedSequence;
-import io.kvasir.sim.core.GenerationRequest;
 import io.kvasir.sim.core.RequestDispatcher;
-import io.kvasir.sim.core.ResponseFormat;
-import io.kvasir.sim.core.Usage;
 import io.kvasir.sim.http.SimHttpExchange;
 import io.kvasir.sim.http.SimHttpHandler;
 import io.kvasir.sim.json.EngineApiException;
@@ -16,20 +11,27 @@ import io.kvasir.sim.json.EngineErrors;
 import io.kvasir.sim.json.JsonReply;
 import io.kvasir.sim.json.RequestBody;
 import io.kvasir.sim.operations.OperationsApi;
-import io.kvasir.sim.settings.CachedTokensUsage;
 import io.kvasir.sim.settings.EngineApi;
 import io.kvasir.sim.settings.InjectedFault;
 import io.kvasir.sim.settings.SimSettings;
+import io.kvasir.sim.text.AnswerPlanner;
 import io.kvasir.sim.text.ModelText;
+import io.kvasir.sim.text.TokenLogprobs;
 import java.io.IOException;
-import java.util.List;
-import java.util.UUID;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** vLLM's HTTP surface: reads requests and hands the work to the {@link RequestDispatcher}. */
 public final class HttpApi implements SimHttpHandler {
-  private static final int COMPLETION_TOKENS = 16;
+  private static final String JSON = "application/json";
+  private static final String GET = "GET";
+  private static final String POST = "POST";
+  /** Paths whose requests have to say that they are JSON. */
+  private static final Set<String> JSON_PATHS = Set.of(
+      "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens",
+      "/v1/embeddings", "/tokenize", "/detokenize");
+  private static final Set<String> GET_PATHS = Set.of("/health", "/version", "/v1/models", "/load", "/server_info");
 
   private final SimSettings settings;
   private final PromptReader prompts;
@@ -37,20 +39,21 @@ public final class HttpApi implements SimHttpHandler {
   private final OperationsApi operations;
   private final FaultInjector faults;
   private final EmbeddingsApi embeddings;
-  private final EncoderCache encoders;
+  private final ModelNames models;
+  private final GenerationApi generation;
   private volatile boolean draining;
-  private volatile boolean unaskedUsage;
 
   /** The surface of an engine with these settings. */
   public HttpApi(SimSettings settings, ModelText text, RequestDispatcher dispatcher, OperationsApi operations,
-      FaultInjector faults,
-      EncoderCache encoders) {
+      FaultInjector faults, EncoderCache encoders, TokenLogprobs logprobs) {
     this.settings = settings;
     this.prompts = new PromptReader(settings, text);
     this.dispatcher = dispatcher;
     this.operations = operations;
     this.faults = faults;
-    this.encoders = encoders;
+    this.models = new ModelNames(settings);
+    this.generation =
+        new GenerationApi(settings, prompts, dispatcher, models, encoders, new AnswerPlanner(text), logprobs);
     this.embeddings = new EmbeddingsApi(dispatcher);
   }
 
@@ -61,7 +64,7 @@ public final class HttpApi implements SimHttpHandler {
 
   /** Whether every stream of chat and completions ends with its usage, asked or not. */
   public void setUnaskedUsage(boolean on) {
-    unaskedUsage = on;
+    generation.setUnaskedUsage(on);
   }
 
   @Override
@@ -72,15 +75,47 @@ public final class HttpApi implements SimHttpHandler {
         throw EngineApiException.of(503, "Service Unavailable");
       }
       switch (exchange.method()) {
-        case "GET", "HEAD" -> {
+        case GET, "HEAD" -> {
+          checkMethod(JSON_PATHS, exchange, POST);
           exchange.letLaterPass();
           operations.get(exchange);
         }
-        case "POST" -> post(exchange);
-        default -> throw EngineApiException.of(405, "Method Not Allowed");
+        case POST -> {
+          checkMethod(GET_PATHS, exchange, GET);
+          post(exchange);
+        }
+        default -> {
+          checkMethod(JSON_PATHS, exchange, POST);
+          checkMethod(GET_PATHS, exchange, GET);
+          throw EngineApiException.noRoute();
+        }
       }
     } catch (EngineApiException e) {
-      JsonReply.send(exchange, e.status(), anthropic ? anthropicError(e) : openAiError(e));
+      switch (e.origin()) {
+        case ROUTES -> {
+          if (e.param() != null) {
+            exchange.addHeader("allow", e.param());
+          }
+          JsonReply.send(exchange, e.status(), object().put("detail", e.getMessage()));
+        }
+        case FIELDS -> JsonReply.send(exchange, e.status(), openAiError(e));
+        case ENGINE -> JsonReply.send(exchange, e.status(), anthropic ? anthropicError(e) : openAiError(e));
+      }
+    }
+  }
+
+  private static void checkMethod(Set<String> others, SimHttpExchange exchange, String theirs)
+      throws EngineApiException {
+    if (others.contains(exchange.path())) {
+      throw EngineApiException.methodNotAllowed(theirs);
+    }
+  }
+
+  /** Other than FastAPI, vLLM refuses what does not say that it is JSON as a field that is wrong. */
+  private static void checkContentType(SimHttpExchange exchange) throws EngineApiException {
+    String type = exchange.header("content-type");
+    if (type == null || !type.split(";", 2)[0].equalsIgnoreCase(JSON)) {
+      throw EngineApiException.fields("Unsupported Media Type: Only 'application/json' is allowed", null);
     }
   }
 
@@ -88,19 +123,24 @@ public final class HttpApi implements SimHttpHandler {
     String path = exchange.path();
     InjectedFault.Kind fault = path.startsWith("/v1/") ? faults.next() : null;
     failEarly(exchange, fault);
+    if (JSON_PATHS.contains(path)) {
+      checkContentType(exchange);
+    }
     switch (path) {
-      case "/v1/chat/completions" -> generate(exchange, fault, this::chat);
-      case "/v1/completions" -> generate(exchange, fault, this::complete);
-      case "/v1/responses" -> generate(exchange, fault, this::respond);
-      case "/v1/messages" -> generate(exchange, fault, this::message);
+      case "/v1/chat/completions" -> generate(exchange, fault, generation::chat);
+      case "/v1/completions" -> generate(exchange, fault, generation::complete);
+      case "/v1/responses" -> generate(exchange, fault, generation::respond);
+      case "/v1/messages" -> generate(exchange, fault, generation::message);
       case "/v1/messages/count_tokens" -> {
         int[] prompt = prompts.messages(RequestBody.parse(exchange.body()));
-        JsonReply.send(exchange, object().put("input_tokens", prompt.length));
+        ObjectNode answer = object().put("input_tokens", prompt.length);
+        answer.putObject("context_management").put("original_input_tokens", prompt.length);
+        JsonReply.send(exchange, answer);
       }
       case "/v1/embeddings" -> embed(exchange, RequestBody.parse(exchange.body()));
       case "/tokenize" -> {
         RequestBody body = RequestBody.parse(exchange.body());
-        lora(body); // or it names no model that is served
+        models.lora(body); // or it names no model that is served
         JsonReply.send(exchange, prompts.tokenize(body));
       }
       case "/detokenize" -> JsonReply.send(exchange, prompts.detokenize(RequestBody.parse(exchange.body())));
@@ -128,139 +168,14 @@ public final class HttpApi implements SimHttpHandler {
     }
   }
 
-  private void chat(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
-      throws IOException, EngineApiException {
-    String lora = lora(body);
-    EncoderCache.ScannedItems items = encoders.scan(body.json());
-    if (settings.role() == Role.ENCODE) {
-      encode(exchange, body, items);
-      return;
-    }
-    encodeMissing(exchange, items, lora);
-    int[] prompt = prompts.chat(new RequestBody(items.body()));
-    GenerationRequest request = GenerationRequest.of(body, List.of(prompt), GenerationRequest.maxTokens(body), 0,
-        settings.maxModelLen(), lora);
-    String id = "chatcmpl-" + requestId(exchange, body);
-    ResponseFormat format =
-        new CompletionFormat(
-            true, id, servedModel(body), now(), request.choices(),
-            unaskedUsage || request.response().includeUsage(),
-            request.response().returnTokenIds() ? request.prompts() : null);
-    dispatcher.dispatch(exchange, body, id, request, format, fault);
-  }
-
-  /** An encoder's whole answer: what it made of the items. */
-  private void encode(SimHttpExchange exchange, RequestBody body, EncoderCache.ScannedItems items)
-      throws IOException, EngineApiException {
-    if (items.names().isEmpty()) {
-      throw EngineApiException.badRequest("An encoder-only engine needs at least one multimodal item.", "messages");
-    }
-    encodeMissing(exchange, items, null);
-    CompletionFormat format =
-        new CompletionFormat(
-            true, "chatcmpl-" + requestId(exchange, body), servedModel(body), now(), 1, false, null);
-    ResponseFormat.Choice nothing = new ResponseFormat.Choice("", new int[0], GeneratedSequence.FinishReason.STOP);
-    JsonNode answer = format.body(List.of(nothing), new Usage(EncoderCache.TOKENS * items.names().size(), 0, null));
-    ((ObjectNode) answer).set("ec_transfer_params", EncoderCache.params(items.names()));
-    JsonReply.send(exchange, answer);
-  }
-
-  private void encodeMissing(SimHttpExchange exchange, EncoderCache.ScannedItems items, @Nullable String lora)
-      throws IOException, EngineApiException {
-    if (!items.missing().isEmpty()) {
-      dispatcher.computeTokens(exchange, EncoderCache.TOKENS * items.missing().size(), lora);
-      encoders.recordEncoded(items.missing(), settings.role() == Role.ENCODE);
-    }
-  }
-
-  private void complete(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
-      throws IOException, EngineApiException {
-    String lora = lora(body);
-    List<int[]> several = prompts.prompts(body, "prompt");
-    GenerationRequest request = GenerationRequest.of(body, several, body.integer("max_tokens"), COMPLETION_TOKENS,
-        settings.maxModelLen(), lora);
-    String id = "cmpl-" + requestId(exchange, body);
-    ResponseFormat format =
-        new CompletionFormat(
-            false, id, servedModel(body), now(), several.size() * request.choices(),
-            unaskedUsage || request.response().includeUsage(),
-            request.response().returnTokenIds() ? several : null);
-    dispatcher.dispatch(exchange, body, id, request, format, fault);
-  }
-
-  private void respond(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
-      throws IOException, EngineApiException {
-    String named = lora(body);
-    // SGLang's has no adapters (0.5.23).
-    String lora = settings.http().api() == EngineApi.SGLANG ? null : named;
-    int[] prompt = prompts.response(body);
-    GenerationRequest request = GenerationRequest.of(body, List.of(prompt), body.integer("max_output_tokens"), 0,
-        settings.maxModelLen(), lora);
-    JsonNode instructions = body.get("instructions");
-    // The header says nothing there.
-    String given = body.text("request_id");
-    String id = given != null ? given : "resp_" + UUID.randomUUID().toString().replace("-", "");
-    ResponseFormat format =
-        new ResponsesFormat(
-            id, servedModel(body), now(),
-            instructions == null ? JsonNodeFactory.instance.nullNode()
-                : instructions, request.sampling().maxTokens());
-    dispatcher.dispatch(exchange, body, id, request, format, fault);
-  }
-
-  private void message(SimHttpExchange exchange, RequestBody body, InjectedFault.@Nullable Kind fault)
-      throws IOException, EngineApiException {
-    String lora = lora(body);
-    Integer maxTokens = body.integer("max_tokens");
-    if (maxTokens == null) {
-      throw EngineApiException.missing("max_tokens");
-    }
-    int[] prompt = prompts.messages(body);
-    GenerationRequest request = GenerationRequest.of(body, List.of(prompt), maxTokens, 0, settings.maxModelLen(), lora);
-    String id = "chatcmpl-" + requestId(exchange, body);
-    MessagesFormat format = new MessagesFormat(id, servedModel(body), prompt.length, cachedTokensOfMessages());
-    dispatcher.dispatch(exchange, body, id, request, format, fault);
-  }
-
-  /** SGLang leaves out none; vLLM tells of none too since it tells of any, in 0.24. */
-  private CachedTokensUsage cachedTokensOfMessages() {
-    return switch (settings.http().api()) {
-      case SGLANG -> CachedTokensUsage.FOUND;
-      case VLLM -> settings.cachedTokens() == CachedTokensUsage.ALWAYS ? CachedTokensUsage.ALWAYS
-          : CachedTokensUsage.NEVER;
-      case TENSORRT_LLM, LLM_D, DYNAMO -> CachedTokensUsage.NEVER;
-    };
-  }
-
   private void embed(SimHttpExchange exchange, RequestBody body) throws IOException, EngineApiException {
-    String lora = lora(body);
+    String lora = models.lora(body);
     JsonReply.send(
         exchange,
         embeddings.answer(
             exchange, body, prompts.prompts(body, "input"), lora, settings.maxModelLen(),
-            "embd-" + requestId(exchange, body), servedModel(body), now()));
-  }
-
-  /** The adapter that the request names; null for the base model or when it names none. */
-  private @Nullable String lora(RequestBody body) throws EngineApiException {
-    String name = body.text("model");
-    String model = settings.model().name();
-    List<String> loras = settings.model().loras();
-    boolean sglang = settings.http().api() == EngineApi.SGLANG;
-    if (name == null || name.isEmpty() || name.equals(model) || (sglang && loras.contains(name))) {
-      return sglang ? body.text("lora_path") : null;
-    }
-    // By its name alone SGLang does not know an adapter.
-    String adapter = !sglang ? name : name.startsWith(model + ":") ? name.substring(model.length() + 1) : "";
-    if (loras.contains(adapter)) {
-      return adapter;
-    }
-    throw EngineApiException.notFound("The model `" + name + "` does not exist.", "model");
-  }
-
-  private String servedModel(RequestBody body) throws EngineApiException {
-    String name = body.text("model");
-    return name == null || name.isEmpty() ? settings.model().name() : name;
+            "embd-" + GenerationApi.requestId(exchange, body), models.name(body),
+            System.currentTimeMillis() / 1000));
   }
 
   private void failEarly(SimHttpExchange exchange, InjectedFault.@Nullable Kind fault)
@@ -287,15 +202,6 @@ public final class HttpApi implements SimHttpHandler {
     }
   }
 
-  private static String requestId(SimHttpExchange exchange, RequestBody body) throws EngineApiException {
-    String header = exchange.header("x-request-id");
-    if (header != null && !header.isEmpty()) {
-      return header;
-    }
-    String given = body.text("request_id");
-    return given != null ? given : UUID.randomUUID().toString().replace("-", "");
-  }
-
   /** Nested as vLLM's, flat as SGLang's and TensorRT-LLM's. */
   private JsonNode openAiError(EngineApiException e) {
     if (settings.http().api() == EngineApi.VLLM || settings.http().api() == EngineApi.LLM_D) {
@@ -319,10 +225,6 @@ public final class HttpApi implements SimHttpHandler {
 
   private static ObjectNode object() {
     return JsonNodeFactory.instance.objectNode();
-  }
-
-  private static long now() {
-    return System.currentTimeMillis() / 1000;
   }
 
   private static void awaitQuietly(CountDownLatch latch) {

@@ -1,22 +1,29 @@
 package io.kvasir.sim.api;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.core.GeneratedSequence;
 import io.kvasir.sim.core.ResponseFormat;
 import io.kvasir.sim.core.Usage;
 import io.kvasir.sim.settings.CachedTokensUsage;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/messages}: Anthropic's format, in which tokens from the cache, where they are told, are not input. */
 final class MessagesFormat implements ResponseFormat {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
   private final String id;
   private final String model;
   private final int promptTokens;
   private final CachedTokensUsage cachedTokens;
-  private GeneratedSequence.FinishReason finish = GeneratedSequence.FinishReason.STOP;
+  private End end = End.of(GeneratedSequence.FinishReason.STOP);
+  private boolean opened;
+  private boolean called;
 
   /**
    * A format of one answer.
@@ -39,35 +46,54 @@ final class MessagesFormat implements ResponseFormat {
     message.putNull("stop_reason").putNull("stop_sequence");
     message.set("usage", usage(new Usage(promptTokens, 0, null)));
     ResponseFormat.append(out, start);
-    ObjectNode block = event("content_block_start").put("index", 0);
-    block.putObject("content_block").put("type", "text").put("text", "");
-    ResponseFormat.append(out, block);
   }
 
   @Override
-  public void delta(
-      StringBuilder out,
-      int choice,
-      String text,
-      int @Nullable [] tokens,
-      GeneratedSequence.@Nullable FinishReason end,
-      @Nullable Usage usage) {
-    if (end != null) {
-      finish = end;
-    }
-    if (!text.isEmpty()) {
+  public void delta(StringBuilder out, int choice, Delta delta) {
+    End ended = delta.end();
+    end = ended == null ? end : ended;
+    CallPart call = delta.call();
+    if (call != null) {
+      callPart(out, call);
+    } else if (!delta.text().isEmpty()) {
+      if (!opened) {
+        open(out, JsonNodeFactory.instance.objectNode().put("type", "text").put("text", ""));
+      }
       out.append("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":"
           + "{\"type\":\"text_delta\",\"text\":");
-      ResponseFormat.quote(out, text);
+      ResponseFormat.quote(out, delta.text());
       out.append("}}\n\n");
     }
   }
 
+  private void callPart(StringBuilder out, CallPart call) {
+    if (call.name() != null) {
+      called = true;
+      ObjectNode block = JsonNodeFactory.instance.objectNode()
+          .put("type", "tool_use").put("id", CallIds.next()).put("name", call.name());
+      block.putObject("input");
+      open(out, block);
+    }
+    if (!call.arguments().isEmpty()) {
+      ObjectNode part = event("content_block_delta").put("index", 0);
+      part.putObject("delta").put("type", "input_json_delta").put("partial_json", call.arguments());
+      ResponseFormat.append(out, part);
+    }
+  }
+
+  private void open(StringBuilder out, ObjectNode block) {
+    opened = true;
+    ResponseFormat.append(
+        out, event("content_block_start").put("index", 0).<ObjectNode>set("content_block", block));
+  }
+
   @Override
   public void end(StringBuilder out, Usage usage) {
-    ResponseFormat.append(out, event("content_block_stop").put("index", 0));
+    if (opened) {
+      ResponseFormat.append(out, event("content_block_stop").put("index", 0));
+    }
     ObjectNode last = event("message_delta");
-    last.putObject("delta").put("stop_reason", stopReason(finish)).putNull("stop_sequence");
+    putStop(last.putObject("delta"), called);
     last.set("usage", usage(usage));
     ResponseFormat.append(out, last);
     ResponseFormat.append(out, event("message_stop"));
@@ -76,13 +102,28 @@ final class MessagesFormat implements ResponseFormat {
   @Override
   public JsonNode body(List<Choice> choices, Usage usage) {
     Choice choice = choices.getFirst();
+    end = choice.end();
     ObjectNode message = JsonNodeFactory.instance.objectNode();
     describe(message);
-    message.putArray("content").addObject().put("type", "text").put("text", choice.text());
-    message.put("stop_reason", stopReason(choice.finish()));
-    message.putNull("stop_sequence");
+    ArrayNode content = message.putArray("content");
+    Call call = choice.call();
+    if (call == null) {
+      content.addObject().put("type", "text").put("text", choice.text());
+    } else {
+      content.addObject().put("type", "tool_use").put("id", CallIds.next()).put("name", call.name())
+          .set("input", input(call));
+    }
+    putStop(message, call != null);
     message.set("usage", usage(usage));
     return message;
+  }
+
+  private static JsonNode input(Call call) {
+    try {
+      return JSON.readTree(call.arguments());
+    } catch (IOException e) {
+      throw new UncheckedIOException("a complete call has arguments that are no JSON", e);
+    }
   }
 
   private void describe(ObjectNode message) {
@@ -98,8 +139,11 @@ final class MessagesFormat implements ResponseFormat {
     return json.put("output_tokens", usage.completion());
   }
 
-  private static String stopReason(GeneratedSequence.FinishReason finish) {
-    return finish == GeneratedSequence.FinishReason.LENGTH ? "max_tokens" : "end_turn";
+  private void putStop(ObjectNode json, boolean used) {
+    boolean isSequence = !used && end.stop().isTextual();
+    boolean isCut = end.reason() == GeneratedSequence.FinishReason.LENGTH;
+    json.put("stop_reason", isCut ? "max_tokens" : used ? "tool_use" : isSequence ? "stop_sequence" : "end_turn");
+    json.set("stop_sequence", isSequence && !isCut ? end.stop() : json.nullNode());
   }
 
   private static ObjectNode event(String type) {

@@ -29,15 +29,17 @@ final class PromptReader {
   int[] chat(RequestBody body) throws EngineApiException {
     JsonNode messages = body.get("messages");
     if (messages == null) {
-      throw EngineApiException.missing("messages");
+      throw body.missing("messages");
     }
     if (!messages.isArray()) {
-      throw RequestBody.invalid("list_type", "messages", "Input should be a valid list");
+      throw body.invalid("list_type", "messages", "Input should be a valid list");
     }
-    if (body.flag("continue_final_message")
-        && (body.get("add_generation_prompt") == null || body.flag("add_generation_prompt"))) {
+    if (body.flag("continue_final_message") && body.get("add_generation_prompt") == null) {
+      // It is true where it is not given, which the template's renderer refuses.
       throw EngineApiException.badRequest(
-          "Cannot set both `continue_final_message` and `add_generation_prompt` to True.", "continue_final_message");
+          "continue_final_message and add_generation_prompt are not compatible. Use continue_final_message when you "
+              + "want the model to continue the final message, and add_generation_prompt when you want to add a "
+              + "header that will prompt it to start a new assistant message instead.");
     }
     JsonNode tokens = body.get("prompt_token_ids");
     if (settings.kv().transfer().dialect() == TransferDialect.TENSORRT_LLM && tokens != null && tokens.isArray()) {
@@ -49,11 +51,12 @@ final class PromptReader {
   /** Of {@code /v1/responses}; nothing is kept that a request could go on from. */
   int[] response(RequestBody body) throws EngineApiException {
     if (body.get("input") == null) {
-      throw EngineApiException.missing("input");
+      throw body.missing("input");
     }
     String previous = body.text("previous_response_id");
     if (previous != null) {
-      throw EngineApiException.notFound("Response with id '" + previous + "' not found.", "response_id");
+      throw EngineApiException.invalidRequest(
+          404, "Response with id '" + previous + "' not found.", "response_id");
     }
     return text.conversation(Api.RESPONSES, body.json());
   }
@@ -61,7 +64,7 @@ final class PromptReader {
   /** Of {@code /v1/messages}. */
   int[] messages(RequestBody body) throws EngineApiException {
     if (body.get("messages") == null) {
-      throw EngineApiException.missing("messages");
+      throw body.missing("messages");
     }
     return text.conversation(Api.MESSAGES, body.json());
   }
@@ -70,7 +73,7 @@ final class PromptReader {
   List<int[]> prompts(RequestBody body, String field) throws EngineApiException {
     JsonNode given = body.get(field);
     if (given == null) {
-      throw EngineApiException.missing(field);
+      throw body.missing(field);
     }
     boolean special = special(body);
     List<int[]> prompts = new ArrayList<>();
@@ -85,16 +88,27 @@ final class PromptReader {
         } else if (one.isArray()) {
           prompts.add(GenerationRequest.ids(one, field));
         } else {
-          throw RequestBody.invalid("string_type", field, "Input should be a valid string");
+          throw body.invalid("string_type", field, "Input should be a valid string");
         }
       }
     } else {
-      throw RequestBody.invalid("string_type", field, "Input should be a valid string");
+      throw body.invalid("string_type", field, "Input should be a valid string");
     }
     if (prompts.isEmpty() || prompts.stream().anyMatch(prompt -> prompt.length == 0)) {
-      throw EngineApiException.badRequest("Either prompt or prompt_embeds must be provided and non-empty.", field);
+      throw EngineApiException.parameter("Either prompt or prompt_embeds must be provided and non-empty.", field);
     }
     return prompts;
+  }
+
+  /** The texts of prompts that {@link #prompts} has read: as they were given, or of their tokens. */
+  List<String> texts(RequestBody body, List<int[]> prompts) {
+    JsonNode given = body.json().path("prompt");
+    List<String> texts = new ArrayList<>();
+    for (int i = 0; i < prompts.size(); i++) {
+      JsonNode one = given.isTextual() ? given : given.path(i);
+      texts.add(one.isTextual() ? one.textValue() : text.decode(prompts.get(i)));
+    }
+    return texts;
   }
 
   /** What {@code /tokenize} answers; TensorRT-LLM's takes texts alone. */
@@ -105,7 +119,7 @@ final class PromptReader {
     } else {
       String prompt = body.text("prompt");
       if (prompt == null) {
-        throw EngineApiException.missing("prompt");
+        throw body.missing("prompt");
       }
       tokens = text.encode(prompt, special(body));
     }
@@ -130,7 +144,7 @@ final class PromptReader {
   JsonNode detokenize(RequestBody body) throws EngineApiException {
     JsonNode tokens = body.get("tokens");
     if (tokens == null || !tokens.isArray()) {
-      throw EngineApiException.missing("tokens");
+      throw body.missing("tokens");
     }
     return JsonNodeFactory.instance.objectNode().put("prompt", text.decode(GenerationRequest.ids(tokens, "tokens")));
   }

@@ -1,7 +1,9 @@
 package io.kvasir.sim.core;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.kvasir.enginemodel.KeyChain;
 import io.kvasir.enginemodel.Sequence;
+import io.kvasir.sim.text.PlannedAnswer;
 import io.kvasir.sim.text.SyntheticText;
 import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
@@ -25,8 +27,12 @@ public final class GeneratedSequence extends Sequence {
    * @param maxTokens tokens after which the answer is cut; 0 to read the prompt only
    * @param minTokens tokens before which it does not end by itself
    * @param ignoreEos never ends by itself
+   * @param stops what else ends it
    */
-  public record SamplingParams(int maxTokens, int minTokens, boolean ignoreEos) {}
+  public record SamplingParams(int maxTokens, int minTokens, boolean ignoreEos, StopConditions stops) {
+    /** Reads the prompt and generates nothing. */
+    static final SamplingParams NOTHING = new SamplingParams(0, 0, false, StopConditions.NONE);
+  }
 
   /** Copies what another engine computed; called on the engine's thread, which it must not hold up. */
   interface Loader {
@@ -39,6 +45,7 @@ public final class GeneratedSequence extends Sequence {
   private SyntheticText.Writer writer;
   private final int eos;
   private final SamplingParams sampling;
+  private final StopConditions.Watch stops;
   private final boolean notifyEachToken;
   final @Nullable String lora;
   final @Nullable String salt;
@@ -49,7 +56,9 @@ public final class GeneratedSequence extends Sequence {
   private boolean retainsBlocks;
   private boolean retainsOnStop;
   private @Nullable String session;
+  private boolean computesAll;
   private int[] firstTokens = {};
+  private volatile @Nullable PlannedAnswer planned;
   private volatile int @Nullable [] keptBlocks;
   private volatile @Nullable String error;
   private volatile int[] output;
@@ -80,6 +89,7 @@ public final class GeneratedSequence extends Sequence {
     this.writer = writer;
     this.eos = eos;
     this.sampling = extent;
+    this.stops = StopConditions.Watch.over(extent.stops());
     this.notifyEachToken = eachToken;
     this.lora = lora;
     this.salt = salt;
@@ -102,6 +112,21 @@ public final class GeneratedSequence extends Sequence {
   /** Before it is submitted: a session keeps its blocks after its end. */
   void keepFor(@Nullable String its) {
     session = its;
+  }
+
+  /** Before it is submitted: what it is to generate; null for text. */
+  void plan(@Nullable PlannedAnswer answer) {
+    planned = answer;
+  }
+
+  /** Before it is submitted: nothing of it is taken from the cache, for something is asked of each of its tokens. */
+  void computeAll() {
+    computesAll = true;
+  }
+
+  @Override
+  protected boolean findsPrefix() {
+    return !computesAll;
   }
 
   @Override
@@ -141,6 +166,7 @@ public final class GeneratedSequence extends Sequence {
         Math.min(copied.length, remoteTokens))) {
       int[] mixed = prompt.clone();
       System.arraycopy(copied, 0, mixed, 0, Math.min(copied.length, remoteTokens));
+      planned = null;
       writer = prose.writerAfter(mixed, variant);
     }
   }
@@ -163,7 +189,8 @@ public final class GeneratedSequence extends Sequence {
     output[count++] = token;
     keys.append(token);
     grow();
-    if (token == eos && !sampling.ignoreEos()) {
+    if ((token == eos && !sampling.ignoreEos())
+        || (stops.isNeeded() && stops.stops(token, text(count - 1), count, sampling.minTokens()))) {
       ended = FinishReason.STOP;
     } else if (count == sampling.maxTokens()) {
       ended = FinishReason.LENGTH;
@@ -175,9 +202,17 @@ public final class GeneratedSequence extends Sequence {
   }
 
   private int next() {
+    PlannedAnswer plan = planned;
     if (count < firstTokens.length) {
-      writer.append(firstTokens[count]);
-      return firstTokens[count];
+      int copied = firstTokens[count];
+      writer.append(copied);
+      if (plan != null && copied != plan.token(count, eos)) {
+        planned = null;
+      }
+      return copied;
+    }
+    if (plan != null) {
+      return plan.token(count, eos);
     }
     return writer.next(!sampling.ignoreEos() && count >= sampling.minTokens());
   }
@@ -255,6 +290,31 @@ public final class GeneratedSequence extends Sequence {
   /** A delivered token. */
   int token(int position) {
     return output[position];
+  }
+
+  /** What a delivered token adds to the text. */
+  String text(int position) {
+    PlannedAnswer plan = planned;
+    return plan == null ? writer.text(output[position]) : plan.text(position);
+  }
+
+  /** What it generates, when that is more than text. */
+  @Nullable PlannedAnswer planned() {
+    return planned;
+  }
+
+  StopConditions stopConditions() {
+    return sampling.stops();
+  }
+
+  /** Characters of the answer that are its text. Read after {@link #finish}. */
+  int textEnd() {
+    return stops.end();
+  }
+
+  /** The stop string or token that ended it, or null. Read after {@link #finish}. */
+  JsonNode stopReason() {
+    return stops.reason();
   }
 
   /** Why it ended; null while it goes on. Read before {@link #delivered}, which is then final. */

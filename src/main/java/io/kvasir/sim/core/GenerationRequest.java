@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param choices answers per prompt
  * @param sampling how long an answer may become
  * @param requestedTokens tokens that the client allows, whatever the engine makes of it
+ * @param plan what the answers are
  * @param response what the answer includes, and how it is sent
  * @param scope which requests' KV blocks it may use
  * @param transfers what every sequence has to do with other engines
@@ -24,6 +25,7 @@ public record GenerationRequest(
     int choices,
     GeneratedSequence.SamplingParams sampling,
     int requestedTokens,
+    AnswerPlan plan,
     ResponseOptions response,
     CacheScope scope,
     List<TransferSpec> transfers) {
@@ -34,11 +36,13 @@ public record GenerationRequest(
    * @param stream whether the answer goes out token by token
    * @param includeUsage whether a streamed answer ends with its usage
    * @param continuousUsage whether every event has the usage so far
-   * @param returnTokenIds whether the answer includes the token ids of prompt and answer
+   * @param tokens whether the answer includes its tokens' ids, or something about each of them
+   * @param promptLogprobs whether it includes something about each of the prompt's tokens
    */
-  public record ResponseOptions(boolean stream, boolean includeUsage, boolean continuousUsage, boolean returnTokenIds) {
+  public record ResponseOptions(
+      boolean stream, boolean includeUsage, boolean continuousUsage, boolean tokens, boolean promptLogprobs) {
     /** A whole answer, without anything that is not asked for. */
-    static final ResponseOptions PLAIN = new ResponseOptions(false, false, false, false);
+    static final ResponseOptions PLAIN = new ResponseOptions(false, false, false, false, false);
   }
 
   /**
@@ -58,55 +62,12 @@ public record GenerationRequest(
   /** A request that computes its prompts and generates nothing. */
   public static GenerationRequest prefill(List<int[]> prompts, CacheScope scope) {
     return new GenerationRequest(
-        prompts, 1, new GeneratedSequence.SamplingParams(0, 0, false), 0, ResponseOptions.PLAIN, scope,
+        prompts, 1, GeneratedSequence.SamplingParams.NOTHING, 0, AnswerPlan.TEXT, ResponseOptions.PLAIN, scope,
         noTransfers(prompts.size()));
   }
 
-  /**
-   * Reads what the APIs have in common.
-   *
-   * @param most tokens the request allows, or null for no limit
-   * @param otherwise tokens without a limit; 0 for the whole remaining context
-   */
-  public static GenerationRequest of(
-      RequestBody body, List<int[]> prompts, @Nullable Integer most, int otherwise, int modelLen, @Nullable String lora)
-      throws EngineApiException {
-    int longest = prompts.stream().mapToInt(prompt -> prompt.length).max().orElse(0);
-    Integer fewest = body.integer("min_tokens");
-    Integer n = body.integer("n");
-    boolean stream = body.flag("stream");
-    if (body.get("stream_options") != null && !stream) {
-      throw EngineApiException.badRequest("Stream options can only be defined when `stream=True`.", "stream_options");
-    }
-    RequestBody options = body.object("stream_options");
-    String salt = body.text("cache_salt");
-    if (salt != null && salt.isEmpty()) {
-      throw EngineApiException.badRequest("Parameter 'cache_salt' must be a non-empty string if provided.",
-          "cache_salt");
-    }
-    if (n != null && (n < 1 || n > 128)) {
-      throw EngineApiException.badRequest("n must be at least 1 and at most 128, got " + n + ".", "n");
-    }
-    GeneratedSequence.SamplingParams sampling =
-        new GeneratedSequence.SamplingParams(
-            maxTokensInContext(longest, most, otherwise, modelLen),
-            fewest == null ? 0 : fewest,
-            body.flag("ignore_eos"));
-    return new GenerationRequest(
-        prompts,
-        n == null ? 1 : n,
-        sampling,
-        sampling.maxTokens(),
-        new ResponseOptions(
-            stream,
-            options.flag("include_usage"),
-            options.flag("continuous_usage_stats"),
-            body.flag("return_token_ids")),
-        new CacheScope(lora, salt, body.text("session_id")),
-        noTransfers(prompts.size() * (n == null ? 1 : n)));
-  }
-
-  private static List<TransferSpec> noTransfers(int sequences) {
+  /** Transfers of sequences that have to do with no other engine. */
+  public static List<TransferSpec> noTransfers(int sequences) {
     return Collections.nCopies(sequences, new TransferSpec.NoTransfer());
   }
 
@@ -116,40 +77,12 @@ public record GenerationRequest(
     return new GenerationRequest(
         prompts,
         choices,
-        first ? new GeneratedSequence.SamplingParams(1, 0, sampling.ignoreEos()) : sampling,
+        first ? new GeneratedSequence.SamplingParams(1, 0, sampling.ignoreEos(), StopConditions.NONE) : sampling,
         requestedTokens,
+        plan,
         response,
         scope,
         List.copyOf(others));
-  }
-
-  /** Refuses what the context cannot hold, with the engine's message. */
-  private static int maxTokensInContext(int prompt, @Nullable Integer most, int otherwise, int modelLen)
-      throws EngineApiException {
-    if (most != null && most < 1) {
-      throw EngineApiException.badRequest("max_tokens must be at least 1, got " + most + ".", "max_tokens");
-    }
-    int left = modelLen - prompt;
-    if (left < 1) {
-      throw EngineApiException.badRequest(
-          "This model's maximum context length is " + modelLen + " tokens. However, your request has " + prompt
-              + " input tokens. Please reduce the length of the input messages.",
-          "input_tokens");
-    }
-    if (most != null && most > left) {
-      throw EngineApiException.badRequest(
-          "'max_tokens' or 'max_completion_tokens' is too large: " + most + ". This model's maximum context length is "
-              + modelLen + " tokens and your request has " + prompt + " input tokens (" + most + " > " + modelLen
-              + " - " + prompt + ").",
-          "max_tokens");
-    }
-    return most != null ? most : otherwise == 0 ? left : Math.min(otherwise, left);
-  }
-
-  /** The answer's first element's {@code max_completion_tokens}, else {@code max_tokens}. */
-  public static @Nullable Integer maxTokens(RequestBody body) throws EngineApiException {
-    Integer completion = body.integer("max_completion_tokens");
-    return completion != null ? completion : body.integer("max_tokens");
   }
 
   /** Token ids given in place of text. */
@@ -158,7 +91,7 @@ public record GenerationRequest(
     for (int i = 0; i < ids.length; i++) {
       JsonNode id = array.get(i);
       if (!id.canConvertToLong() || !id.isIntegralNumber() || id.longValue() < 0 || id.longValue() > 0xffffffffL) {
-        throw RequestBody.invalid("int_type", field, "Input should be a valid integer");
+        throw RequestBody.invalid("int_type", field + "." + i, "Input should be a valid integer", id);
       }
       ids[i] = (int) id.longValue();
     }

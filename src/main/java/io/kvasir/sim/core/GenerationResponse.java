@@ -7,7 +7,6 @@ import io.kvasir.sim.json.EngineApiException;
 import io.kvasir.sim.json.EngineErrors;
 import io.kvasir.sim.settings.CachedTokensUsage;
 import io.kvasir.sim.settings.InjectedFault;
-import io.kvasir.sim.text.SyntheticText;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -30,9 +29,8 @@ final class GenerationResponse {
   private final EngineCore rank;
   private final List<GeneratedSequence> generations;
   private final RequestTransfer transfer;
-  private final SyntheticText syntheticText;
   private final CachedTokensUsage cachedTokens;
-  private final int[] deliveredCounts;
+  private final AnswerText[] texts;
   private final AtomicBoolean cancelled = new AtomicBoolean();
 
   GenerationResponse(
@@ -41,16 +39,14 @@ final class GenerationResponse {
       EngineCore rank,
       List<GeneratedSequence> generations,
       RequestTransfer transfer,
-      SyntheticText prose,
       CachedTokensUsage cachedTokens) {
     this.exchange = exchange;
     this.request = request;
     this.rank = rank;
     this.generations = generations;
     this.transfer = transfer;
-    this.syntheticText = prose;
     this.cachedTokens = cachedTokens;
-    this.deliveredCounts = new int[generations.size()];
+    this.texts = generations.stream().map(AnswerText::new).toArray(AnswerText[]::new);
   }
 
   /** Submits the sequences, once the receivers have requested their blocks where transfers wait for them. */
@@ -116,7 +112,7 @@ final class GenerationResponse {
         out.setLength(0);
         delay(fault);
       }
-      if (fault != null && fault.breaksStreams() && (open == 0 || deliveredCounts[0] >= BREAK_AFTER_TOKENS)) {
+      if (fault != null && fault.breaksStreams() && (open == 0 || texts[0].tokens() >= BREAK_AFTER_TOKENS)) {
         failStream(fault);
         return;
       }
@@ -147,8 +143,10 @@ final class GenerationResponse {
         throw EngineApiException.of(500, failure);
       }
       GeneratedSequence generation = generations.get(i);
+      ResponseFormat.End end = end(generation);
       int[] tokens = tokens(generation, 0, generation.delivered());
-      choices.add(new ResponseFormat.Choice(text(tokens), tokens, finish(generation)));
+      String text = texts[i].take(tokens.length, true);
+      choices.add(new ResponseFormat.Choice(text, AnswerText.call(generation, text), tokens, end));
     }
     JsonNode whole = format.body(choices, usage());
     if (whole instanceof ObjectNode answer) {
@@ -198,7 +196,7 @@ final class GenerationResponse {
   }
 
   private boolean hasNewTokens(int i) {
-    return generations.get(i).finish() != null || generations.get(i).delivered() > deliveredCounts[i];
+    return generations.get(i).finish() != null || generations.get(i).delivered() > texts[i].tokens();
   }
 
   private @Nullable String failure(int i) {
@@ -208,14 +206,20 @@ final class GenerationResponse {
   /** Appends what is new of a choice; returns whether that was its end. */
   private boolean appendNewTokens(ResponseFormat format, int i, StringBuilder out) {
     GeneratedSequence generation = generations.get(i);
-    GeneratedSequence.FinishReason finish = generation.finish();
+    boolean ended = generation.finish() != null;
     int delivered = generation.delivered();
-    int[] tokens = tokens(generation, deliveredCounts[i], delivered);
-    deliveredCounts[i] = delivered;
+    int from = texts[i].tokens();
+    String text = texts[i].take(delivered, ended);
     format.delta(
-        out, i, text(tokens), request.response().returnTokenIds() ? tokens : null, finish,
-        request.response().continuousUsage() ? usage(of -> deliveredCounts[of]) : null);
-    return finish != null;
+        out,
+        i,
+        new ResponseFormat.Delta(
+            text,
+            texts[i].callPart(text),
+            request.response().tokens() ? tokens(generation, from, delivered) : null,
+            ended ? end(generation) : null,
+            request.response().continuousUsage() ? usage(of -> texts[of].tokens()) : null));
+    return ended;
   }
 
   private void failStream(InjectedFault.Kind fault) throws IOException {
@@ -256,14 +260,6 @@ final class GenerationResponse {
     LockSupport.parkNanos(this, nanos);
   }
 
-  private String text(int[] tokens) {
-    StringBuilder text = new StringBuilder();
-    for (int token : tokens) {
-      text.append(syntheticText.text(token));
-    }
-    return text.toString();
-  }
-
   private int[] tokens(GeneratedSequence generation, int from, int to) {
     int[] tokens = new int[to - from];
     for (int i = from; i < to; i++) {
@@ -272,8 +268,9 @@ final class GenerationResponse {
     return tokens;
   }
 
-  private GeneratedSequence.FinishReason finish(GeneratedSequence generation) {
+  private static ResponseFormat.End end(GeneratedSequence generation) {
     GeneratedSequence.FinishReason finish = generation.finish();
-    return finish == null ? GeneratedSequence.FinishReason.ABORT : finish;
+    return new ResponseFormat.End(
+        finish == null ? GeneratedSequence.FinishReason.ABORT : finish, generation.stopReason());
   }
 }

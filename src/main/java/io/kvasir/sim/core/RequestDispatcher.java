@@ -120,12 +120,12 @@ public final class RequestDispatcher {
 
   /** Leading chunks of {@code tokens} that some rank has in host memory; they count as used there. */
   public CompletableFuture<Integer> hostChunks(int[] tokens, @Nullable String salt) {
-    GeneratedSequence.SamplingParams nothing = new GeneratedSequence.SamplingParams(0, 0, false);
     CompletableFuture<Integer> most = CompletableFuture.completedFuture(0);
     for (EngineCore rank : ranks) {
       KeyChain keys = keys(null, salt);
       GeneratedSequence probe =
-          new GeneratedSequence(tokens, keys, syntheticText.writerAfter(tokens, 0), eos, nothing, false, null, salt);
+          new GeneratedSequence(tokens, keys, syntheticText.writerAfter(tokens, 0), eos,
+              GeneratedSequence.SamplingParams.NOTHING, false, null, salt);
       most = most.thenCombine(rank.hostBlocks(probe), Math::max);
     }
     return most.thenApply(blocks -> blocks * settings.engine().blockSize() / HostTierSettings.CHUNK_TOKENS);
@@ -172,13 +172,16 @@ public final class RequestDispatcher {
                 request.response().stream(),
                 scope.lora(), scope.salt());
         generation.keepFor(scope.session());
+        generation.plan(request.plan().answer(prompt, choice));
+        if (request.response().promptLogprobs()) {
+          generation.computeAll();
+        }
         generations.add(generation);
       }
     }
     RequestTransfer requestTransfer = new RequestTransfer(transfer, copyCost, request, rank, generations);
     GenerationResponse answer =
-        new GenerationResponse(exchange, request, rank, generations, requestTransfer, syntheticText,
-            settings.cachedTokens());
+        new GenerationResponse(exchange, request, rank, generations, requestTransfer, settings.cachedTokens());
     inFlight.incrementAndGet();
     load.addAndGet(rank.rank(), generations.size());
     try {

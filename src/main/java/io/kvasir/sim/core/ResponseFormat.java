@@ -2,6 +2,7 @@ package io.kvasir.sim.core;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -14,20 +15,8 @@ public interface ResponseFormat {
   /** What comes before the first token. */
   void begin(StringBuilder out);
 
-  /**
-   * New text of a choice.
-   *
-   * @param tokens the text's tokens, when the client requested them; else null
-   * @param finish why the choice ends with this text, or null
-   * @param usage so far, when the client requested it with every event; else null
-   */
-  void delta(
-      StringBuilder out,
-      int choice,
-      String text,
-      int @Nullable [] tokens,
-      GeneratedSequence.@Nullable FinishReason finish,
-      @Nullable Usage usage);
+  /** What is new of a choice. */
+  void delta(StringBuilder out, int choice, Delta delta);
 
   /** What comes after the last choice ended. */
   void end(StringBuilder out, Usage usage);
@@ -36,19 +25,60 @@ public interface ResponseFormat {
   JsonNode body(List<Choice> choices, Usage usage);
 
   /**
+   * What is new of a choice.
+   *
+   * @param text plain text; where there is a call, its markup, which nobody is shown
+   * @param call what is new of the call that the choice is; null for plain text
+   * @param tokens the tokens of it, when the client requested them or something about them; else null
+   * @param end why the choice ends with this, or null
+   * @param usage so far, when the client requested it with every event; else null
+   */
+  record Delta(
+      String text, @Nullable CallPart call, int @Nullable [] tokens, @Nullable End end, @Nullable Usage usage) {}
+
+  /**
+   * A part of a call.
+   *
+   * @param name of the tool where the call begins; else null
+   * @param arguments more of their JSON
+   */
+  record CallPart(@Nullable String name, String arguments) {}
+
+  /**
    * A complete choice.
    *
+   * @param text its text; where it is a call, with its markup
+   * @param call the call of a tool that it is, or null
    * @param tokens its text's tokens
    */
-  record Choice(String text, int[] tokens, GeneratedSequence.FinishReason finish) {}
+  record Choice(String text, @Nullable Call call, int[] tokens, End end) {}
 
-  /** OpenAI's name of a finish reason. */
-  static String reason(GeneratedSequence.FinishReason finish) {
-    return switch (finish) {
-      case STOP -> "stop";
-      case LENGTH -> "length";
-      case ABORT -> "abort";
-    };
+  /**
+   * A call of a tool.
+   *
+   * @param arguments JSON
+   */
+  record Call(String name, String arguments) {}
+
+  /**
+   * The end of a choice.
+   *
+   * @param stop the stop string or the stop token; null for another reason
+   */
+  record End(GeneratedSequence.FinishReason reason, JsonNode stop) {
+    /** For no stop string or token. */
+    public static End of(GeneratedSequence.FinishReason reason) {
+      return new End(reason, NullNode.instance);
+    }
+
+    /** OpenAI's name of the reason. */
+    public String name() {
+      return switch (reason) {
+        case STOP -> "stop";
+        case LENGTH -> "length";
+        case ABORT -> "abort";
+      };
+    }
   }
 
   /** Appends an event that goes by its type, as Anthropic's and those of responses do. */

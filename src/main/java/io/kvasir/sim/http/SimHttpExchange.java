@@ -24,6 +24,7 @@ public final class SimHttpExchange {
   private boolean started;
   private boolean ended;
   private byte[] chunk = new byte[512];
+  private String moreHeaders = "";
 
   SimHttpExchange(ReadRequest request, SimHttpSocket socket, ArrivalOrder.Place place) {
     String target = request.target();
@@ -101,6 +102,11 @@ public final class SimHttpExchange {
     if (cancelled) {
       runCancelAction();
     }
+  }
+
+  /** Before an answer: gives its head another header. */
+  public void addHeader(String name, String value) {
+    moreHeaders += name + ": " + value + "\r\n";
   }
 
   /** Answers at once. */
@@ -200,7 +206,7 @@ public final class SimHttpExchange {
   private StringBuilder head(int status, String contentType) {
     StringBuilder head = new StringBuilder(256);
     head.append("HTTP/1.1 ").append(status).append(' ').append(reason(status)).append("\r\n");
-    head.append("server: uvicorn\r\n");
+    head.append("server: uvicorn\r\n").append(moreHeaders);
     if (!contentType.isEmpty()) {
       head.append("content-type: ").append(contentType).append("\r\n");
     }

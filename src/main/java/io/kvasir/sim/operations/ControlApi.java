@@ -80,7 +80,7 @@ public final class ControlApi implements AutoCloseable {
         var _ = schedule(CRASH_DELAY_MS, engine::crash);
         var _ = schedule(CRASH_DELAY_MS + (ms == null ? 0 : ms), engine::restart);
       }
-      default -> throw EngineApiException.notFound("Not Found", null);
+      default -> throw EngineApiException.noRoute();
     }
     return state();
   }
@@ -91,8 +91,12 @@ public final class ControlApi implements AutoCloseable {
     Integer ms = milliseconds(body);
     Map<EngineCondition, Boolean> given = new EnumMap<>(EngineCondition.class);
     for (EngineCondition condition : known) {
-      if (body.get(condition.toString()) != null) {
-        given.put(condition, body.flag(condition.toString()));
+      JsonNode on = body.get(condition.toString());
+      if (on != null && !on.isBoolean()) {
+        throw body.invalid("bool_type", condition.toString(), "Input should be a valid boolean");
+      }
+      if (on != null) {
+        given.put(condition, on.booleanValue());
       }
     }
     for (Map.Entry<EngineCondition, Boolean> each : given.entrySet()) {

@@ -72,7 +72,7 @@ public final class IdentityPages {
       default -> null;
     };
     if (page == null) {
-      throw EngineApiException.notFound("Not Found", null);
+      throw EngineApiException.noRoute();
     }
     return page;
   }

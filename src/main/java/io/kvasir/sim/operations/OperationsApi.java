@@ -72,12 +72,12 @@ public final class OperationsApi {
             Set<String> only = Set.copyOf(exchange.queryValues("name[]"));
             exchange.reply(200, EngineMetrics.CONTENT_TYPE, only.isEmpty() ? metrics.text() : metrics.text(only));
           }
-          case TENSORRT_LLM, LLM_D, DYNAMO -> throw EngineApiException.notFound("Not Found", null);
+          case TENSORRT_LLM, LLM_D, DYNAMO -> throw EngineApiException.noRoute();
         }
       }
       case "/v1/loads" -> {
         if (settings.http().api() != EngineApi.SGLANG) {
-          throw EngineApiException.notFound("Not Found", null);
+          throw EngineApiException.noRoute();
         }
         if (exchange.queryValues("format").contains("prometheus")) {
           byte[] page = RankLoads.gauges(ranks, settings.engine()).getBytes(StandardCharsets.UTF_8);
@@ -89,7 +89,7 @@ public final class OperationsApi {
       case "/sim" -> JsonReply.send(exchange, controls.state());
       default -> {
         if (!exchange.path().startsWith(PREFETCHES + "/")) {
-          throw EngineApiException.notFound("Not Found", null);
+          throw EngineApiException.noRoute();
         }
         JsonReply.send(exchange, prefetches.status(exchange.path().substring(PREFETCHES.length() + 1)));
       }
@@ -108,11 +108,11 @@ public final class OperationsApi {
       }
       case "/close_session" -> {
         if (settings.http().api() != EngineApi.SGLANG) {
-          throw EngineApiException.notFound("Not Found", null);
+          throw EngineApiException.noRoute();
         }
         String session = RequestBody.parse(exchange.body()).text("session_id");
         if (session == null) {
-          throw EngineApiException.badRequest("Field required", "session_id");
+          throw EngineApiException.missing("session_id");
         }
         ranks.forEach(rank -> rank.endSession(session));
         exchange.reply(200, "", new byte[0]);
@@ -121,7 +121,7 @@ public final class OperationsApi {
       case PREFETCHES -> JsonReply.send(exchange, prefetches.submit(RequestBody.parse(exchange.body())));
       case "/sim/faults", "/sim/conditions", "/sim/crash" ->
           JsonReply.send(exchange, controls.post(exchange.path(), RequestBody.parse(exchange.body())));
-      default -> throw EngineApiException.notFound("Not Found", null);
+      default -> throw EngineApiException.noRoute();
     }
   }
 

@@ -41,6 +41,8 @@ public final class SyntheticText {
           + "water way we week well went were west what wheel when where which while white who whole why wind with "
           + "without wood word work world would write year you young your";
 
+  private static final List<String> VOCABULARY = List.of(WORDS.split(" "));
+
   private final int[] paragraphStarts;
   private final int[] sentenceStarts;
   private final int[] words;
@@ -50,7 +52,7 @@ public final class SyntheticText {
 
   /** Collects the words that are one token in {@code model}. */
   public SyntheticText(ModelText model) {
-    List<String> lower = List.of(WORDS.split(" "));
+    List<String> lower = VOCABULARY;
     List<String> upper = lower.stream().map(word -> word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1))
         .toList();
     eos = model.eos();
@@ -73,6 +75,21 @@ public final class SyntheticText {
   /** The text of a token that a writer returned; nothing for the end of the answer. */
   public String text(int token) {
     return texts.getOrDefault(token, "");
+  }
+
+  /** The words that answers are made of. */
+  static List<String> vocabulary() {
+    return VOCABULARY;
+  }
+
+  /** How many of them are one token each. */
+  int wordCount() {
+    return words.length;
+  }
+
+  /** The token of one, by its number from 0 on. */
+  int word(int number) {
+    return words[number];
   }
 
   private int[] orLetters(ModelText model, int[] found, char first) {
@@ -137,6 +154,11 @@ public final class SyntheticText {
       int token = choose(mayEnd);
       append(token);
       return token;
+    }
+
+    /** As {@link SyntheticText#text}. */
+    public String text(int token) {
+      return SyntheticText.this.text(token);
     }
 
     /** As if {@code token} had been chosen: another engine chose it. */
