@@ -7,8 +7,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Random;
 
 /**
- * An agent's conversation by one of the APIs that agents have: each of its answers calls a tool, whose result comes in
- * two parts. Used by one thread.
+ * An agent's conversation by one of the APIs that agents have: each of its answers calls a tool, or is said to have
+ * called one, whose result comes in two parts. Used by one thread.
  */
 abstract sealed class AgentConversation {
   /** Tokens of an answer at most. */
@@ -43,7 +43,7 @@ abstract sealed class AgentConversation {
     return body;
   }
 
-  /** The answer came, and what it is said to have called has this result. */
+  /** The answer came; what it has called has a result, and where it has called nothing, what it is said to have. */
   abstract void answered(JsonNode answer, Random random);
 
   private static ObjectNode parameters() {
@@ -55,6 +55,10 @@ abstract sealed class AgentConversation {
 
   private static ObjectNode describe(ObjectNode tool) {
     return tool.put("name", "look_up").put("description", "Looks up a word in the dictionary.");
+  }
+
+  private static boolean isOfType(JsonNode part, String type) {
+    return part.path("type").asText().equals(type);
   }
 
   private static String callId(Random random) {
@@ -90,11 +94,13 @@ abstract sealed class AgentConversation {
 
     @Override
     void answered(JsonNode answer, Random random) {
-      String id = callId(random);
       ObjectNode message = answer.at("/choices/0/message").deepCopy();
-      message.putArray("tool_calls").addObject().put("id", id).put("type", "function").putObject("function")
-          .put("name", "look_up").put("arguments", arguments(random));
+      if (message.path("tool_calls").isEmpty()) {
+        message.putArray("tool_calls").addObject().put("id", callId(random)).put("type", "function")
+            .putObject("function").put("name", "look_up").put("arguments", arguments(random));
+      }
       messages.add(message);
+      String id = message.at("/tool_calls/0/id").asText();
       result(messages.addObject().put("role", "tool").put("tool_call_id", id).putArray("content"), random);
     }
   }
@@ -114,11 +120,13 @@ abstract sealed class AgentConversation {
 
     @Override
     void answered(JsonNode answer, Random random) {
-      String id = callId(random);
       ArrayNode said = messages.addObject().put("role", "assistant").putArray("content");
       answer.path("content").forEach(block -> said.add(block.deepCopy()));
-      said.addObject().put("type", "tool_use").put("id", id).put("name", "look_up")
-          .putObject("input").put("word", Words.text(random, 8));
+      if (!isOfType(said.path(said.size() - 1), "tool_use")) {
+        said.addObject().put("type", "tool_use").put("id", callId(random)).put("name", "look_up")
+            .putObject("input").put("word", Words.text(random, 8));
+      }
+      String id = said.path(said.size() - 1).path("id").asText();
       ObjectNode used = messages.addObject().put("role", "user").putArray("content").addObject();
       result(used.put("type", "tool_result").put("tool_use_id", id).putArray("content"), random);
     }
@@ -139,10 +147,12 @@ abstract sealed class AgentConversation {
 
     @Override
     void answered(JsonNode answer, Random random) {
-      String id = callId(random);
       answer.path("output").forEach(item -> input.add(item.deepCopy()));
-      input.addObject().put("type", "function_call").put("call_id", id).put("name", "look_up")
-          .put("arguments", arguments(random));
+      if (!isOfType(input.path(input.size() - 1), "function_call")) {
+        input.addObject().put("type", "function_call").put("call_id", callId(random)).put("name", "look_up")
+            .put("arguments", arguments(random));
+      }
+      String id = input.path(input.size() - 1).path("call_id").asText();
       input.addObject().put("type", "function_call_output").put("call_id", id).put("output", Words.text(random, 300));
     }
   }
