@@ -131,6 +131,7 @@ final class DrainIT {
   private CompletableFuture<HttpResponse<InputStream>> stream(Node node, int tokens) {
     return http.sendAsync(
         HttpRequest.newBuilder(TestNodes.gateway(node, "/v1/completions"))
+            .header("content-type", "application/json")
             .POST(BodyPublishers.ofString(
                     """
                     {"model":"kvasir-demo","prompt":"Tell me","max_tokens":%d,"ignore_eos":true,"stream":true}"""

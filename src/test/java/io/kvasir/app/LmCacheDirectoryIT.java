@@ -138,6 +138,7 @@ final class LmCacheDirectoryIT {
       fillers++;
       HttpRequest.Builder filler =
           HttpRequest.newBuilder(engine.resolve("/v1/chat/completions"))
+              .header("content-type", "application/json")
               .POST(BodyPublishers.ofString(body(words(1_000 + fillers, WORDS))));
       assertThat(TestNodes.send(filler).statusCode()).isEqualTo(200);
       return reason(prompt).contains("; depth=0/");

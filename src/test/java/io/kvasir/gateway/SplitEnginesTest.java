@@ -219,6 +219,7 @@ final class SplitEnginesTest {
 
   private JsonNode direct(SimEngine engine, String path, String body) throws Exception {
     HttpRequest request = HttpRequest.newBuilder(engine.url().resolve(path))
+        .header("content-type", "application/json")
         .POST(HttpRequest.BodyPublishers.ofString(body)).build();
     return JSON.readTree(router.client().send(request, HttpResponse.BodyHandlers.ofString()).body());
   }

@@ -37,16 +37,17 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.pekko.actor.testkit.typed.javadsl.ActorTestKit;
 import org.jspecify.annotations.Nullable;
 
@@ -271,6 +272,9 @@ final class TestRouter implements AutoCloseable {
     HttpRequest.Builder request = HttpRequest.newBuilder(url(target))
         .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
         .timeout(Duration.ofSeconds(60));
+    if (!body.isEmpty() && Stream.of(headers).noneMatch("content-type"::equalsIgnoreCase)) {
+      request.header("content-type", "application/json");
+    }
     if (headers.length > 0) {
       request.headers(headers);
     }
