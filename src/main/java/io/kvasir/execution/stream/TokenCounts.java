@@ -33,9 +33,10 @@ final class TokenCounts {
     return prompt == NONE ? NONE : prompt + Math.max(cacheRead, 0) + Math.max(cacheCreation, 0);
   }
 
-  /** Tokens of the prompt found in the cache. */
+  /** Tokens of the prompt found in the cache; more than it has are no count. */
   long cached() {
-    return cached != NONE ? cached : cacheRead;
+    long found = cached != NONE ? cached : cacheRead;
+    return prompt != NONE && found > prompt() ? NONE : found;
   }
 
   /** Tokens generated. */

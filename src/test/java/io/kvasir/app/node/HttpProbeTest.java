@@ -17,6 +17,7 @@ import io.kvasir.routing.Worker;
 import io.kvasir.sim.SimEngine;
 import io.kvasir.sim.settings.EngineApi;
 import io.kvasir.sim.settings.EngineCondition;
+import io.kvasir.sim.settings.EventSettings;
 import io.kvasir.sim.settings.SimSettings;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -66,7 +67,7 @@ final class HttpProbeTest {
 
   @Test
   void engine_isWell_andReportsItsLoad() throws Exception {
-    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).build())) {
+    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).events(EventSettings.OFF).build())) {
       assertThat(well(engine.url()).join()).isTrue();
       assertThat(reports(engine.url()).join()).containsOnly(Map.entry(0, new EngineReport(0, 0, 0)));
     }
@@ -74,7 +75,8 @@ final class HttpProbeTest {
 
   @Test
   void canary_isAnsweredOnceTheEngineMoves() throws Exception {
-    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).model("m").build())) {
+    try (SimEngine engine =
+        SimEngine.start(SimSettings.builder().port(0).speed(0).model("m").events(EventSettings.OFF).build())) {
       engine.setCondition(EngineCondition.WEDGE, true);
       CompletableFuture<Boolean> canary = canary(engine.url(), "m");
       await("it waits there", () -> engine.stats().running() + engine.stats().waiting() == 1);
@@ -88,7 +90,8 @@ final class HttpProbeTest {
 
   @Test
   void canary_isRefused_whereItsModelIsNotServed() throws Exception {
-    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).model("m").build())) {
+    try (SimEngine engine =
+        SimEngine.start(SimSettings.builder().port(0).speed(0).model("m").events(EventSettings.OFF).build())) {
       assertThat(canary(engine.url(), "another").join()).isFalse();
     }
   }
@@ -304,7 +307,8 @@ final class HttpProbeTest {
   @ParameterizedTest
   @EnumSource(names = {"VLLM", "SGLANG", "LLM_D"})
   void engineOfEachKind_reportsItsLoad(EngineApi api) throws Exception {
-    try (SimEngine engine = SimEngine.start(SimSettings.builder().port(0).speed(0).api(api).build())) {
+    try (SimEngine engine =
+        SimEngine.start(SimSettings.builder().port(0).speed(0).api(api).events(EventSettings.OFF).build())) {
       assertThat(reports(engine.url()).join()).containsOnly(Map.entry(0, new EngineReport(0, 0, 0)));
     }
   }

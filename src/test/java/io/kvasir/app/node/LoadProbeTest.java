@@ -225,7 +225,7 @@ final class LoadProbeTest {
 
   @Test
   void engineThatAnnouncedNothing_isAskedAgainOnceItWasLost() throws Exception {
-    try (SimEngine vllm = SimEngine.start(SimSettings.builder().port(0).speed(0).build())) {
+    try (SimEngine vllm = SimEngine.start(SimSettings.builder().port(0).speed(0).events(EventSettings.OFF).build())) {
       assertThat(reports(vllm.url())).containsOnly(Map.entry(0, new EngineReport(0, 0, 0)));
       vllm.crash();
       assertThat(probe.probe(vllm.url()).toCompletableFuture())

@@ -102,7 +102,10 @@ final class AnswerTapTest {
             new Findings(true, true, true, "chatcmpl-1", Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN)),
         new Stream(
             CUT,
-            new Findings(true, false, false, "chatcmpl-1", Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN)));
+            new Findings(true, false, false, "chatcmpl-1", Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN)),
+        new Stream(
+            CHAT.replace("\"cached_tokens\":64", "\"cached_tokens\":101"),
+            new Findings(true, true, false, "chatcmpl-1", 100, Outcome.UNKNOWN, 20)));
   }
 
   @ParameterizedTest
