@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.app.config.ConfigException;
 import io.kvasir.app.config.KvasirConfig;
 import io.kvasir.app.config.MemoryPlan;
+import io.kvasir.app.config.OperatorFile;
 import io.kvasir.app.llmd.LlmdFile;
 import io.kvasir.llmd.TranslatedPart;
 import io.kvasir.llmd.TranslatedPart.Verdict;
@@ -84,6 +85,10 @@ public final class ValidateCommand implements Callable<Integer> {
         "%s is valid: %d models, %d pods, default profile %s%n",
         config, valid.prompts().models().size(), valid.fleet().pods().size(), valid.routing().profile());
     System.out.println(MemoryPlan.of(valid));
+    OperatorFile file = valid.source().file();
+    if (file != null) {
+      file.missing().problem().ifPresent(problem -> System.err.println("warning: " + problem.line()));
+    }
     return 0;
   }
 

@@ -11,11 +11,13 @@ public final class FileReading {
   private final @Nullable Config config;
   private final @Nullable ConfigException fault;
   private final FileFingerprints fingerprints;
+  private final MissingIncludes missing;
 
-  private FileReading(@Nullable Config config, @Nullable ConfigException fault, FileFingerprints fingerprints) {
+  private FileReading(@Nullable Config config, @Nullable ConfigException fault, IncludedFiles files) {
     this.config = config;
     this.fault = fault;
-    this.fingerprints = fingerprints;
+    this.fingerprints = files.fingerprints();
+    this.missing = files.missing();
   }
 
   /** Reads a file with what it includes. */
@@ -27,9 +29,9 @@ public final class FileReading {
     IncludedFiles files = new IncludedFiles(file);
     try {
       Config config = parser.parse(file, files);
-      return new FileReading(config, null, files.fingerprints());
+      return new FileReading(config, null, files);
     } catch (ConfigException unreadable) {
-      return new FileReading(null, unreadable, files.fingerprints());
+      return new FileReading(null, unreadable, files);
     }
   }
 
@@ -51,5 +53,10 @@ public final class FileReading {
    */
   public FileFingerprints fingerprints() {
     return fingerprints;
+  }
+
+  /** What they include that is not there. */
+  public MissingIncludes missing() {
+    return missing;
   }
 }

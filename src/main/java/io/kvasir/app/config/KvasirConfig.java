@@ -244,7 +244,7 @@ public record KvasirConfig(
    */
   public static KvasirConfig load(Path file, Config given) throws ConfigException {
     FileReading read = ConfigFiles.load(file, given);
-    return read(read.config(), new OperatorFile(file, given, read.fingerprints()));
+    return read(read.config(), new OperatorFile(file, given, read.fingerprints(), read.missing()));
   }
 
   /**

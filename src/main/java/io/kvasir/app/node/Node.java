@@ -297,6 +297,6 @@ public final class Node implements AutoCloseable {
     if (config.picker() != null) {
       readiness.obstacle(discovery::obstacle);
     }
-    readiness.degradation(() -> reloader.problem().stream().toList());
+    readiness.degradation(reloader::problems);
   }
 }

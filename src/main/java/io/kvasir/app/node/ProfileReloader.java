@@ -6,6 +6,7 @@ import io.kvasir.app.config.ConfigFault;
 import io.kvasir.app.config.FileFingerprints;
 import io.kvasir.app.config.FileReading;
 import io.kvasir.app.config.KvasirConfig;
+import io.kvasir.app.config.MissingIncludes;
 import io.kvasir.app.config.OperatorFile;
 import io.kvasir.app.config.RoutingReader;
 import io.kvasir.app.config.RoutingReader.ReloadableRouting;
@@ -26,6 +27,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,6 +50,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
   private volatile Config readFrom;
   private volatile long changedNanos;
   private volatile int faults;
+  private volatile MissingIncludes missing;
 
   /**
    * Starts to check for changes.
@@ -64,6 +67,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     this.nanos = nanos;
     this.changedNanos = nanos.getAsLong();
     this.readFrom = config.source().platform();
+    this.missing = file == null ? new MissingIncludes(List.of()) : logged(file.missing());
     this.files =
         new WatchedFiles("the files of the profiles", file == null ? FileFingerprints.NONE : file.fingerprints());
     this.reloads = Counter.builder()
@@ -115,6 +119,7 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     }
     FileReading read = file.read();
     files.readAs(read.fingerprints());
+    missing = logged(read.missing());
     try {
       ReloadableRouting routing = RoutingReader.reloadable(read.config(), plugins);
       readFrom = read.config();
@@ -123,6 +128,11 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     } catch (ConfigException faulty) {
       return rejected(faulty);
     }
+  }
+
+  private static MissingIncludes logged(MissingIncludes missing) {
+    missing.problem().ifPresent(problem -> LOG.warn("{}", problem.line()));
+    return missing;
   }
 
   private ReloadResult rejected(ConfigException faulty) {
@@ -163,9 +173,12 @@ final class ProfileReloader implements ProfilesAdmin, AutoCloseable {
     return readFrom;
   }
 
-  /** The faults that keep the written profiles out of service, for readiness. */
-  Optional<Problem> problem() {
-    int open = faults;
+  /** The faults that keep the written profiles out of service, and what the files lack, for readiness. */
+  List<Problem> problems() {
+    return Stream.of(faulty(faults), missing.problem()).flatMap(Optional::stream).toList();
+  }
+
+  private static Optional<Problem> faulty(int open) {
     return open == 0
         ? Optional.empty()
         : Optional.of(Problem.warning(

@@ -72,6 +72,9 @@ final class FileReadingTest {
     assertThat(read.fingerprints().files()).containsOnlyKeys(
         file, included, deeper, below, unused, directory.resolve("unused.json"),
         directory.resolve("unused.properties"), directory.resolve("absent.conf"));
+    assertThat(read.missing().names()).containsExactly("absent.conf");
+    assertThat(read.missing().problem()).hasValueSatisfying(
+        problem -> assertThat(problem.line()).contains("absent.conf", "include required(...)"));
   }
 
   /** Writes a file when it has been parsed. */

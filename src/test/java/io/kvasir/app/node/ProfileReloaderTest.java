@@ -13,6 +13,7 @@ import io.kvasir.gateway.admin.vitals.VitalFigure;
 import io.kvasir.routing.Profile;
 import io.kvasir.telemetry.MetricWindow;
 import io.kvasir.telemetry.Metrics;
+import io.kvasir.telemetry.Problem;
 import io.kvasir.telemetry.TestMetrics;
 import io.kvasir.time.NanoClock;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -103,6 +104,18 @@ final class ProfileReloaderTest {
   }
 
   @Test
+  void reload_includedFileThatIsGone_isTold_untilItIsThere() throws Exception {
+    Files.delete(directory.resolve("profiles.conf"));
+
+    assertThat(call("POST", "/admin/profiles/reload", 200).at("/removed/0").textValue()).isEqualTo("mine");
+    assertThat(reload.problems()).singleElement().extracting(Problem::line).asString().contains("profiles.conf");
+
+    write("profiles.conf", MINE.formatted("random"));
+    assertThat(call("POST", "/admin/profiles/reload", 200).at("/added/0").textValue()).isEqualTo("mine");
+    assertThat(reload.problems()).isEmpty();
+  }
+
+  @Test
   void reload_faults_areAllToldAndNothingChanges() throws Exception {
     Profile before = profile("mine");
     write("profiles.conf", MINE.formatted("randm").replace("block-hash", "block-hsh"));
@@ -131,7 +144,7 @@ final class ProfileReloaderTest {
     assertThat(picker.get("remedy").textValue()).startsWith("did you mean \"random\"?");
     assertThat(profile("mine")).isSameAs(before);
     assertThat(reloads("refused")).isEqualTo(1);
-    assertThat(reload.problem()).hasValueSatisfying(told -> assertThat(told.line()).contains("2 faults"));
+    assertThat(reload.problems()).singleElement().extracting(Problem::line).asString().contains("2 faults");
   }
 
   @Test
@@ -171,7 +184,7 @@ final class ProfileReloaderTest {
     write("profiles.conf", MINE.formatted("random"));
 
     assertThat(call("POST", "/admin/profiles/reload", 200).get("result").textValue()).isEqualTo("unchanged");
-    assertThat(reload.problem()).isEmpty();
+    assertThat(reload.problems()).isEmpty();
   }
 
   @Test
