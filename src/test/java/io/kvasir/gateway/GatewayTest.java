@@ -364,7 +364,8 @@ final class GatewayTest {
         "{\"model\":7}", "Field 'model' must be a string, not number",
         "{\"model\":\"  \"}", "Field 'model' is blank",
         "{\"model\":\"m\"} more", "not valid JSON",
-        "{\"model\":\"m\",\"temperature\":NaN}", "Non-standard token 'NaN' at line 1");
+        "{\"model\":\"m\",\"temperature\":NaN}", "Non-standard token 'NaN' at line 1",
+        "{\"model\":\"m\"", "expected close marker for Object at line 1, column 13");
     for (Map.Entry<String, String> fault : faults.entrySet()) {
       HttpResponse<String> openai = router.post("/v1/chat/completions", fault.getKey());
       assertThat(openai.statusCode()).isEqualTo(400);

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.gateway.admin.AdminKeys.Administrator;
 import io.kvasir.http.Headers;
+import io.kvasir.http.JsonFault;
 import io.kvasir.http.server.Exchange;
 import java.io.IOException;
 import java.net.URLDecoder;
@@ -87,12 +88,11 @@ public final class AdminRequest {
       throw AdminException.invalid("body", "the body is no JSON object; " + expected);
     } catch (StreamConstraintsException e) {
       throw AdminException.invalid(
-          "body", "the body is more than is read: %s; %s".formatted(e.getOriginalMessage(), expected));
+          "body", "the body is more than is read: %s; %s".formatted(JsonFault.words(e), expected));
     } catch (JsonProcessingException e) {
       throw AdminException.invalid(
           "body",
-          "the body is not valid JSON: %s at line %d, column %d; %s".formatted(
-              e.getOriginalMessage(), e.getLocation().getLineNr(), e.getLocation().getColumnNr(), expected));
+          "the body is not valid JSON: %s; %s".formatted(JsonFault.placed(e), expected));
     } catch (IOException e) {
       throw new AssertionError("reading an array", e);
     }

@@ -8,10 +8,10 @@ import io.kvasir.gateway.error.ApiException;
 import io.kvasir.gateway.error.GateRefusal;
 import io.kvasir.http.ApiPath;
 import io.kvasir.http.Headers;
+import io.kvasir.http.JsonFault;
 import io.kvasir.http.RequestMemory;
 import java.io.IOException;
 import java.util.Locale;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,12 +20,6 @@ import org.jspecify.annotations.Nullable;
  * when it does not. Thread-safe.
  */
 public final class RequestReader {
-  /** Where Jackson's message names the method that sets the limit, which is not the client's to call. */
-  private static final Pattern FROM_CONSTRAINTS = Pattern.compile(", from `[^`]*`");
-
-  /** Likewise the option of Jackson's that would allow what is no JSON, such as NaN. */
-  private static final Pattern TO_ALLOW = Pattern.compile(": enable `[^`]*` to allow");
-
   private final JsonTreeReader trees = new JsonTreeReader();
 
   /** Looks at a request; what it keeps of it is booked in {@code memory}. */
@@ -89,7 +83,7 @@ public final class RequestReader {
               400,
               "invalid_json",
               "The request body is more than the router reads: %s. Send it flatter or shorter.".formatted(
-                  FROM_CONSTRAINTS.matcher(e.getOriginalMessage()).replaceFirst(""))));
+                  JsonFault.words(e))));
     } catch (JsonTreeReader.OutOfMemoryBudgetException e) {
       throw new UnreadBodyException(
           UnreadBody.MEMORY,
@@ -151,9 +145,7 @@ public final class RequestReader {
         ApiError.of(
             400,
             "invalid_json",
-            "The request body is not valid JSON: %s at line %d, column %d. Send one JSON object.".formatted(
-                TO_ALLOW.matcher(e.getOriginalMessage()).replaceFirst(""), e.getLocation().getLineNr(),
-                e.getLocation().getColumnNr())));
+            "The request body is not valid JSON: %s. Send one JSON object.".formatted(JsonFault.placed(e))));
   }
 
   private static @Nullable String formModel(ApiPath api, Headers headers, byte[] body) throws ApiException {
