@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A timer for deadlines, nearly all of which are cancelled long before they are due. Scheduling and cancelling cost an
  * entry in a set; the thread that runs what is due looks at all entries when the earliest that it had found is due, and
- * is woken only for one that is due before that. What is due within a moment runs at its end, with one look at all.
- * Thread-safe.
+ * is woken only for one that is due before that, never while it looks. What is due within a moment runs at its end,
+ * with one look at all. Thread-safe.
  */
 final class DeadlineTimer implements Timer, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DeadlineTimer.class);
@@ -28,8 +28,11 @@ final class DeadlineTimer implements Timer, AutoCloseable {
   private final AtomicLong sweeps = new AtomicLong();
   private final Thread thread;
 
-  /** When the thread looks next, on the clock of {@link System#nanoTime}. */
+  /** When the thread looks next, on the clock of {@link System#nanoTime}; while it looks, when it began to. */
   private volatile long next = System.nanoTime();
+
+  /** The earliest of what was scheduled since the thread began to look: it may have missed that. */
+  private final AtomicLong earliestAdded = new AtomicLong(next + LONGEST_NANOS);
 
   private volatile boolean closed;
 
@@ -55,36 +58,47 @@ final class DeadlineTimer implements Timer, AutoCloseable {
 
   @Override
   public Timeout schedule(long delayNanos, Runnable action) {
-    Entry entry = new Entry(System.nanoTime() + Math.min(delayNanos, Long.MAX_VALUE / 2), action);
+    long now = System.nanoTime();
+    long delay = Math.min(delayNanos, Long.MAX_VALUE / 2);
+    Entry entry = new Entry(now + delay, action);
     entries.add(entry);
-    if (entry.due - next < 0) {
+    note(entry.due);
+    // After it is noted: either the thread finds the note, or this finds when the thread will look.
+    if ((delay <= 0 ? delay : Math.max(delay, GRAIN_NANOS)) + now - next < 0) {
       LockSupport.unpark(thread);
     }
     return entry;
+  }
+
+  private void note(long due) {
+    long before = earliestAdded.get();
+    while (due - before < 0 && !earliestAdded.compareAndSet(before, due)) {
+      before = earliestAdded.get();
+    }
   }
 
   @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // The set is concurrent.
   private void run() {
     while (!closed) {
       long now = System.nanoTime();
-      // Before it looks: whatever it may miss is due before this, and wakes it.
-      next = now + LONGEST_NANOS;
-      long earliest = next;
-      boolean ran = false;
+      // Whatever is scheduled from here on is noted, and wakes nobody.
+      next = now;
+      earliestAdded.set(now + LONGEST_NANOS);
       sweeps.incrementAndGet();
+      long earliest = now + LONGEST_NANOS;
       for (Entry entry : entries) {
         if (entry.due - now > 0) {
           earliest = entry.due - earliest < 0 ? entry.due : earliest;
         } else if (entries.remove(entry)) {
           run(entry.action);
-          ran = true;
         }
       }
-      if (!ran) {
-        // After an action it looks again: what the action waited for itself may have used up a wake-up.
-        next = Math.max(earliest - now, GRAIN_NANOS) + now;
-        LockSupport.parkNanos(this, next - System.nanoTime());
+      next = Math.max(earliest - now, GRAIN_NANOS) + now;
+      long added = Math.max(earliestAdded.get() - now, GRAIN_NANOS) + now;
+      if (added - next < 0) {
+        next = added;
       }
+      LockSupport.parkNanos(this, next - System.nanoTime());
     }
     entries.clear();
   }
