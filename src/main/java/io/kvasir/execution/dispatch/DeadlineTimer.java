@@ -25,10 +25,10 @@ final class DeadlineTimer implements Timer, AutoCloseable {
   static final long GRAIN_NANOS = 50_000_000L;
 
   private final Set<Entry> entries = ConcurrentHashMap.newKeySet();
-  private final AtomicLong sweeps = new AtomicLong();
+  private final AtomicLong looks = new AtomicLong();
   private final Thread thread;
 
-  /** When the thread looks next, on the clock of {@link System#nanoTime}; while it looks, when it began to. */
+  /** When the thread looks next, on the clock of {@link System#nanoTime}; while it looks, some time before. */
   private volatile long next = System.nanoTime();
 
   /** The earliest of what was scheduled since the thread began to look: it may have missed that. */
@@ -77,30 +77,41 @@ final class DeadlineTimer implements Timer, AutoCloseable {
     }
   }
 
-  @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // The set is concurrent.
   private void run() {
+    long looked = next - GRAIN_NANOS;
+    long due = next;
     while (!closed) {
       long now = System.nanoTime();
-      // Whatever is scheduled from here on is noted, and wakes nobody.
-      next = now;
-      earliestAdded.set(now + LONGEST_NANOS);
-      sweeps.incrementAndGet();
-      long earliest = now + LONGEST_NANOS;
-      for (Entry entry : entries) {
-        if (entry.due - now > 0) {
-          earliest = entry.due - earliest < 0 ? entry.due : earliest;
-        } else if (entries.remove(entry)) {
-          run(entry.action);
-        }
+      if (due - now <= 0) {
+        looked = now;
+        due = look(now);
       }
-      next = Math.max(earliest - now, GRAIN_NANOS) + now;
-      long added = Math.max(earliestAdded.get() - now, GRAIN_NANOS) + now;
-      if (added - next < 0) {
-        next = added;
+      next = due;
+      // Where it has been woken for what was added it waits for less, and looks when that is due.
+      long added = earliestAdded.get();
+      if (added - due < 0) {
+        due = Math.max(added - looked, GRAIN_NANOS) + looked;
+        next = due;
       }
-      LockSupport.parkNanos(this, next - System.nanoTime());
+      LockSupport.parkNanos(this, due - System.nanoTime());
     }
     entries.clear();
+  }
+
+  /** Runs what is due; returns when the next is. */
+  @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // The set is concurrent.
+  private long look(long now) {
+    earliestAdded.set(now + LONGEST_NANOS);
+    looks.incrementAndGet();
+    long earliest = now + LONGEST_NANOS;
+    for (Entry entry : entries) {
+      if (entry.due - now > 0) {
+        earliest = entry.due - earliest < 0 ? entry.due : earliest;
+      } else if (entries.remove(entry)) {
+        run(entry.action);
+      }
+    }
+    return Math.max(earliest - now, GRAIN_NANOS) + now;
   }
 
   private static void run(Runnable action) {
@@ -112,8 +123,8 @@ final class DeadlineTimer implements Timer, AutoCloseable {
   }
 
   /** How often the thread has looked at all entries. */
-  long sweeps() {
-    return sweeps.get();
+  long looks() {
+    return looks.get();
   }
 
   /** Whether the thread waits for what is due next. */

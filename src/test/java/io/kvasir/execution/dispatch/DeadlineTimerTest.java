@@ -118,12 +118,12 @@ final class DeadlineTimerTest {
     while (!timer.isWaiting()) {
       Thread.onSpinWait();
     }
-    long before = timer.sweeps();
+    long before = timer.looks();
     for (int i = 0; i < 10_000; i++) {
       timer.schedule(2 * LATE, () -> {}).cancel();
     }
     // A thread may wake by itself, but hardly so often.
-    assertThat(timer.sweeps() - before).isLessThan(10);
+    assertThat(timer.looks() - before).isLessThan(10);
   }
 
   @Test
@@ -132,14 +132,14 @@ final class DeadlineTimerTest {
     CountDownLatch ran = new CountDownLatch(count);
     timer.schedule(LATE, () -> {});
     awaitScheduled(SOON);
-    long before = timer.sweeps();
+    long before = timer.looks();
     long begun = System.nanoTime();
     for (int i = 0; i < count; i++) {
       timer.schedule(DeadlineTimer.GRAIN_NANOS + i * 500_000L, ran::countDown);
     }
     assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
     long grains = (System.nanoTime() - begun) / DeadlineTimer.GRAIN_NANOS;
-    assertThat(timer.sweeps() - before).isLessThan(grains + 10);
+    assertThat(timer.looks() - before).isLessThan(grains + 10);
   }
 
   @Test
