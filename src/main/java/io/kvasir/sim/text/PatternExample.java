@@ -2,6 +2,7 @@ package io.kvasir.sim.text;
 
 import io.kvasir.sim.json.EngineApiException;
 import java.util.SplittableRandom;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
@@ -32,19 +33,28 @@ final class PatternExample {
   /** A text in which {@code pattern} is found. */
   static String found(String pattern, SplittableRandom random) throws EngineApiException {
     String made = new PatternExample(pattern, random).made();
-    if (!compiled(pattern).matcher(made).find()) {
-      throw unsupported(pattern);
-    }
+    check(pattern, made, Matcher::find);
     return made;
   }
 
   /** A text that {@code pattern} matches as a whole. */
   static String matching(String pattern, SplittableRandom random) throws EngineApiException {
     String made = new PatternExample(pattern, random).made();
-    if (!compiled(pattern).matcher(made).matches()) {
+    check(pattern, made, Matcher::matches);
+    return made;
+  }
+
+  /** In bounded time and depth, whatever the pattern: the client's words, which may try all ways before they fail. */
+  private static void check(String pattern, String made, Predicate<Matcher> matches) throws EngineApiException {
+    boolean isMatched;
+    try {
+      isMatched = matches.test(compiled(pattern).matcher(new BoundedText(made)));
+    } catch (BoundedText.TooManyReads | StackOverflowError tooMuch) {
+      isMatched = false;
+    }
+    if (!isMatched) {
       throw unsupported(pattern);
     }
-    return made;
   }
 
   private String made() throws EngineApiException {

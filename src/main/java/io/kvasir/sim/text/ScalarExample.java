@@ -14,10 +14,13 @@ import org.jspecify.annotations.Nullable;
 final class ScalarExample {
   private static final int TRIES = 50;
   private static final int LONGEST = 100_000;
+  /** Characters of all texts of a value, those included that were given up. */
+  private static final int MOST_CHARACTERS = 1_000_000;
   /** By how many steps a number is above the least, at most. */
   private static final int STEPS = 9;
 
   private final SplittableRandom random;
+  private int characters;
 
   ScalarExample(SplittableRandom random) {
     this.random = random;
@@ -33,6 +36,7 @@ final class ScalarExample {
     if (pattern.isTextual()) {
       for (int tries = 0; tries < TRIES; tries++) {
         String made = PatternExample.found(pattern.textValue(), random);
+        count(made.length());
         if (made.length() >= fewest && made.length() <= most) {
           return JsonNodeFactory.instance.textNode(made);
         }
@@ -43,6 +47,7 @@ final class ScalarExample {
     if (format != null) {
       return JsonNodeFactory.instance.textNode(format);
     }
+    count(fewest);
     StringBuilder words = new StringBuilder(word()).append(' ').append(word());
     while (words.length() < fewest) {
       words.append(' ').append(word());
@@ -55,6 +60,13 @@ final class ScalarExample {
       }
     }
     return JsonNodeFactory.instance.textNode(words.toString());
+  }
+
+  private void count(int more) throws EngineApiException {
+    characters += more;
+    if (characters > MOST_CHARACTERS) {
+      throw unsupported("it needs more than " + MOST_CHARACTERS + " characters");
+    }
   }
 
   private @Nullable String format(String name) {
@@ -140,7 +152,10 @@ final class ScalarExample {
     return one == null ? Objects.requireNonNull(other) : other == null ? one : one.min(other);
   }
 
-  private static @Nullable BigDecimal decimal(JsonNode bound) {
+  private static @Nullable BigDecimal decimal(JsonNode bound) throws EngineApiException {
+    if (bound.isDouble() && !Double.isFinite(bound.doubleValue())) {
+      throw unsupported("a bound of it is beyond all numbers");
+    }
     return bound.isNumber() ? bound.decimalValue() : null;
   }
 

@@ -7,9 +7,11 @@ import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.kvasir.sim.json.EngineApiException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -50,9 +52,7 @@ final class SchemaExample {
     if (depth > DEEPEST) {
       throw ScalarExample.unsupported("it refers to itself without an end");
     }
-    if (++values > MOST_VALUES) {
-      throw ScalarExample.unsupported("it needs more than " + MOST_VALUES + " values");
-    }
+    count();
     if (given.isBoolean() && !given.booleanValue()) {
       throw ScalarExample.unsupported("a part of it is false, which allows nothing");
     }
@@ -78,6 +78,13 @@ final class SchemaExample {
     };
   }
 
+  /** Of each value and each part that one is described by, which may refer to one another many times over. */
+  private void count() throws EngineApiException {
+    if (++values > MOST_VALUES) {
+      throw ScalarExample.unsupported("it needs more than " + MOST_VALUES + " values");
+    }
+  }
+
   /** Without references and choices: they are replaced by what they stand for. */
   private JsonNode resolved(JsonNode given, int depth, int steps) throws EngineApiException {
     if (steps > DEEPEST) {
@@ -101,6 +108,7 @@ final class SchemaExample {
     }
     ObjectNode merged = schema.deepCopy().without(List.of("$ref", "allOf", "anyOf", "oneOf"));
     for (JsonNode part : parts) {
+      count();
       merge(merged, resolved(part, depth, steps + 1));
     }
     return merged;
@@ -178,7 +186,7 @@ final class SchemaExample {
   private ObjectNode object(JsonNode schema, int depth) throws EngineApiException {
     ObjectNode made = JsonNodeFactory.instance.objectNode();
     JsonNode properties = schema.path("properties");
-    List<String> required = new ArrayList<>();
+    Set<String> required = new LinkedHashSet<>();
     schema.path("required").forEach(name -> required.add(name.asText()));
     int fewest = schema.path("minProperties").asInt();
     // In the order in which they are described, as models write them.

@@ -94,12 +94,26 @@ final class SchemaExampleTest {
       "{'type':'string','pattern':'(?<!a)b\\\\1'}",
       "{'type':'array','items':{'const':1},'uniqueItems':true,'minItems':2}",
       "{'properties':{'a':{'$ref':'#'}},'required':['a']}", "{'type':'string','pattern':'((a{999}){999}){999}'}",
-      "{'items':{'items':{'items':{'const':1},'minItems':999},'minItems':999},'minItems':999}"})
+      "{'items':{'items':{'items':{'const':1},'minItems':999},'minItems':999},'minItems':999}",
+      "{'type':'string','pattern':'(a|a){40}^b'}", "{'type':'number','minimum':1e999}",
+      "{'items':{'type':'string','minLength':90000},'minItems':999}"})
   void schemaThatNothingFulfils_isRefused(String schema) throws Exception {
     JsonNode read = read(schema);
 
     assertThatThrownBy(() -> SchemaExample.of(read, 1))
         .isInstanceOf(EngineApiException.class).hasMessageStartingWith("The simulated engine cannot");
+  }
+
+  @Test
+  void partsThatReferToOneAnotherTwice_areRefused() throws Exception {
+    StringBuilder parts = new StringBuilder("'p20':{'const':1}");
+    for (int i = 0; i < 20; i++) {
+      parts.append(",'p%d':{'allOf':[{'$ref':'#/p%d'},{'$ref':'#/p%d'}]}".formatted(i, i + 1, i + 1));
+    }
+    JsonNode schema = read("{'$ref':'#/p0'," + parts + "}");
+
+    assertThatThrownBy(() -> SchemaExample.of(schema, 1))
+        .isInstanceOf(EngineApiException.class).hasMessageContaining("more than");
   }
 
   private static JsonNode read(String schema) throws Exception {
