@@ -48,10 +48,14 @@ final class CombiningLock<T> {
     return hold;
   }
 
-  /** Applies an operation now, or leaves it to the thread that holds the lock. Never waits. */
+  /**
+   * Applies an operation now, or leaves it to the thread that holds the lock. Never waits. Those of one thread are
+   * applied in their order.
+   */
   void submit(T operation) {
     if (lock.tryLock()) {
       try {
+        applyPending();
         work.apply(operation);
       } finally {
         unlock();
@@ -71,14 +75,15 @@ final class CombiningLock<T> {
   private void unlock() {
     do {
       try {
-        drain();
+        applyPending();
+        work.beforeUnlock();
       } finally {
         lock.unlock();
       }
     } while (!pending.isEmpty() && lock.tryLock());
   }
 
-  private void drain() {
+  private void applyPending() {
     while (pendingCount.get() != 0) {
       T next = pending.poll();
       if (next == null) {
@@ -87,6 +92,5 @@ final class CombiningLock<T> {
       pendingCount.decrementAndGet();
       work.apply(next);
     }
-    work.beforeUnlock();
   }
 }

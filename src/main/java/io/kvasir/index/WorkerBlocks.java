@@ -269,6 +269,18 @@ public final class WorkerBlocks {
     }
   }
 
+  /** Waits for the write in progress, at whose end what has been predicted meanwhile is placed. Any thread. */
+  public void awaitWrite() {
+    WorkerBlocks next = successor;
+    if (next != null) {
+      next.awaitWrite();
+    } else {
+      try (var _ = lock.acquire()) {
+        // Closing it places what is left.
+      }
+    }
+  }
+
   /** Places a prediction, or retracts it if it was placed: now, or at the end of the write in progress. Never waits. */
   void submit(Prediction prediction) {
     WorkerBlocks next = successor;

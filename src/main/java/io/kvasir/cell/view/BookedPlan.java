@@ -68,7 +68,7 @@ final class BookedPlan {
     return before != null && before.role() == Role.PREFILL ? fleet.member(before.slot()).health() : null;
   }
 
-  /** Whether a worker turned out to hold more of the prompt than it was chosen for. */
+  /** Whether a worker turned out to hold more or less of the prompt than it was chosen for. */
   boolean isOutdated() {
     for (int i = 0; i < reservations.size(); i++) {
       Selection.Chosen chosen = found.chosen().get(i);

@@ -189,7 +189,7 @@ final class CellDecider {
    * What has been planned as a decision.
    *
    * @param last whether it stands whatever happened meanwhile; otherwise null, and nothing is booked any more, when a
-   *     worker turns out to hold more than it was chosen for
+   *     worker turns out to hold more or less than it was chosen for
    */
   private @Nullable Decision decision(
       PlanResult planning, CellFleet fleet, DecisionRequest request, boolean local, boolean last) {

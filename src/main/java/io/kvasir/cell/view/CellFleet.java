@@ -6,6 +6,7 @@ import io.kvasir.cell.events.ChunkHints;
 import io.kvasir.cell.worker.HitPrediction;
 import io.kvasir.cell.worker.Member;
 import io.kvasir.cell.worker.WorkerLoad;
+import io.kvasir.index.BlockHash;
 import io.kvasir.index.Chain;
 import io.kvasir.index.Rendition;
 import io.kvasir.routing.Booking;
@@ -126,16 +127,21 @@ public final class CellFleet implements Fleet {
   }
 
   /**
-   * Whether a chosen worker holds more of the prompt than it was chosen for, as another decision predicted that
-   * meanwhile: one of a prompt that begins alike, and is new in another block, as some other worker holds what both
-   * have in common.
+   * Whether a chosen worker holds another part of the prompt than it was chosen for. It holds more when another decision
+   * predicted that meanwhile: one of a prompt that begins alike, and is new in another block, as some other worker holds
+   * what both have in common. It holds less when its engine's next event tells that it was evicted.
    */
   boolean isOutdated(HitPrediction made, Chain chain, int slot) {
-    if (made.found() <= made.depth() || !health.isTrusted(slot)) {
-      return false;
-    }
     long[] latest = table.index().latestEvicted();
-    return latest == null || !isNextEvicted(latest[slot], chain.hashes(), made.held());
+    boolean evicts = latest != null && latest[slot] != BlockHash.NONE;
+    if (evicts && !made.isSettled()) {
+      member(slot).cache().blocks().awaitWrite();
+    }
+    if (made.reported() && (made.found() < made.depth() || made.held() < made.depth())) {
+      return true;
+    }
+    return made.found() > made.depth() && health.isTrusted(slot)
+        && !(evicts && isNextEvicted(latest[slot], chain.hashes(), made.held()));
   }
 
   @Override

@@ -60,6 +60,11 @@ public record HitPrediction(int blockSize, int depth, boolean reported, Recomput
     return prediction == null || !prediction.isPlaced() ? depth : prediction.held();
   }
 
+  /** Whether it is known what it turned out to hold; otherwise it will be at the end of a write of its blocks. */
+  public boolean isSettled() {
+    return prediction == null || prediction.isPlaced();
+  }
+
   /** How many of the {@link #depth} blocks the engine itself had reported; 0 while that is not known. */
   public int confirmed() {
     return reported ? Math.min(depth, prediction == null ? depth : Math.max(0, reportedBlocks(prediction))) : 0;

@@ -62,6 +62,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -915,6 +917,58 @@ final class CellViewTest {
     assertThat(worker.load().queueMs()).isZero();
     assertThat(worker.load().contextTokens()).isZero();
     assertThat(worker.cache().blocks().predicted()).isZero();
+  }
+
+  /** Its worker evicts while it is chosen: nothing is promised that is known to be gone. */
+  @Test
+  void promptThatIsEvictedMeanwhile_isDecidedAnew() {
+    Member holder = members.all().getFirst();
+    confirm(holder, 1, 64);
+    connectVllm(holder);
+    meanwhile = () -> evict(holder.cache().blocks(), chain(1, 64).hashes(), 10);
+    Decision.Planned decision = plan(chain(1, 80), RequestShape.INDIVISIBLE, true, only(holder));
+    assertThat(decision.last().depth()).isEqualTo(10);
+    assertThat(decision.reason()).doesNotContain("predicted");
+    assertThat(holder.load().inFlight()).isEqualTo(1);
+    decision.close(new Outcome.Cancelled());
+    assertThat(holder.cache().blocks().predicted()).isZero();
+  }
+
+  /** An engine stores a prompt and evicts it, again and again: what is promised is what it has just told to hold. */
+  @Test
+  void promptThatComesAndGoes_isPromisedAsItIs() throws Exception {
+    Member holder = members.all().getFirst();
+    WorkerBlocks blocks = holder.cache().blocks();
+    connectVllm(holder);
+    confirm(holder, 1, 64);
+    evict(blocks, chain(1, 64).hashes(), 1);
+    AtomicBoolean over = new AtomicBoolean();
+    Thread engine = Thread.ofPlatform().start(() -> {
+      while (!over.get()) {
+        confirm(holder, 1, 64);
+        LockSupport.parkNanos(1_000_000);
+        blocks.remove(chain(1, 64).hashes(), 64, Tier.DEVICE, true);
+        LockSupport.parkNanos(1_000_000);
+      }
+    });
+    try {
+      for (int i = 0; i < 3_000; i++) {
+        Decision.Planned decision = plan(chain(1, 80), RequestShape.INDIVISIBLE, true, only(holder));
+        assertThat(decision.reason()).as("decision %d", i).doesNotContain("predicted");
+        decision.close(new Outcome.Cancelled());
+      }
+    } finally {
+      over.set(true);
+      engine.join();
+    }
+  }
+
+  private DecisionRequest.Constraints only(Member worker) {
+    return DecisionRequest.Constraints.excluding(
+        members.all().stream()
+            .filter(other -> other != worker)
+            .map(other -> other.worker().id())
+            .collect(Collectors.toSet()));
   }
 
   /** Of 64 blocks, which begins as {@code chain(1, 64)} does. */
