@@ -1,8 +1,10 @@
 package io.kvasir.telemetry;
 
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
  * A problem of a node that its operators have to know, as {@code /ready} and the admin API show it.
@@ -40,6 +42,12 @@ public record Problem(Severity severity, String what, String remedy) {
   /** The same problems, the worst first. */
   public static List<Problem> worstFirst(List<Problem> problems) {
     return problems.stream().sorted(Comparator.comparing(Problem::severity)).toList();
+  }
+
+  /** Names for a sentence, such as {@code a, b and 3 more}: so many of them at most, at least 1. */
+  public static String named(Collection<String> names, int most) {
+    String first = names.stream().limit(most).collect(Collectors.joining(", "));
+    return names.size() > most ? "%s and %,d more".formatted(first, names.size() - most) : first;
   }
 
   /** What is wrong and the remedy in one line. */

@@ -40,11 +40,10 @@ final class DoubledEngines {
     if (doubled.isEmpty()) {
       return Optional.empty();
     }
-    String named = String.join(", ", doubled.subList(0, Math.min(MAX_NAMED, doubled.size())));
-    String more = doubled.size() > MAX_NAMED ? " and %,d more".formatted(doubled.size() - MAX_NAMED) : "";
     return Optional.of(
         Problem.warning(
-            "one engine is there as several pods and gets requests as if it were as many: " + named + more,
+            "one engine is there as several pods and gets requests as if it were as many: "
+                + Problem.named(doubled, MAX_NAMED),
             "keep one pod of each engine: take the others out of the configuration, or remove those that were added"
                 + " (kvasir admin workers remove POD)"));
   }

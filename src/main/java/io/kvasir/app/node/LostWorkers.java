@@ -31,12 +31,10 @@ final class LostWorkers {
     if (lost.isEmpty()) {
       return Optional.empty();
     }
-    String named = String.join(", ", lost.subList(0, Math.min(MAX_NAMED, lost.size())));
-    String more = lost.size() > MAX_NAMED ? " and %,d more".formatted(lost.size() - MAX_NAMED) : "";
     return Optional.of(
         Problem.warning(
-            "%,d of %,d workers are not well and get nothing, others take their requests: %s%s".formatted(
-                lost.size(), workers.size(), named, more),
+            "%,d of %,d workers are not well and get nothing, others take their requests: %s".formatted(
+                lost.size(), workers.size(), Problem.named(lost, MAX_NAMED)),
             "see that their engines run; remove those that will not come back (kvasir admin workers remove POD): GET"
                 + " /admin/workers says what is wrong with each"));
   }

@@ -2,10 +2,10 @@ package io.kvasir.app.node;
 
 import io.kvasir.admission.AdmissionSettings;
 import io.kvasir.cell.FromZeroSettings;
+import io.kvasir.telemetry.Problem;
 import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * What becomes of requests while no worker can serve them: they wait for one, or are refused.
@@ -40,10 +40,8 @@ record WorkerWaits(Duration forAnswer, FromZeroSettings fromZero) {
     if (models.isEmpty() || fromZero.longestWait().isZero()) {
       return "every request is refused";
     }
-    String named = new TreeSet<>(models).stream().limit(MAX_NAMED).collect(Collectors.joining(", "));
-    String more = models.size() > MAX_NAMED ? " and %d more models".formatted(models.size() - MAX_NAMED) : "";
-    return "requests for %s%s wait for one, %s; all others are refused".formatted(
-        named, more, upTo(fromZero.longestWait()));
+    return "requests for %s wait for one, %s; all others are refused".formatted(
+        Problem.named(new TreeSet<>(models), MAX_NAMED), upTo(fromZero.longestWait()));
   }
 
   private static String upTo(Duration longest) {
