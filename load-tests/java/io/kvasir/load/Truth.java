@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -138,6 +139,12 @@ final class Truth implements Callable<Integer> {
       description = "What a draft model makes of the simulated engines' caches, but of the pairs'; with --with-vllm"
           + " they have one, EAGLE's, and their version decides.")
   private String speculation = "";
+
+  @Option(
+      names = "--set",
+      paramLabel = "SETTING=VALUE",
+      description = "A setting of the router that this starts, such as admission.enabled=true.")
+  private Map<String, String> settings = Map.of();
 
   @Option(
       names = "--adapters",
@@ -272,7 +279,7 @@ final class Truth implements Callable<Integer> {
     for (EngineAddress address : addresses) {
       asked.add(TruthEngine.ask(address.url()));
     }
-    return TruthRouter.start(addresses, asked, modelDirectory, http);
+    return TruthRouter.start(addresses, asked, modelDirectory, settings, http);
   }
 
   private List<TruthTally> drive(TruthRouter router, ChatClient client) throws IOException, InterruptedException {

@@ -21,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -63,13 +64,19 @@ final class TruthRouter implements AutoCloseable {
    *
    * @param addresses one for each of {@code engines}
    * @param modelDirectory of the model's tokenizer and template; null: the bundled model's, or the engine's tokens
+   * @param settings of the node, by their paths below {@code kvasir}, laid over the others
    */
   static TruthRouter start(
-      List<EngineAddress> addresses, List<TruthEngine> engines, @Nullable String modelDirectory, HttpClient http)
+      List<EngineAddress> addresses,
+      List<TruthEngine> engines,
+      @Nullable String modelDirectory,
+      Map<String, String> settings,
+      HttpClient http)
       throws IOException, InterruptedException {
     try {
-      Node node =
-          new Node(KvasirConfig.of(ConfigFactory.parseString(config(addresses, engines, modelDirectory))));
+      StringBuilder config = new StringBuilder(config(addresses, engines, modelDirectory));
+      settings.forEach((path, value) -> config.append("kvasir.%s = %s%n".formatted(path, value)));
+      Node node = new Node(KvasirConfig.of(ConfigFactory.parseString(config.toString())));
       TruthRouter router = new TruthRouter(node.gatewayUrl(), node.managementUrl(), http, node);
       router.awaitHealthy(addresses.size());
       return router;

@@ -19,6 +19,7 @@ final class TruthTally {
   private final int examples;
   private final Map<String, Row> rows = new TreeMap<>();
   private final List<Sample> samples = new ArrayList<>();
+  private final List<Long> nanos = new ArrayList<>();
   private int failed;
   private @Nullable String firstFailure;
   private long faultBegan = Long.MAX_VALUE;
@@ -93,6 +94,16 @@ final class TruthTally {
     rows.computeIfAbsent(worker, id -> new Row())
         .examples.computeIfAbsent(verdict, first -> new ArrayList<>())
         .add(explanation);
+  }
+
+  /** Notes how long an answer took, from its request to its end. */
+  synchronized void took(long answerNanos) {
+    nanos.add(answerNanos);
+  }
+
+  /** The milliseconds within which a share of the answers came, 0 to 1; 0 where there are none. */
+  synchronized double millis(double share) {
+    return nanos.isEmpty() ? 0 : nanos.stream().sorted().toList().get((int) (share * (nanos.size() - 1))) / 1e6;
   }
 
   /** Counts a request without an answer. */

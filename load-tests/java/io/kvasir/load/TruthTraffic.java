@@ -226,6 +226,7 @@ final class TruthTraffic {
         tally.fail(answer.status() + " " + answer.body());
         return null;
       }
+      tally.took(System.nanoTime() - sent);
       judge(id, answer, sent);
       return answer;
     } catch (IOException e) {
