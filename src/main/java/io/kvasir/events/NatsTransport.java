@@ -1,9 +1,9 @@
 package io.kvasir.events;
 
 import io.nats.client.Connection;
+import io.nats.client.ConsumeOptions;
 import io.nats.client.ConsumerContext;
-import io.nats.client.FetchConsumeOptions;
-import io.nats.client.FetchConsumer;
+import io.nats.client.IterableConsumer;
 import io.nats.client.JetStreamApiException;
 import io.nats.client.JetStreamManagement;
 import io.nats.client.Message;
@@ -32,8 +32,12 @@ import org.jspecify.annotations.Nullable;
  * operators how far the router lags; the server removes the one of a router that died.
  */
 final class NatsTransport implements Puller.Transport {
-  private static final FetchConsumeOptions FETCH =
-      FetchConsumeOptions.builder().maxMessages(256).expiresIn(2000).build();
+  /** Messages that are asked for ahead, and that are acknowledged together. */
+  private static final int BATCH = 256;
+
+  // One subscription for a session: the answers to single requests that expire may be lost as they do.
+  private static final ConsumeOptions READING = ConsumeOptions.builder().batchSize(BATCH).expiresIn(10_000).build();
+  private static final Duration WAIT = Duration.ofSeconds(1);
   private static final Duration INACTIVE_THRESHOLD = Duration.ofMinutes(5);
   private static final int UNACKNOWLEDGED = 4096;
 
@@ -79,7 +83,7 @@ final class NatsTransport implements Puller.Transport {
       inbox.caughtUp();
     }
     boolean singleSubject = stream.getConfiguration().getSubjects().equals(List.of(endpoint.subject()));
-    return new NatsSession(connection, management, stream, consumer, inbox, singleSubject);
+    return new NatsSession(connection, management, stream, consumer.iterate(READING), inbox, singleSubject);
   }
 
   /** The stream that keeps an endpoint's subject. */
@@ -127,52 +131,43 @@ final class NatsTransport implements Puller.Transport {
     private final Connection connection;
     private final JetStreamManagement management;
     private final StreamInfo stream;
-    private final ConsumerContext consumer;
+    private final IterableConsumer messages;
     private final Inbox inbox;
     private final boolean singleSubject;
     private long delivered;
+    private long acknowledged;
 
     NatsSession(
         Connection connection,
         JetStreamManagement management,
         StreamInfo stream,
-        ConsumerContext consumer,
+        IterableConsumer messages,
         Inbox inbox,
         boolean singleSubject) {
       this.connection = connection;
       this.management = management;
       this.stream = stream;
-      this.consumer = consumer;
+      this.messages = messages;
       this.inbox = inbox;
       this.singleSubject = singleSubject;
     }
 
     @Override
     public void poll() throws Exception {
-      boolean any = false;
-      Message taken = null;
-      FetchConsumer fetch = consumer.fetch(FETCH);
-      try {
-        for (Message next = fetch.nextMessage(); next != null; next = fetch.nextMessage()) {
-          take(next);
-          any = true;
-          taken = next;
-          if (next.metaData().pendingCount() == 0) {
-            inbox.caughtUp();
-            next.ack();
-            taken = null;
-          }
+      Message next = messages.nextMessage(WAIT);
+      if (next != null) {
+        take(next);
+        boolean isLast = next.metaData().pendingCount() == 0;
+        if (isLast) {
+          inbox.caughtUp();
         }
-      } finally {
-        fetch.close();
-      }
-      if (taken != null) {
-        taken.ack();
-      }
-      if (connection.getStatus() != Connection.Status.CONNECTED) {
+        if (isLast || delivered - acknowledged >= BATCH) {
+          next.ack();
+          acknowledged = delivered;
+        }
+      } else if (connection.getStatus() != Connection.Status.CONNECTED) {
         throw new IOException("the connection was lost");
-      }
-      if (!any) {
+      } else {
         // Some servers count messages as pending that are older than the consumer's start.
         inbox.caughtUp();
       }
@@ -214,7 +209,8 @@ final class NatsTransport implements Puller.Transport {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() throws Exception {
+      messages.close();
       if (connection.getStatus() == Connection.Status.CONNECTED) {
         remove(management, stream);
       }

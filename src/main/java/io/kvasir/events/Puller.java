@@ -1,6 +1,5 @@
 package io.kvasir.events;
 
-import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -41,7 +40,7 @@ final class Puller {
     void poll() throws Exception;
 
     @Override
-    void close() throws IOException;
+    void close() throws Exception;
   }
 
   private final String description;
