@@ -82,7 +82,7 @@ final class SimHttpConnection implements SimHttpSocket.Owner {
       while (next == null && in.hasRemaining()) {
         ReadRequest request = reader.read(in);
         if (reader.takeContinue()) {
-          socket.writeNow(CONTINUE);
+          boolean _ = socket.writeNow(ByteBuffer.wrap(CONTINUE));
         }
         if (request != null) {
           take(new Turn(new SimHttpExchange(request, socket, arrivals.next()), handler), answering);
@@ -107,7 +107,9 @@ final class SimHttpConnection implements SimHttpSocket.Owner {
     if (current == null) {
       begin(turn, answering);
     } else {
-      turn.exchange.letLaterPass(); // it waits for another's answer
+      if (!current.exchange.isEnded()) {
+        turn.exchange.letLaterPass(); // it waits for another's answer
+      }
       next = turn;
     }
   }

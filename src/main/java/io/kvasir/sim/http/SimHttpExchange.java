@@ -3,13 +3,14 @@ package io.kvasir.sim.http;
 import io.kvasir.sim.http.SimHttpReader.ReadRequest;
 import java.io.IOException;
 import java.net.URLDecoder;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** An HTTP request and its response. Used by the handler's thread, but for {@link #cancel()}. */
+/** An HTTP request and its response. Used by the handler's thread, but for what says otherwise. */
 public final class SimHttpExchange {
   private static final byte[] CRLF = {'\r', '\n'};
   private static final byte[] LAST_CHUNK = "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -22,7 +23,10 @@ public final class SimHttpExchange {
   private final AtomicReference<@Nullable Runnable> cancelAction = new AtomicReference<>();
   private volatile boolean cancelled;
   private boolean started;
-  private boolean ended;
+
+  /** Whether all of the answer is sent, or about to be: the client may have it before the thread that writes knows. */
+  private volatile boolean ended;
+
   private byte[] chunk = new byte[512];
   private String moreHeaders = "";
 
@@ -121,8 +125,17 @@ public final class SimHttpExchange {
     if (!bodiless) {
       System.arraycopy(content, 0, all, headBytes.length, content.length);
     }
-    socket.write(all, all.length);
+    writeLast(all);
+  }
+
+  private void writeLast(byte[] bytes) throws IOException {
+    ByteBuffer rest = ByteBuffer.wrap(bytes);
     ended = true;
+    while (!socket.writeNow(rest)) {
+      ended = false;
+      socket.awaitRoom();
+      ended = true;
+    }
   }
 
   /** Starts an answer of unknown length; {@link #send} follows, then {@link #end}. */
@@ -154,8 +167,7 @@ public final class SimHttpExchange {
 
   /** Ends an answer begun with {@link #start}. */
   public void end() throws IOException {
-    socket.write(LAST_CHUNK, LAST_CHUNK.length);
-    ended = true;
+    writeLast(LAST_CHUNK);
   }
 
   /** Drops the connection in the middle of the answer. */
@@ -166,6 +178,11 @@ public final class SimHttpExchange {
   /** Drops the connection with a reset, as a process that dies with unread data does. */
   public void reset() {
     socket.reset();
+  }
+
+  /** Whether the client may have all of the answer. Any thread. */
+  boolean isEnded() {
+    return ended;
   }
 
   /** Whether the answer is whole and the connection may carry another request. */

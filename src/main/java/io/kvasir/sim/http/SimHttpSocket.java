@@ -88,19 +88,21 @@ final class SimHttpSocket {
   /** Writes all of it, which waits while the client does not read; for one thread at a time, not the server's. */
   void write(byte[] bytes, int length) throws IOException {
     ByteBuffer rest = ByteBuffer.wrap(bytes, 0, length);
-    while (true) {
-      int _ = channel.write(rest);
-      if (!rest.hasRemaining()) {
-        return;
-      }
-      setInterest(SelectionKey.OP_WRITE, true);
-      room.acquireUninterruptibly();
+    while (!writeNow(rest)) {
+      awaitRoom();
     }
   }
 
-  /** Writes as much of it as there is room for. */
-  void writeNow(byte[] bytes) throws IOException {
-    int _ = channel.write(ByteBuffer.wrap(bytes));
+  /** Writes as much of it as there is room for; returns whether that was all. */
+  boolean writeNow(ByteBuffer bytes) throws IOException {
+    int _ = channel.write(bytes);
+    return !bytes.hasRemaining();
+  }
+
+  /** Waits until the client has read something; for one thread at a time, not the server's. */
+  void awaitRoom() {
+    setInterest(SelectionKey.OP_WRITE, true);
+    room.acquireUninterruptibly();
   }
 
   /** Closes it with a reset, as a process that dies with unread data does. */
