@@ -8,7 +8,9 @@ import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.Pods;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,8 +70,14 @@ final class PodFile implements AutoCloseable {
     Config content;
     try {
       content = parse();
+    } catch (NoSuchFileException none) {
+      state.failed(file + " does not exist; the pods it had stay");
+      return;
+    } catch (AccessDeniedException refused) {
+      state.failed(file + " may not be read by the router's user; the pods it had stay");
+      return;
     } catch (IOException unreadable) {
-      state.failed(file + " cannot be read (" + unreadable + "); the pods it had stay");
+      state.failed(file + " cannot be read (" + unreadable.getMessage() + "); the pods it had stay");
       return;
     } catch (ConfigException malformed) {
       state.rejected(List.of(file + " is malformed and rejected; the pods it had stay: " + malformed.getMessage()));

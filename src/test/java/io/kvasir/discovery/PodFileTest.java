@@ -70,7 +70,7 @@ final class PodFileTest {
     write("");
     await(() -> state.problems().getFirst().what().contains("no list of pods"));
     Files.delete(directory.resolve("pods.conf"));
-    await(() -> state.problems().getFirst().what().contains("cannot be read"));
+    await(() -> state.problems().getFirst().what().contains("does not exist"));
     assertThat(names()).containsExactly("a");
     write("pods = [{ name = b }]");
     await(() -> names().equals(List.of("b")) && state.problems().isEmpty());

@@ -38,12 +38,21 @@ final class ConfigSection {
   private static final ConfigObject NOTHING = ConfigFactory.empty().root();
 
   private final Config config;
+
+  /** Where it is written: with defaults laid under it, it has several origins. */
+  private final ConfigOrigin origin;
+
   private final String path;
   private final List<ConfigFault> faults;
   private final Set<String> read = new LinkedHashSet<>();
 
   ConfigSection(Config config, String path, List<ConfigFault> faults) {
+    this(config, config.origin(), path, faults);
+  }
+
+  private ConfigSection(Config config, ConfigOrigin origin, String path, List<ConfigFault> faults) {
     this.config = config;
+    this.origin = origin;
     this.path = path;
     this.faults = faults;
   }
@@ -64,7 +73,7 @@ final class ConfigSection {
     for (int i = 0; i < list.size(); i++) {
       String name = full(key) + "[" + i + "]";
       if (list.get(i) instanceof ConfigObject object) {
-        sections.add(new ConfigSection(object.toConfig().withFallback(defaults), name, faults));
+        sections.add(new ConfigSection(object.toConfig().withFallback(defaults), object.origin(), name, faults));
       } else {
         faults.add(new ConfigFault(place(list.get(i).origin()), name, "has to be a section { ... }"));
       }
@@ -275,7 +284,7 @@ final class ConfigSection {
 
   /** The same section laid over {@code defaults}. */
   ConfigSection withFallback(Config defaults) {
-    return new ConfigSection(config.withFallback(defaults), path, faults);
+    return new ConfigSection(config.withFallback(defaults), origin, path, faults);
   }
 
   /** A ZeroMQ endpoint, or nothing where nothing is a value. */
@@ -301,8 +310,8 @@ final class ConfigSection {
 
   void fault(String key, String problem) {
     String at = ConfigUtil.quoteString(key);
-    ConfigOrigin origin = config.hasPath(at) ? config.getValue(at).origin() : config.origin();
-    faults.add(new ConfigFault(place(origin), full(key), problem));
+    ConfigOrigin written = config.hasPath(at) ? config.getValue(at).origin() : origin;
+    faults.add(new ConfigFault(place(written), full(key), problem));
   }
 
   /** Adds a fault that was found elsewhere. */

@@ -389,7 +389,8 @@ final class KvasirConfigTest {
         faults::add);
     assertThat(faults)
         .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:2: pods[0].url"))
-        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:3: pods[1].colour"));
+        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:3: pods[1].colour"))
+        .anySatisfy(fault -> assertThat(fault).startsWith("dir/pods.json:3: pods[1].models: is missing"));
   }
 
   @Test
