@@ -209,8 +209,14 @@ final class NatsTransport implements Puller.Transport {
     }
 
     @Override
-    public void close() throws Exception {
-      messages.close();
+    public void close() throws IOException {
+      try {
+        messages.close();
+      } catch (InterruptedException stopping) {
+        Thread.currentThread().interrupt();
+      } catch (Exception failed) {
+        throw new IOException("the subscription could not be closed", failed);
+      }
       if (connection.getStatus() == Connection.Status.CONNECTED) {
         remove(management, stream);
       }

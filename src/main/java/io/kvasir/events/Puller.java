@@ -1,5 +1,6 @@
 package io.kvasir.events;
 
+import java.io.IOException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -40,7 +41,7 @@ final class Puller {
     void poll() throws Exception;
 
     @Override
-    void close() throws Exception;
+    void close() throws IOException;
   }
 
   private final String description;

@@ -127,21 +127,24 @@ public final class CellFleet implements Fleet {
   }
 
   /**
-   * Whether a chosen worker holds another part of the prompt than it was chosen for. It holds more when another decision
-   * predicted that meanwhile: one of a prompt that begins alike, and is new in another block, as some other worker holds
-   * what both have in common. It holds less when its engine's next event tells that it was evicted.
+   * Whether a chosen worker holds another part of the prompt than it was chosen for. It holds more when another
+   * decision predicted that meanwhile: one of a prompt that begins alike, and is new in another block, as some other
+   * worker holds what both have in common. It holds less when its engine's next event tells that it was evicted.
    */
   boolean isOutdated(HitPrediction made, Chain chain, int slot) {
-    long[] latest = table.index().latestEvicted();
-    boolean evicts = latest != null && latest[slot] != BlockHash.NONE;
-    if (evicts && !made.isSettled()) {
+    if (latestEvicted(slot) != BlockHash.NONE && !made.isSettled()) {
       member(slot).cache().blocks().awaitWrite();
     }
     if (made.reported() && (made.found() < made.depth() || made.held() < made.depth())) {
       return true;
     }
     return made.found() > made.depth() && health.isTrusted(slot)
-        && !(evicts && isNextEvicted(latest[slot], chain.hashes(), made.held()));
+        && !isNextEvicted(latestEvicted(slot), chain.hashes(), made.held());
+  }
+
+  private long latestEvicted(int slot) {
+    long[] latest = table.index().latestEvicted();
+    return latest == null ? BlockHash.NONE : latest[slot];
   }
 
   @Override
