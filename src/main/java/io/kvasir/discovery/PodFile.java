@@ -8,6 +8,7 @@ import io.kvasir.cell.DiscoveredPod;
 import io.kvasir.cell.PodSource;
 import io.kvasir.cell.Pods;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -70,14 +71,8 @@ final class PodFile implements AutoCloseable {
     Config content;
     try {
       content = parse();
-    } catch (NoSuchFileException none) {
-      state.failed(file + " does not exist; the pods it had stay");
-      return;
-    } catch (AccessDeniedException refused) {
-      state.failed(file + " may not be read by the router's user; the pods it had stay");
-      return;
     } catch (IOException unreadable) {
-      state.failed(file + " cannot be read (" + unreadable.getMessage() + "); the pods it had stay");
+      state.failed(file + " " + why(unreadable) + "; the pods it had stay");
       return;
     } catch (ConfigException malformed) {
       state.rejected(List.of(file + " is malformed and rejected; the pods it had stay: " + malformed.getMessage()));
@@ -98,6 +93,15 @@ final class PodFile implements AutoCloseable {
       accepted = content;
     }
     state.accepted(pods.size(), roster.declare(PodSource.FILE, pods));
+  }
+
+  private static String why(IOException unreadable) {
+    return switch (unreadable) {
+      case NoSuchFileException _ -> "does not exist";
+      case AccessDeniedException _ -> "may not be read by the router's user";
+      case CharacterCodingException _ -> "is not UTF-8";
+      default -> "cannot be read (" + unreadable.getMessage() + ")";
+    };
   }
 
   private Config parse() throws IOException {

@@ -16,10 +16,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What responses and Anthropic messages become as chat completions. */
 final class ChatBodiesTest {
   private static final int ITEMS = 20_000;
-
-  /** Code that is interpreted yet takes up to 5,500; to copy all that came before takes 40,000 and more. */
-  private static final long BYTES_PER_ITEM = 20_000;
-
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   private static ObjectNode vllm(ObjectNode messages, MessagesRules rules) {
@@ -200,7 +196,7 @@ final class ChatBodiesTest {
     IntStream.range(0, ITEMS).forEach(_ -> input.add(object(item)));
     SglangVersion engine = SglangVersion.of("0.5.23", null);
     assertThat(allocated(() -> assertThat(SglangResponsesBody.chat(body, engine, false).path("messages")).hasSize(1)))
-        .isLessThan(BYTES_PER_ITEM * ITEMS);
+        .isLessThan(3000L * ITEMS);
   }
 
   @Test
@@ -210,12 +206,17 @@ final class ChatBodiesTest {
     IntStream.range(0, ITEMS).forEach(_ -> blocks.add(object("{'type': 'thinking', 'thinking': 'They look for it.'}")));
     assertThat(allocated(() -> assertThat(
         TensorRtMessagesBody.chat(body).at("/messages/0/reasoning").textValue()).startsWith("They look for it.They")))
-        .isLessThan(BYTES_PER_ITEM * ITEMS);
+        .isLessThan(3000L * ITEMS);
   }
 
+  /** The least of several runs: code that is interpreted yet takes some times more. */
   private static long allocated(Runnable work) {
-    long before = THREADS.getCurrentThreadAllocatedBytes();
-    work.run();
-    return THREADS.getCurrentThreadAllocatedBytes() - before;
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 5; i++) {
+      long before = THREADS.getCurrentThreadAllocatedBytes();
+      work.run();
+      least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
+    }
+    return least;
   }
 }
