@@ -99,7 +99,7 @@ record TruthReport(double goal, double recoverySeconds) {
     for (TruthTally tally : tallies) {
       System.out.printf(
           "%-14s half of the answers within %.0f ms, nine of ten %.0f, 99 of 100 %.0f%n", tally.kind(),
-          tally.millis(0.5), tally.millis(0.9), tally.millis(0.99));
+          tally.millis(50), tally.millis(90), tally.millis(99));
     }
     exactPercents(tallies).forEach(
         (worker, percent) -> System.out.printf("all but faults %-16s %.3f %% exact%n", worker, percent));

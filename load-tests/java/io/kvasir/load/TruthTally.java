@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /** What was predicted of one kind of traffic, and what was so. Thread-safe. */
@@ -19,7 +20,7 @@ final class TruthTally {
   private final int examples;
   private final Map<String, Row> rows = new TreeMap<>();
   private final List<Sample> samples = new ArrayList<>();
-  private final List<Long> nanos = new ArrayList<>();
+  private final Histogram answerNanos = new Histogram(3);
   private int failed;
   private @Nullable String firstFailure;
   private long faultBegan = Long.MAX_VALUE;
@@ -97,13 +98,13 @@ final class TruthTally {
   }
 
   /** Notes how long an answer took, from its request to its end. */
-  synchronized void took(long answerNanos) {
-    nanos.add(answerNanos);
+  synchronized void took(long nanos) {
+    answerNanos.recordValue(nanos);
   }
 
-  /** The milliseconds within which a share of the answers came, 0 to 1; 0 where there are none. */
-  synchronized double millis(double share) {
-    return nanos.isEmpty() ? 0 : nanos.stream().sorted().toList().get((int) (share * (nanos.size() - 1))) / 1e6;
+  /** The milliseconds within which so many percent of the answers came; 0 where there are none. */
+  synchronized double millis(double percent) {
+    return answerNanos.getValueAtPercentile(percent) / 1e6;
   }
 
   /** Counts a request without an answer. */

@@ -132,7 +132,7 @@ public final class CellFleet implements Fleet {
    * worker holds what both have in common. It holds less when its engine's next event tells that it was evicted.
    */
   boolean isOutdated(HitPrediction made, Chain chain, int slot) {
-    if (latestEvicted(slot) != BlockHash.NONE && !made.isSettled()) {
+    if (latestEvicted(slot) != BlockHash.NONE && !made.isPlaced()) {
       member(slot).cache().blocks().awaitWrite();
     }
     if (made.reported() && (made.found() < made.depth() || made.held() < made.depth())) {

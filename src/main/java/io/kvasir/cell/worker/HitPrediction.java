@@ -60,8 +60,8 @@ public record HitPrediction(int blockSize, int depth, boolean reported, Recomput
     return prediction == null || !prediction.isPlaced() ? depth : prediction.held();
   }
 
-  /** Whether it is known what it turned out to hold; otherwise it will be at the end of a write of its blocks. */
-  public boolean isSettled() {
+  /** Whether {@link #found} and {@link #held} are known; otherwise they will be at the end of the write in progress. */
+  public boolean isPlaced() {
     return prediction == null || prediction.isPlaced();
   }
 

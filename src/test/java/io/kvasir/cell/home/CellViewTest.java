@@ -386,13 +386,7 @@ final class CellViewTest {
 
   /** How deep the first prompt is believed to be held at a worker, in a decision that is taken back. */
   private int depthAt(Member worker) {
-    Set<String> others =
-        members.all().stream()
-            .filter(other -> other != worker)
-            .map(other -> other.worker().id())
-            .collect(Collectors.toSet());
-    Decision.Planned plan =
-        plan(chain(1, 64), RequestShape.INDIVISIBLE, true, DecisionRequest.Constraints.excluding(others));
+    Decision.Planned plan = plan(chain(1, 64), RequestShape.INDIVISIBLE, true, only(worker));
     plan.close(new Outcome.Cancelled());
     return plan.last().depth();
   }
